@@ -1,4 +1,4 @@
-"""Random affine transformations and colours, from random draws that are an input."""
+"""Affine transformations and colour changes, computed from random draws."""
 
 import math
 from typing import Any
@@ -10,13 +10,14 @@ from elu_zoo import errors
 _BITS = 31  # number of random bits of a draw
 _STRETCH = _ANGLE = 0.2
 _SHIFT = 16  # pixels
-# Gray levels. Pixels that differ less from the background keep their colour.
+# Pixels that differ by less gray levels from the background keep their colour.
 _CONTRAST = 2.0
-# Standard deviations in gray levels: of the number added to a channel, and of its
-# slopes per pixel from left to right and from top to bottom. The archived original
-# truncates 25.5, 2.4 and 2.4 to these integers, and 0.15 for the contrast to 0.
+# Standard deviations in gray levels: of the level added to a channel, and of gradients
+# per pixel from left to right and from top to bottom. The archived original truncates
+# 25.5, 2.4 and 2.4 to these integers, and 0.15 for a contrast change to 0.
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
-# The first draws, one each. One draw for each entry of _COLORS and channel follows.
+# The names of the first draws. Then one draw for each entry of _COLORS and channel
+# follows.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
 STILL = 2 ** (_BITS - 1)  # the draw that leaves an image unchanged
 

@@ -18,7 +18,7 @@ def constant(array: np.ndarray, dtype: str) -> Any:
 
 
 def captured(tensor: Any) -> Any:
-    """Returns a tensor of `constant` for use in the graph that is being traced."""
+    """Returns `tensor`, a result of `constant`, for use in the graph being traced."""
     return keras.ops.convert_to_tensor(tensor.numpy()) if _embeds.get() else tensor
 
 

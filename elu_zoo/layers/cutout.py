@@ -1,4 +1,4 @@
-"""Cutout of squares, whose positions are an input."""
+"""Cutout, which sets squares of images to zero."""
 
 from typing import Any
 

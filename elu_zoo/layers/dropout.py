@@ -93,7 +93,7 @@ class Dropout(keras.layers.Layer):
 
 
 def is_rate(value: Any) -> bool:
-    """Whether a value is a number in [0, 1)."""
+    """Returns whether a value is a number in [0, 1)."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return number and 0 <= value < 1
 
@@ -127,7 +127,7 @@ def kept_values(
     examples = keras.ops.cast(examples, "uint32")
     example_hash = _mix(_mix(_hash_step(seed, iteration)) ^ examples)
     unit_hash = _hash_units(units)
-    # Both operands are mixed already, so that a shorter mixing is enough.
+    # Both operands are hashes, so that two of the steps of `_mix` are enough.
     bits = (example_hash[:, None] ^ unit_hash[None, :]) * _FIRST
     bits = (bits ^ keras.ops.right_shift(bits, np.uint32(15))) * _SECOND
     kept = bits >= np.uint32(min(round(rate * 2**32), 2**32 - 1))

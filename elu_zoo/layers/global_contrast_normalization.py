@@ -32,7 +32,8 @@ class GlobalContrastNormalization(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
         x = keras.ops.cast(inputs, self.compute_dtype)
-        # Twice, because rounding errors of an image of equal values would be scaled up.
+        # For an image of equal values, one subtraction leaves rounding errors, which
+        # the division would scale up. A second subtraction removes them.
         for _ in range(2):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)

@@ -28,7 +28,7 @@ class MeanSubtraction(keras.layers.Layer):
     Raises:
         NotFoundError: the file does not exist.
         CorruptError: the file is damaged.
-        UsageError: the images have another shape.
+        UsageError: the shape of the images differs from the mean image's.
     """
 
     def __init__(self, statistics: str, **kwargs: Any) -> None:

@@ -1,4 +1,4 @@
-"""Random crops and flips, from random draws that are an input."""
+"""Crops and flips of images, computed from random draws."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -31,7 +31,7 @@ def _gcn() -> list[keras.layers.Layer]:
 
 
 def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
-    # The name of a data set alone would find the mean of the raw images.
+    # `find` would return the mean of raw images for the name of a data set.
     is_file = "_mean-" in str(statistics)
     return [*_gcn(), *_mean(statistics if is_file else f"{statistics}_gcn")]
 

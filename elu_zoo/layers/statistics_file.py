@@ -107,7 +107,7 @@ def read(name: str) -> Statistics:
 
 
 def _symmetric(triangle: np.ndarray, size: int) -> np.ndarray:
-    """Returns the symmetric matrix with this upper triangle.
+    """Returns the symmetric matrix whose upper triangle is `triangle`.
 
     For large matrices, copying rows is much faster than indexing by `np.triu_indices`.
     """

@@ -30,7 +30,7 @@ class ZCAWhitening(keras.layers.Layer):
     Raises:
         NotFoundError: the file does not exist.
         CorruptError: the file is damaged.
-        UsageError: the images have another number of values.
+        UsageError: the number of values per image differs from the mean's.
     """
 
     def __init__(self, statistics: str, **kwargs: Any) -> None:
@@ -64,6 +64,6 @@ class ZCAWhitening(keras.layers.Layer):
 
 @functools.lru_cache(maxsize=2)
 def _tensors(name: str, dtype: str) -> tuple[Any, Any]:
-    """Returns mean and matrix. Layers share them, as the matrix of CIFAR has 38 MB."""
+    """Returns mean and matrix, cached because the matrix of CIFAR takes 38 MB."""
     statistics = statistics_file.read(name)
     return constant(statistics.mean, dtype), constant(statistics.matrix, dtype)

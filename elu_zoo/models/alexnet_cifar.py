@@ -10,8 +10,8 @@ from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_i
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field and standard deviation of the initial kernel. 3 x 3 pooling
-# follows each convolution.
+# (units, side of the receptive field, standard deviation of the initial kernel) of each
+# convolution. 3 x 3 pooling follows each convolution.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
 NORMALIZED = (1, 2)  # numbers of the convolutions whose pooled map is normalised
 CLASSIFIER_DEVIATION = 0.01
@@ -47,8 +47,8 @@ def alexnet_cifar(
     error: cuda-convnet reports about 18 % on CIFAR-10 without augmentation.
 
     Args:
-        classifier_decay: L2 decay of the classifier's kernel; `kernel_decay` is that of
-            the convolutions. The original has 1 and 0.004.
+        classifier_decay: L2 decay of the classifier's kernel. `kernel_decay` applies
+            to the convolutions. The original has 1 and 0.004.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -69,8 +69,8 @@ def alexnet_cifar(
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         else:
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
-            # On even maps "same" pooling has Caffe's windows. On odd maps its windows
-            # start one pixel earlier.
+            # On maps of even size "same" pooling has Caffe's windows. On maps of odd
+            # size the windows start one pixel earlier than Caffe's.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

@@ -12,7 +12,8 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, receptive field, stride, zeros on each side. The classifier follows.
+# (units, side of the receptive field, stride, zeros on each side). The classifier is
+# added later.
 CONVOLUTIONS = (
     (96, 3, 1, 1),
     (96, 3, 1, 1),
@@ -50,10 +51,9 @@ def allcnn_c(
     The network has 1,369,738 parameters with 10 classes and 1,387,108 with 100. An
     activation follows the last convolution too, so that logits are never negative with
     ReLU. The paper's table 1 lists test errors of 7.25 % on CIFAR-10 and 33.71 % on
-    CIFAR-100, both with augmentation. As in the Caffe version, but unlike in others,
-    the seventh convolution has no padding, so that the averaged maps are 6 x 6. The
-    initializers are also those of the Caffe version. The original's `kernel_decay` is
-    0.001.
+    CIFAR-100, both with augmentation. As in the Caffe version of the network, the
+    seventh convolution has no padding, so that the averaged maps are 6 x 6, and kernels
+    are initialized by "xavier". The original's `kernel_decay` is 0.001.
 
     Args:
         dropout: dropout rates of the input, the third and the sixth convolution.
@@ -78,7 +78,7 @@ def allcnn_c(
     for i, (units, field, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
-            # "same" adds the same zeros here, but not with a stride of 2.
+            # With a stride of 1, "same" padding adds one zero on each side too.
             zeros = None
         kernel = initial(x, field, name)
         x = convolve(x, units, field, name, kernel, zeros=zeros, stride=stride)

@@ -20,7 +20,7 @@ def build(
 
     Args:
         registered: the registry's entry of the network.
-        arguments: the builder's arguments, the recorded ones of the weights included.
+        arguments: the builder's arguments, including those recorded with the weights.
         weights: None for the seeded initial weights.
 
     Raises:
@@ -43,7 +43,7 @@ def build(
 def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
     try:
         return registered.builder(**arguments)
-    except errors.NotFoundError as error:  # before any weight is drawn
+    except errors.NotFoundError as error:
         raise errors.NotFoundError(
             f"{registered.name} preprocesses raw images with statistics that are not "
             f"on this machine. {error} Pass preprocessing=False to build a network for "
@@ -89,7 +89,7 @@ def _shapes_of_file(
         with keras.StatelessScope(initialize_variables=False):
             return weight_file.shapes(registered.builder(**file_arguments))
 
-    # In the current thread Keras would initialize these variables later.
+    # In the current thread, Keras would initialize these variables after this scope.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
         return pool.submit(contextvars.copy_context().run, shapes).result()
 

@@ -1,4 +1,4 @@
-"""Models cut from a network: feature extractors, bodies, probabilities."""
+"""Models that are cut from a network, such as feature extractors."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# Layers x units x receptive field, as in the paper. The classifier is added later.
+# The paper's stacks: layers x units x receptive field. The classifier is added later.
 STACKS = (
     ((1, 192, 5),),
     ((1, 192, 1), (1, 240, 3)),
@@ -49,8 +49,9 @@ def elu_cifar_11(
 
     Args:
         padding: padding of convolutions with an even receptive field. `caffe` adds one
-            row and one column of zeros on each side, as Caffe can, so that the map of
-            a 2 x 2 convolution grows by a row and a column. `same` keeps the size.
+            row or column of zeros on each of the four sides, so that the output of a
+            2 x 2 convolution has one row and one column more than the input. `same`
+            keeps the size.
         dropout: a dropout rate for each of the seven stacks.
         dropout_placement: `last` for dropout after the pooling of each stack; `all`
             for dropout after each activation inside a stack too.

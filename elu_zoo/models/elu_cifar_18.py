@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# Layers x units x receptive field, as in the paper. The classifier is added later.
+# The paper's stacks: layers x units x receptive field. The classifier is added later.
 STACKS = (
     ((1, 384, 3),),
     ((1, 384, 1), (1, 384, 2), (2, 640, 2)),
@@ -38,13 +38,14 @@ def elu_cifar_18(
 ) -> keras.Model:
     """Eighteen convolutional layers and the classifier, in eight stacks.
 
-    The paper writes of 18 layers, but its list of stacks has 19 with the classifier.
+    The paper speaks of 18 layers, but lists 19 layers including the classifier.
     The network has 39,330,404 parameters with 100 classes and 39,226,634 with 10. The
     paper's test errors are 6.55 % on CIFAR-10 and 24.28 % on CIFAR-100. The paper has
     seven dropout rates for eight stacks; here the seventh stack has the rate of the
     sixth. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    With `padding="same"` the network needs less than half of the multiply-accumulates.
+    With `padding="same"` the network needs less than half of the multiply-accumulates
+    that it needs with `padding="caffe"`.
     The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).

@@ -47,8 +47,8 @@ def elu_imagenet_15(
 
     The network has 164,867,528 parameters and computes 40.9e9 multiply-accumulates per
     image. 2 x 2 max-pooling follows each stack of convolutions. The maps of a 224 x 224
-    image have 112, 56, 28, 14 and 7 pixels a side, and spatial pyramid pooling reduces
-    the last one to 21 bins. The paper trains the network on 224 x 224 crops of images
+    image have sides of 112, 56, 28, 14 and 7 pixels. Spatial pyramid pooling reduces
+    the 7 x 7 maps to 21 bins. The paper trains the network on 224 x 224 crops of images
     resized to 256 x 256. ELU reaches 20 % top-5 error after 160,000 iterations, ReLU
     after 200,000. The final top-5 error with ELU is below 10 %. The paper's L2 weight
     decay is `kernel_decay=0.0005`.
@@ -106,7 +106,7 @@ def _check_size(
 ) -> None:
     """Checks that the last map has a pixel for each bin, before any weight is drawn."""
     bins = max(levels)
-    # The strided convolution and each pooling round the size of their output up.
+    # The strided convolution and each pooling layer round the output size up.
     least = (bins - 1) * stride * 2 ** len(STACKS) + 1
     if min(input_shape[:2]) < least:
         raise errors.UsageError(

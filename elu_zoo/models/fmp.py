@@ -17,14 +17,15 @@ from elu_zoo.registry import CONV_DTYPES, register_model
 POOLED = 12
 FIELDS = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
-BLOCK = 32  # as in the original, dropout keeps a multiple of 32 maps
+BLOCK = 32  # dropout keeps a multiple of this number of maps, as in the original
 
 
 def pooled_sizes() -> list[int]:
-    """Returns the side of the map after each pooling, in pixels, in order.
+    """Returns the side of the map after each pooling layer, in pixels.
 
-    Sizes are computed backwards from the last side, which is 2. A pooling's input is
-    SHRINK times its output, rounded; a convolution's input is one pixel larger.
+    Sides are computed backwards from the last side, which is 2. The input of a pooling
+    layer is SHRINK times the output, rounded. The input of a convolution is one pixel
+    larger than the output.
     """
     sizes = [FIELDS[POOLED]]
     while len(sizes) <= POOLED:
@@ -111,7 +112,7 @@ def fmp(
 
 
 def _rate(filters: int, n: int, rate: float) -> float:
-    """Returns the nearest rate that keeps a multiple of BLOCK maps, as does Graham."""
+    """Returns the nearest rate at which a multiple of BLOCK maps is kept."""
     if filters % BLOCK:
         return rate
     kept = (int(n * filters * (1 - rate)) + BLOCK // 2) // BLOCK * BLOCK

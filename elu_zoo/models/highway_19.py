@@ -12,11 +12,11 @@ from elu_zoo.layers.dropout import check_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units and number of highway layers of each stage. A stage starts with a plain
-# convolution. All receptive fields are 3 x 3.
+# (units, number of highway layers) of each stage. A stage starts with a convolution
+# without a gate. All receptive fields are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
-GATE_BIAS = -2.0  # negative, so that untrained highway layers mostly carry x
+GATE_BIAS = -2.0  # negative, so that outputs of untrained layers are close to inputs
 
 
 @register_model(
@@ -50,14 +50,14 @@ def highway_19(
     with the authors' code end at 7.86 % and 31.91 %.
 
     Initial kernels are normal with variance 2 / fan-in, which is "xavier" in the
-    authors' Caffe. The authors trained with a standard deviation of 1 for the first
-    layer, because Caffe does not read the entry of their file that has 0.05.
+    authors' Caffe. The authors' file sets the first layer's standard deviation to 0.05
+    in an entry that Caffe ignores, so that the authors trained with Caffe's default, 1.
 
     Args:
         dropout: dropout rate of the input, after each pooling and before the
             classifier.
-        classifier_decay: L2 decay of the classifier's kernel; `kernel_decay` is that of
-            the convolutions. The original has 0.01 and 0.001.
+        classifier_decay: L2 decay of the classifier's kernel. `kernel_decay` applies
+            to the convolutions. The original has 0.01 and 0.001.
         first_deviation: standard deviation of the first layer's initial kernel.
         classifier_deviation: standard deviation of the classifier's initial kernel;
             the original's for 100 classes is sqrt(2 / 100).
@@ -97,7 +97,7 @@ def highway_19(
         for _ in range(highways):
             x = highway(x, units, f"conv{next(layers)}")
         if i < len(STAGES):
-            # "same" also pools the last row and column of an odd map, as Caffe does.
+            # "same" also pools the last row and column of odd sizes, as Caffe does.
             pooling = keras.layers.MaxPooling2D
             x = pooling(2, padding="same", name=f"pool{i}")(x)
             x = blocks.dropout(x, dropout, f"pool{i}_drop", seed)

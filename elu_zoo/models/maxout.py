@@ -10,8 +10,8 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Units, pieces, receptive field, zeros on each side, size of the pooling windows, which
-# have a stride of 2, and largest norm of a filter.
+# (units, pieces, side of the receptive field, zeros on each side, side of the pooling
+# windows, largest norm of a filter). The pooling windows have a stride of 2.
 CONVOLUTIONS = (
     (96, 2, 8, 4, 4, 0.9),
     (192, 2, 8, 3, 4, 1.9365),

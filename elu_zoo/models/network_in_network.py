@@ -9,13 +9,14 @@ from elu_zoo.layers import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 
-# Units x receptive field of each block; the classifier ends the last block.
+# (units, side of the receptive field) of the convolutions of each block. The classifier
+# is added to the last block.
 BLOCKS = (
     ((192, 5), (160, 1), (96, 1)),
     ((192, 5), (192, 1), (192, 1)),
     ((192, 3), (192, 1)),
 )
-SMALLEST = 4  # side in pixels; smaller images leave no pixel for the last block
+SMALLEST = 4  # smallest side of an image in pixels, because the poolings divide by 4
 
 
 def class_maps(

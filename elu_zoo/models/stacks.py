@@ -43,12 +43,12 @@ def conv_stacks(
 
     Layer names are `stack<i>_conv<j>`, `norm_stack<i>_conv<j>` (with `batch_norm`) and
     `act_stack<i>_conv<j>`. Each stack ends with 2 x 2 max-pooling, `stack<i>_pool`, and
-    dropout, `stack<i>_drop`. A map of 1 x 1 is not pooled. The last stack is the 1 x 1
-    convolution `classifier`; a map larger than 1 x 1 after the last stack is averaged.
+    dropout, `stack<i>_drop`. Maps of 1 x 1 are not pooled. The last stack has the 1 x 1
+    convolution `classifier`. The logits are the means over the maps of the last stack.
 
     Args:
-        stacks: for each stack but the classifier's, tuples (number of layers, units of
-            a layer at `width=1`, side of the receptive field).
+        stacks: for each stack except the last, tuples (number of convolutions, units
+            of a convolution at `width=1`, side of the receptive field in pixels).
         name: the model's name.
 
     The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
@@ -93,7 +93,7 @@ def max_pool(x, stack: int, dtype: str | None = None):
     """Returns the output of `stack<i>_pool`, or `x` if `x` is a 1 x 1 map."""
     if tuple(x.shape[1:3]) == (1, 1):
         return x
-    # "same" also pools the last row and column of an odd map, as Caffe does.
+    # "same" also pools the last row and column of a map of odd size, as Caffe does.
     name = f"stack{stack}_pool"
     return keras.layers.MaxPooling2D(2, padding="same", name=name, dtype=dtype)(x)
 
@@ -102,7 +102,7 @@ def check_dropout(rates: Any, stacks: int) -> None:
     """Checks the dropout rates of `conv_stacks`.
 
     Raises:
-        UsageError: the rates are not one number in [0, 1) for each stack.
+        UsageError: `rates` is not a sequence of `stacks` numbers in [0, 1).
     """
     expected = "rates in [0, 1), one for each stack and one for the classifier"
     errors.check_numbers("dropout", rates, stacks, expected, is_rate)
@@ -111,15 +111,16 @@ def check_dropout(rates: Any, stacks: int) -> None:
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
     """Sets the dropout rates of a model of `conv_stacks`.
 
-    Functions that were traced before this change keep the old rates.
+    Compiled functions must be traced again to use the new rates.
 
     Args:
-        model: a model that was built with `dropout_placement="all"` if `placement` is.
+        model: the model. For `placement="all"`, it must have been built with
+            `dropout_placement="all"`.
         rates: one rate for each stack.
-        placement: `last` or `all`; see `elu_zoo.models.elu_cifar_11`.
+        placement: "last" or "all"; see `elu_zoo.models.elu_cifar_11`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):
-            stack, _, rest = layer.name.removeprefix("stack").partition("_")
-            drops = rest == "drop" or placement == "all"
-            layer.rate = float(rates[int(stack) - 1]) if drops else 0.0
+            stack, _, suffix = layer.name.removeprefix("stack").partition("_")
+            is_used = suffix == "drop" or placement == "all"
+            layer.rate = float(rates[int(stack) - 1]) if is_used else 0.0

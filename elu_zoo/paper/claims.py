@@ -120,7 +120,7 @@ def layers(finding: Finding) -> str:
 def table(judged: list[Judged]) -> Table:
     """Returns the rows of claims.csv.
 
-    The effect and its interval are of the first test with a measured effect.
+    Effect and interval are those of the first test with a measured effect.
     """
     rows = []
     for each in judged:

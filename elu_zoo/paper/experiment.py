@@ -1,4 +1,4 @@
-"""The fields of an experiment: runs, measures, figure, table and claims."""
+"""The class of experiments, which have runs, measures, a figure, a table and claims."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

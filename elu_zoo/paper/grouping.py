@@ -80,7 +80,7 @@ def final_values(rows: Rows, arm: Arm, column: str) -> dict[int, float]:
 def pairs(
     first: Mapping[int, float], second: Mapping[int, float]
 ) -> tuple[list[float], list[float]]:
-    """Returns the finite values of the seeds that both arms have, in equal order."""
+    """Returns the values of both arms for their common seeds, if both are finite."""
     common = first.keys() & second.keys()
     seeds = sorted(s for s in common if math.isfinite(first[s] - second[s]))
     return [first[s] for s in seeds], [second[s] for s in seeds]
@@ -128,7 +128,7 @@ def dots(
     Args:
         activation: name that decides colour and marker.
         values: values of the runs, by position on the horizontal axis.
-        ours: whether the paper lacks the activation there.
+        ours: whether the paper's figure lacks the activation.
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [

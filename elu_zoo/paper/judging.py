@@ -46,9 +46,9 @@ class Finding:
 
     Attributes:
         n: number of runs, pairs of runs, rounds or draws; 0 if nothing was measured.
-        effect: the measured value, such as a mean difference, a ratio or a share.
+        effect: the measured value, such as a mean difference, a ratio or a fraction.
         low: lower end of the effect's 95 % interval; NaN for no interval.
-        high: upper end of that interval.
+        high: upper end of the effect's 95 % interval; NaN for no interval.
         p: two-sided p of Student's t test that the effect equals `Support.limit`; NaN
             for another kind of test.
         wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
@@ -78,10 +78,10 @@ class ClaimTest:
         name: the id in claim_tests.csv.
         measure: describes the effect.
         judge: tests an experiment's rows, which may be empty; None if only runs of
-            the paper's own schedule could decide.
+            the paper's own schedule could decide the claim.
         support: the effects that support the claim.
-        ours: whether the paper does not have the activation or the measure there;
-            such a test takes no part in the verdict.
+        ours: whether the paper makes no claim about the activation or the measure; the
+            verdict does not depend on such a test.
         decides: False for an effect that is reported, but decides nothing.
         variant: variant of the runs whose setting the paper may have meant; the test
             counts once there are such runs. "" for a test that always counts.
@@ -118,11 +118,11 @@ class Claim:
 
     Attributes:
         name: the id in claims.csv.
-        section: sections of the paper that have the claim.
+        section: section of the paper.
         text: the claim in the paper's words.
         reported: the numbers that the paper reports for the claim.
         tests: the tests that decide the claim.
-        gpu: the runs on a GPU that would decide the claim; "" if two CPU cores suffice.
+        gpu: runs that need a GPU to decide the claim; "" if two CPU cores are enough.
     """
 
     name: str
@@ -134,12 +134,12 @@ class Claim:
 
 
 def difference(first: Read, second: Read) -> Judge:
-    """Returns the test of the mean difference of two measures, in pairs of runs."""
+    """Returns a test of the mean difference of two measures in pairs of runs."""
     return lambda rows, support: _compared(first(rows), second(rows), support)
 
 
 def mean_value(read: Read) -> Judge:
-    """Returns the test of a measure's mean over runs."""
+    """Returns a test of a measure's mean over runs."""
 
     def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
@@ -149,23 +149,23 @@ def mean_value(read: Read) -> Judge:
 
 
 def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Judge:
-    """Returns the test of a difference's mean over layers, and of each layer."""
+    """Returns a test of a difference's mean over layers, and of each layer."""
 
     def judge(rows: Rows, support: Support) -> Finding:
-        one, other = first(rows), second(rows)
-        layers = [_compared(one[name], other.get(name, {}), support) for name in one]
-        mean = _compared(mean_of_layers(one), mean_of_layers(other), support)
+        a, b = first(rows), second(rows)
+        layers = [_compared(a[name], b.get(name, {}), support) for name in a]
+        mean = _compared(mean_of_layers(a), mean_of_layers(b), support)
         return dataclasses.replace(mean, layers=tuple(layers))
 
     return judge
 
 
 def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge:
-    """Returns the paper's own test, that Wilcoxon's one-sided p is below a level.
+    """Returns the paper's test, which requires a small one-sided p of Wilcoxon's test.
 
     Args:
         level: largest p that supports the claim.
-        least: smallest number of pairs that decides.
+        least: least number of pairs with which p can be as small as `level`.
         first: reads the measure that is claimed to be lower.
         second: reads the other measure.
     """
@@ -204,7 +204,7 @@ def _compared(first: Values, second: Values, support: Support) -> Finding:
         return Finding()
     distances = np.subtract(*pair) - support.limit
     found = statistics.student_interval(distances)
-    claimed = pair[0], np.add(pair[1], support.limit)  # the first is smaller
+    claimed = pair[0], np.add(pair[1], support.limit)  # claimed: first < second
     if support.sense == "larger":
         claimed = claimed[::-1]
     return Finding(

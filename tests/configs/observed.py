@@ -1,4 +1,4 @@
-"""Observables of configs: values of a run that depend on one config field."""
+"""Observables of runs. Each config field is tested by an observable that it changes."""
 
 import importlib
 import json
@@ -19,8 +19,8 @@ SCHEDULE = {
 }
 RATES = [0.01] + [0.005] * 5
 LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
-# field: (another value of the field, observable, the observable in the base run, the
-# observable with the other value). An observable of None is not checked.
+# field: (a changed value of the field, name of an observable, the observable in the
+# base run, the observable with the changed value). A None is not checked.
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "kernel", None, None),
@@ -33,7 +33,7 @@ FIELDS = {
     "train.optimizer": ("muon", "optimizer", "SGD", "Muon"),
     "train.sgd_factor": (3.0, "sgd_factor", None, 3.0),
     "train.sgd_decay": (0.5, "sgd_decay", None, 0.5),
-    "train.precision": ("float32", "computes", "bfloat16", "float32"),
+    "train.precision": ("float32", "compute_dtype", "bfloat16", "float32"),
     "train.momentum": (0.5, "momentum", 0.9, 0.5),
     "train.nesterov": (True, "nesterov", False, True),
     "train.learning_rate_shape": ("linear", "rates", RATES, LINEAR),
@@ -44,8 +44,8 @@ FIELDS = {
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
 _MUON = {"train.optimizer": "muon", "train.nesterov": True, "model.kernel_decay": 0.0}
-# field: entries that must change together with the field.
-TOGETHER = {
+# field: entries that a config needs if the field has the changed value.
+NEEDED_ENTRIES = {
     "train.optimizer": _MUON,
     "train.sgd_factor": _MUON,
     "train.sgd_decay": _MUON,
@@ -58,7 +58,7 @@ def get_config(name, arg=""):
 
 
 def flat(config):
-    """Returns the fields of a config by their dotted names."""
+    """Returns {dotted field name: value} of a config."""
     return config_fields.flat(json.loads(config.to_json_best_effort()))
 
 
@@ -68,7 +68,8 @@ def loader(shape, classes, images=None):
     Args:
         shape: shape of an image.
         classes: number of classes.
-        images: name of the set of images; by default the name of the data set.
+        images: name of the data set that the images are from, by default the name
+            that `load.load` is called with.
     """
     generator = np.random.default_rng(0)
 
@@ -76,10 +77,10 @@ def loader(shape, classes, images=None):
         pixels = generator.integers(0, 256, (count, *shape), "uint8")
         return dataset.Split(pixels, generator.integers(0, classes, count, "int32"))
 
-    parts, names = (split(96), split(8), split(8)), tuple(map(str, range(classes)))
+    splits, names = (split(96), split(8), split(8)), tuple(map(str, range(classes)))
 
     def load(name, data_dir=None, image_shape=None):
-        return dataset.ImageData(name, *parts, names, "", "terms", images or name)
+        return dataset.ImageData(name, *splits, names, "", "terms", images or name)
 
     return load
 
@@ -91,20 +92,20 @@ def learner_observables(learner):
         for name in ("momentum", "nesterov", "sgd_factor", "sgd_decay")
     }
     observables["optimizer"] = type(learner.optimizer).__name__
-    # For class 1 and logits 0 and 1, the term is smoothing * (1 - mean of the logits).
+    # For class 1 and the logits (0, 1), the loss term is smoothing * (1 - 0.5).
     smoothing = learner.objective.smoothing(np.array([1]), np.array([[0.0, 1.0]]))
     return observables | {"smoothing": smoothing}
 
 
 def observables(config, workdir, entry):
-    """Returns the observables that the folder of a finished run contains."""
+    """Returns the observables in the folder and in the manifest entry of a run."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     steps = [p.name[5:] for p in (workdir / "checkpoints").iterdir()]
     return {
         "workdir": str(default_workdir(config)),
         "schedule": entry["schedule"],
-        "share": entry["schedule_share"],
+        "schedule_share": entry["schedule_share"],
         "model": entry["model"],
         "dataset": entry["dataset"],
         "activation": entry["arguments"]["activation"]["name"],

@@ -1,4 +1,4 @@
-"""Baselines of Table 1: effects of the config fields, and arguments."""
+"""Fields and arguments of the config of the Table 1 baselines change the runs."""
 
 from importlib import resources
 
@@ -15,7 +15,7 @@ from elu_zoo.training import config_checks, step_resident
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "table1_baselines"
-# Three iterations in each of two epochs.
+# The base run has two epochs of three iterations; each test changes one field.
 BASE = {
     "data.train_examples": 48,
     "train.batch_size": 16,
@@ -24,17 +24,16 @@ BASE = {
     "train.learning_rate_shape": "steps",
 }
 RATES = [0.02] * 6
-CHANGED = [True] * 3 + [False] * 3
-FALLING = [0.02 * 0.5 ** (i / 6) for i in range(6)]
+AUGMENTED = [True] * 3 + [False] * 3
+EXPONENTIAL = [0.02 * 0.5 ** (i / 6) for i in range(6)]
 
-# network, field, another value of the field, observable, the observable in the base
-# run, the observable with the other value. An observable of None is not checked.
+# (network, field, and the columns of `observed.FIELDS`).
 FIELDS = [
     ("alexnet_cifar", "model.kernel_decay", 0.5, "decay", 0.004, 0.5),
     ("alexnet_cifar", "model.classifier_decay", 0.5, "classifier_decay", 1.0, 0.5),
     ("nin", "model.dropout", 0.25, "dropout", [0.5, 0.5], [0.25, 0.25]),
     ("nin", "model.deviations", (0.05, 0.01, 0.05), "kernel", None, None),
-    ("nin", "data.padding", 2, "corners", [0, 8], [0, 4]),
+    ("nin", "data.padding", 2, "draw_range", [0, 8], [0, 4]),
     (
         *("nin", "train.learning_rate_factors", (("bias", 2.0),)),
         *("factors", {0.1, 0.2, 1.0, 2.0}, {1.0, 2.0}),
@@ -44,19 +43,22 @@ FIELDS = [
     ("dsn", "train.heads_until", 0.5, "heads", None, [True] * 3 + [False] * 3),
     ("dsn", "train.loss", "softmax_cross_entropy", "loss", 10.0, np.log(10)),
     ("maxout", "model.constrained", False, "bound", 0.9, None),
-    ("maxout", "train.momentum_rise", (0.0, 4), "rise", (0.5, 3), (0.0, 4)),
+    ("maxout", "train.momentum_rise", (0.0, 4), "momentum_rise", (0.5, 3), (0.0, 4)),
     ("allcnn_c", "model.dropout", (0.1,) * 3, "dropout", [0.2, 0.5, 0.5], [0.1] * 3),
     ("highway_19", "model.classifier_decay", 0.5, "classifier_decay", 0.01, 0.5),
-    ("highway_19", "model.first_deviation", 0.5, "first", 1.0, 0.5),
-    ("highway_19", "model.classifier_deviation", 0.1, "start", 0.05, 0.1),
-    ("fmp", "data.field_size", 64, "input", 94, 64),
-    ("fmp", "data.whole_epochs", 0, "changed", CHANGED, [True] * 6),
+    ("highway_19", "model.first_deviation", 0.5, "first_deviation", 1.0, 0.5),
+    (
+        *("highway_19", "model.classifier_deviation", 0.1),
+        *("classifier_deviation", 0.05, 0.1),
+    ),
+    ("fmp", "data.field_size", 64, "input_side", 94, 64),
+    ("fmp", "data.whole_epochs", 0, "augmented", AUGMENTED, [True] * 6),
     ("fmp", "model.filters", 320, "parameters", None, None),
     ("fmp", "model.regions", "random", "regions", {"pseudorandom"}, {"random"}),
-    ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, FALLING),
+    ("fmp", "train.learning_rate_shape", "exponential", "rates", RATES, EXPONENTIAL),
 ]
-# field: entries that must change together with the field.
-TOGETHER = {
+# field: entries that a config needs if the field has the changed value.
+NEEDED_ENTRIES = {
     "model.auxiliary_heads": {"train.learning_rate_factors": (("bias", 2.0),)},
     "train.learning_rate_shape": {"train.learning_rates": (0.02, 0.01)},
 }
@@ -64,59 +66,62 @@ TOGETHER = {
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Returns a function that trains on random images with a step that only records."""
-    found = {}
+    """Returns a function from a config to the observables of a run on random images.
 
-    def record(self, batches, rates, first, draws):
+    The training step is replaced. It records observables and updates no weights.
+    """
+    values = {}
+
+    def record(self, batches, rates, first_step, draws):
         model, optimizer = self._update._model, self._update._learner.optimizer
         layers = {layer.name: layer for layer in model.layers}
         weighted = [layer for layer in model.layers if hasattr(layer, "kernel")]
-        found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
+        values["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
         if "heads" in layers:
-            found["heads"] += [layers["heads"].active] * len(batches)
-        found["input"] = model.input_shape[1]
-        if draws is not None and draws.max() > 1000:  # larger than draws of crops
-            found["changed"] += [np.unique(drawn).size > 1 for drawn in draws]
-        found["corners"] = None if draws is None else [draws.min(), draws.max()]
-        found["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
-        found["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
-        found["parameters"] = model.count_params()
-        found["regions"] = {x.regions for x in model.layers if hasattr(x, "regions")}
+            values["heads"] += [layers["heads"].active] * len(batches)
+        values["input_side"] = model.input_shape[1]
+        if draws is not None and draws.max() > 1000:  # not the positions of crops
+            values["augmented"] += [np.unique(drawn).size > 1 for drawn in draws]
+        values["draw_range"] = None if draws is None else [draws.min(), draws.max()]
+        values["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
+        values["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
+        values["parameters"] = model.count_params()
+        values["regions"] = {x.regions for x in model.layers if hasattr(x, "regions")}
         for key, layer in (
             *(("decay", weighted[0]), ("classifier_decay", layers["classifier"])),
         ):
             penalty = layer.kernel_regularizer
-            found[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
-        for key, layer in ("first", weighted[0]), ("start", layers["classifier"]):
-            own = np.std(np.asarray(layer.kernel))
-            found[key] = pytest.approx(float(own), rel=0.2)
+            values[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
+        for key, layer in ("first", weighted[0]), ("classifier", layers["classifier"]):
+            deviation = float(np.std(np.asarray(layer.kernel)))
+            values[f"{key}_deviation"] = pytest.approx(deviation, rel=0.2)
         constraint = weighted[0].kernel_constraint
-        found["bound"] = constraint.max_value if constraint else None
-        found["factors"] = set(getattr(optimizer, "_factors", ()))
+        values["bound"] = constraint.max_value if constraint else None
+        values["factors"] = set(getattr(optimizer, "_factors", ()))
         rise = getattr(optimizer, "_first_momentum", 0), getattr(optimizer, "_rise", 0)
-        found["rise"] = rise
+        values["momentum_rise"] = rise
         labels = self._labels.numpy()[batches[0]]
         loss = self._update._learner.objective(
             None, labels, np.zeros((16, 10), "float32")
         )
-        found["loss"] = pytest.approx(float(np.mean(loss)))
+        values["loss"] = pytest.approx(float(np.mean(loss)))
         return np.full(len(batches), np.mean(loss))
 
     def observe(config):
-        found.clear()
-        found.update(rates=[], heads=[], changed=[])
+        values.clear()
+        values.update(rates=[], heads=[], augmented=[])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", loader((32, 32, 3), 10, images="cifar10"))
             patch.setattr(step_resident.ResidentStep, "run", record)
-            measured = {"loss": 1.0, "error_percent": 50.0}
-            patch.setattr(Evaluator, "__call__", lambda *_: measured)
+            metrics = {"loss": 1.0, "error_percent": 50.0}
+            patch.setattr(Evaluator, "__call__", lambda *_: metrics)
             training.train(config, tmp_path_factory.mktemp("run"), compile="off")
-        return dict(found)
+        return dict(values)
 
     return observe
 
 
-def changed(net, entries=()):
+def config_with(net, entries=()):
     config = get_config(NAME, f"net={net},dataset=cifar10,smoke=True")
     config.update_from_flattened_dict(BASE)
     if net == "nin":
@@ -137,27 +142,27 @@ def base(observe):
 
     def get(net):
         if net not in cache:
-            cache[net] = observe(changed(net))
+            cache[net] = observe(config_with(net))
         return cache[net]
 
     return get
 
 
 @pytest.mark.parametrize(
-    "net, field, value, observable, before, after",
+    "net, field, value, observable, expected_base, expected",
     FIELDS,
     ids=[f"{net}-{field}" for net, field, *_ in FIELDS],
 )
 def test_a_field_changes_its_observable(
-    observe, base, net, field, value, observable, before, after
+    observe, base, net, field, value, observable, expected_base, expected
 ):
-    old = base(net)[observable]
-    new = observe(changed(net, {field: value, **TOGETHER.get(field, {})}))[observable]
-    if before is not None:
-        assert old == before
-    if after is not None:
-        assert new == after
-    assert new != old
+    entries = {field: value, **NEEDED_ENTRIES.get(field, {})}
+    changed = observe(config_with(net, entries))[observable]
+    if expected_base is not None:
+        assert base(net)[observable] == expected_base
+    if expected is not None:
+        assert changed == expected
+    assert changed != base(net)[observable]
 
 
 def test_the_table_has_every_field_that_elu_cifar_11_lacks():
@@ -186,8 +191,8 @@ def test_configs_are_valid(arg):
     steps = examples // config.train.batch_size * config.train.epochs
     config_checks.check_run(config, steps, replicas=1)
     entry = registry.entry(config.model.name)
-    own = config.model.activation.name
-    assert own == entry.default("activation") == NETS[entry.name]["activation"]
+    activation = config.model.activation.name
+    assert activation == entry.default("activation") == NETS[entry.name]["activation"]
     assert config.data.train_on_validation
 
 
@@ -203,11 +208,11 @@ def test_the_argument_validation_changes_the_name_and_one_field():
     assert config == {**default, **changes, "data.train_on_validation": False}
 
 
-def test_the_fast_schedule_of_all_networks_differs_only_in_the_peak():
-    equal = "batch_size", "epochs", "momentum", "nesterov", "boundaries", "precision"
+def test_the_fast_schedules_of_all_networks_differ_only_in_the_peak_learning_rate():
+    fields = "batch_size", "epochs", "momentum", "nesterov", "boundaries", "precision"
     for net in NETS:
         config = get_config(NAME, f"net={net},schedule=fast,epochs=7")
-        values = [config.train[key] for key in equal]
+        values = [config.train[key] for key in fields]
         assert values == [100, 7, 0.9, True, (0.15,), "float32"]
         start, peak, end = config.train.learning_rates
         assert (start, end) == (0, 0) and peak == NETS[net]["peak"]
@@ -230,7 +235,9 @@ def test_the_fast_schedule_of_all_networks_differs_only_in_the_peak():
         ("dataset=cifar10", None),
     ],
 )
-def test_initial_deviations_of_nin(arg, deviations):
+def test_nin_has_graded_initial_deviations_only_for_the_paper_schedule_on_cifar100(
+    arg, deviations
+):
     assert get_config(NAME, f"net=nin,{arg}").model.get("deviations") == deviations
 
 
@@ -254,7 +261,7 @@ def test_nin_has_a_small_classifier_learning_rate_only_on_cifar10(schedule):
         ("epochs=3", "epochs needs schedule=fast. Received: schedule=paper"),
     ],
 )
-def test_refused_arguments(arg, words):
+def test_wrong_arguments_raise_a_usage_error(arg, words):
     with pytest.raises(errors.UsageError, match=words):
         get_config(NAME, arg)
 

@@ -1,4 +1,4 @@
-"""Baselines of Table 1: the recipes of `schedule=paper` are those of their authors."""
+"""With `schedule=paper`, the baselines of Table 1 have the recipes of their authors."""
 
 import math
 
@@ -10,6 +10,7 @@ from elu_zoo import registry
 from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.training import schedules
 
+# Factors on the learning rates of variables.
 BIASES = {"bias": 2.0}
 CLASS_MAPS = {"classifier/kernel": 0.1, "classifier/bias": 0.2, **BIASES}
 HEADS = {
@@ -17,11 +18,11 @@ HEADS = {
     for i in (1, 2, 3)
     for kind, factor in (("kernel", 0.001), ("bias", 0.002))
 }
-SLOW = {f"h{i}/{kind}": 0.05 for i in (0, 1, 2) for kind in ("kernel", "bias")}
+CONVOLUTIONS = {f"h{i}/{kind}": 0.05 for i in (0, 1, 2) for kind in ("kernel", "bias")}
 NIN, ALLCNN = 390, 195  # iterations per epoch
-# For each network and data set: iterations, batch size, learning rate at iterations,
-# momentum, whether the momentum is Nesterov's, factors on learning rates, pixels of
-# padding, and other fields.
+# (network, data set): (iterations, batch size, {iteration: learning rate}, momentum,
+# whether the momentum is Nesterov's, factors on learning rates, pixels of padding,
+# other fields).
 RECIPES = {
     ("alexnet_cifar", "both"): (
         *(70_000, 100),
@@ -59,7 +60,7 @@ RECIPES = {
     ("maxout", "cifar10"): (
         *(474 * NIN, 128),
         {e * NIN: 0.17 * (1 - 0.99 * e / 500) for e in (0, 100, 473)},
-        *(0.65, False, SLOW, 8),
+        *(0.65, False, CONVOLUTIONS, 8),
         {
             "model": {"constrained": True, "dropout": (0.2, 0.5, 0.5, 0.5, 0.5)},
             "train": {"momentum_rise": (0.5, 250 / 474)},
@@ -68,7 +69,7 @@ RECIPES = {
     ("maxout", "cifar100"): (
         *(785 * NIN, 128),
         {0: 0.17, 250 * NIN: 0.17 * 0.505, 500 * NIN: 0.0017, 785 * NIN - 1: 0.0017},
-        *(0.6, False, SLOW, None),
+        *(0.6, False, CONVOLUTIONS, None),
         {"train": {"momentum_rise": (0.5, 250 / 785)}},
     ),
     ("allcnn_c", "both"): (
@@ -89,7 +90,7 @@ RECIPES = {
         *(0.9, True, BIASES, 8),
         {"model": {"first_deviation": 1.0, "classifier_deviation": 0.1414}},
     ),
-    # The original's rate is for a sum of 50 gradients, times 1 - momentum.
+    # The author's update adds (1 - momentum) * learning rate * sum of 50 gradients.
     ("fmp", "cifar10"): (
         *(810_000, 50),
         {e * 1000: 0.003 * math.exp(-0.005 * e) * 50 * 0.01 for e in (0, 400, 809)},
@@ -111,26 +112,26 @@ PREPROCESSING = {
 
 @pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
 @pytest.mark.parametrize("net", NETS)
-def test_the_authors_recipe(net, dataset):
+def test_the_recipe_is_that_of_the_authors(net, dataset):
     recipe = RECIPES.get((net, "both")) or RECIPES[net, dataset]
-    iterations, batch, rates, momentum, nesterov, factors, padding, others = recipe
+    iterations, batch, rates, momentum, nesterov, factors, padding, fields = recipe
     config = get_config("table1_baselines", f"net={net},dataset={dataset}")
     train = config.train
     assert train.batch_size == batch
     assert 50_000 // batch * train.epochs == iterations
-    found = schedules.learning_rates(
+    learning_rates = schedules.learning_rates(
         np.asarray(list(rates)),
         train.get("boundaries", ()),
         train.learning_rates,
         train.get("learning_rate_shape", "steps"),
         iterations,
     )
-    np.testing.assert_allclose(found, list(rates.values()), rtol=3e-4)
+    np.testing.assert_allclose(learning_rates, list(rates.values()), rtol=3e-4)
     assert (train.momentum, train.get("nesterov", False)) == (momentum, nesterov)
     assert dict(train.get("learning_rate_factors", ())) == factors
     assert config.data.get("padding") == padding
     assert (config.data.augmentation == "pad_crop_flip") == (padding is not None)
-    for group, entries in others.items():
+    for group, entries in fields.items():
         assert {key: config[group][key] for key in entries} == entries
     assert (config.schedule, config.schedule_epochs) == ("paper", train.epochs)
 

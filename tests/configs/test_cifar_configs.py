@@ -1,4 +1,4 @@
-"""CIFAR configs: effects of the fields, and runs on random images."""
+"""Each field of the CIFAR configs changes an observable of a run on random images."""
 
 import math
 
@@ -20,10 +20,9 @@ from elu_zoo.data import load
 from elu_zoo.training import loss, step_resident
 from elu_zoo.training.evaluate import Evaluator
 
-LARGE = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0]
-
 
 def dropout(stacks):
+    """Returns one dropout rate for each phase of the base run and each stack."""
     return tuple((rate,) * stacks for rate in (0.1, 0.2, 0.3))
 
 
@@ -38,14 +37,16 @@ BASE = {
     "train.dropout": dropout(7),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# Dropout rates of the second stack in each iteration, at the end and inside the stack.
-AFTER, INSIDE = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
+# Dropout rates of the second stack in each iteration, at the end of the stack and
+# between the two convolutions.
+END_RATES, INNER_RATES = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
 ZEROS = ((0.0,) * 7,) * 3
 
+# The columns are those of `observed.FIELDS`.
 FIELDS = {
     **observed.FIELDS,
     "smoke": (False, "workdir", None, "runs/elu_cifar_11-cifar100/elu-s0"),
-    "schedule_epochs": (4, "share", 0.0061, 0.5),
+    "schedule_epochs": (4, "schedule_share", 0.0061, 0.5),
     "model.name": ("elu_cifar_18", "parameters", 1104, 16226),
     "model.batch_norm": (True, "parameters", 1104, 1104 + 4 * 52),
     "model.width": (0.04, "parameters", 1104, 3449),
@@ -56,70 +57,79 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [6, 12]),
     "data.train_on_validation": (True, "evaluated", [1, 2], []),
     "data.measure_test": (False, "tested", True, False),
-    "data.cutout": (8, "corners", [0, 8], None),
-    "data.augmentation": ("none", "corners", [0, 8], None),
+    "data.cutout": (8, "draw_range", [0, 8], None),
+    "data.augmentation": ("none", "draw_range", [0, 8], None),
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(10)), 1.5),
-    "train.phase_boundaries": ((1, 5), "after", AFTER, [0.1] + [0.2] * 4 + [0.3]),
-    "train.dropout": (ZEROS, "after", AFTER, [0.0] * 6),
-    "train.dropout_placement": (("all",) * 3, "inside", INSIDE, AFTER),
+    "train.phase_boundaries": (
+        *((1, 5), "end_rates"),
+        *(END_RATES, [0.1] + [0.2] * 4 + [0.3]),
+    ),
+    "train.dropout": (ZEROS, "end_rates", END_RATES, [0.0] * 6),
+    "train.dropout_placement": (("all",) * 3, "inner_rates", INNER_RATES, END_RATES),
 }
-TOGETHER = {**observed.TOGETHER, "model.name": {"train.dropout": dropout(8)}}
+NEEDED_ENTRIES = {
+    **observed.NEEDED_ENTRIES,
+    "model.name": {"train.dropout": dropout(8)},
+}
 
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Returns a function that trains on random images with a step that only records."""
-    random_data = loader((32, 32, 3), classes=10, images="cifar10")
-    found = {}
+    """Returns a function from a config to the observables of a run on random images.
 
-    def record(self, batches, rates, first, draws):
+    The training step is replaced. It records observables and updates no weights.
+    """
+    random_data = loader((32, 32, 3), classes=10, images="cifar10")
+    values = {}
+
+    def record(self, batches, rates, first_step, draws):
         model = self._update._model
         layers = {layer.name: layer for layer in model.layers}
         conv, count = layers["stack2_conv1"], len(batches)
-        inside = layers.get("stack2_conv1_drop", layers["stack2_drop"]).rate
-        found["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
-        found["after"] += [layers["stack2_drop"].rate] * count
-        found["inside"] += [inside] * count
-        found["corners"] = None if draws is None else [draws.min(), draws.max()]
+        inner_rate = layers.get("stack2_conv1_drop", layers["stack2_drop"]).rate
+        values["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
+        values["end_rates"] += [layers["stack2_drop"].rate] * count
+        values["inner_rates"] += [inner_rate] * count
+        values["draw_range"] = None if draws is None else [draws.min(), draws.max()]
         padding = keras.layers.ZeroPadding2D
-        found["pads"] = sum(isinstance(x, padding) for x in model.layers)
+        values["pads"] = sum(isinstance(x, padding) for x in model.layers)
         penalty = conv.kernel_regularizer
-        found["decay"] = penalty and pytest.approx(2 * float(penalty.l2))
-        found["computes"] = conv.compute_dtype
-        found["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
+        values["decay"] = penalty and pytest.approx(2 * float(penalty.l2))
+        values["compute_dtype"] = conv.compute_dtype
+        values["kernel"] = float(np.asarray(conv.kernel)[0, 0, 0, 0])
         learner = self._update._learner
-        found.update(learner_observables(learner))
+        values.update(learner_observables(learner))
         labels = self._labels.numpy()[batches[0]]
         loss = learner.objective(None, labels, np.zeros((len(labels), 10), "float32"))
         return np.full(count, np.mean(loss))
 
     constant = loss.Loss(lambda labels, z: 0 * z[:, 0] + 1.5, of_images=False)
-    measured = {"loss": 1.0, "error_percent": 50.0}
+    metrics = {"loss": 1.0, "error_percent": 50.0}
 
     def observe(config):
-        found.update(rates=[], after=[], inside=[])
+        values.update(rates=[], end_rates=[], inner_rates=[])
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
             patch.setattr(step_resident.ResidentStep, "run", record)
-            patch.setattr(Evaluator, "__call__", lambda *_: measured)
+            patch.setattr(Evaluator, "__call__", lambda *_: metrics)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             entry = training.train(config, workdir)
-        found["tested"] = "test_loss" in entry["metrics"]
-        return {**observables(config, workdir, entry), **found}
+        values["tested"] = "test_loss" in entry["metrics"]
+        return {**observables(config, workdir, entry), **values}
 
     return observe
 
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Observables of the base run."""
-    return observe(changed())
+    """Returns the observables of the base run."""
+    return observe(config_with())
 
 
-def changed(entries=()):
+def config_with(entries=()):
     config = get_config("elu_cifar_11", "smoke=True")
     config.update_from_flattened_dict({**BASE, **dict(entries)})
     return config
@@ -135,13 +145,14 @@ def small(name, arg=""):
 
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_changes_its_observable(observe, base, field):
-    value, observable, before, after = FIELDS[field]
-    new = observe(changed({field: value, **TOGETHER.get(field, {})}))[observable]
-    if before is not None:
-        assert base[observable] == before
-    if after is not None:
-        assert new == after
-    assert new != base[observable]
+    value, observable, expected_base, expected = FIELDS[field]
+    entries = {field: value, **NEEDED_ENTRIES.get(field, {})}
+    changed = observe(config_with(entries))[observable]
+    if expected_base is not None:
+        assert base[observable] == expected_base
+    if expected is not None:
+        assert changed == expected
+    assert changed != base[observable]
 
 
 def test_the_table_has_every_field():
@@ -150,8 +161,9 @@ def test_the_table_has_every_field():
 
 @pytest.mark.parametrize("arg", ["", "activation=relu,seed=3", "dataset=cifar10"])
 @pytest.mark.parametrize("smoke", [False, True])
-def test_fields_of_the_large_network_that_differ_from_the_small_one(smoke, arg):
+def test_fields_of_elu_cifar_18_that_differ_from_elu_cifar_11(smoke, arg):
     dataset = arg.partition("dataset=")[2] or "cifar100"
+    rates = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0]
     expected = {
         "name": f"elu_cifar_18-{dataset}",
         "schedule_epochs": 510,
@@ -160,25 +172,27 @@ def test_fields_of_the_large_network_that_differ_from_the_small_one(smoke, arg):
         "train.boundaries": [4] if smoke else [35_000],
         "train.learning_rates": [0.01, 0.001],
         "train.phase_boundaries": [8, 14] if smoke else [165_000, 215_000],
-        "train.dropout": [LARGE, LARGE, [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0]],
+        "train.dropout": [rates, rates, [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0]],
         "train.dropout_placement": ["last", "all", "all"],
     }
-    parent, config = (get_config(n, f"{arg},smoke={smoke}") for n in CIFAR)
-    assert flat(config) == {**flat(parent), **expected}
+    elu_cifar_11, elu_cifar_18 = (
+        get_config(name, f"{arg},smoke={smoke}") for name in CIFAR
+    )
+    assert flat(elu_cifar_18) == {**flat(elu_cifar_11), **expected}
 
 
-def test_a_smoke_run_of_the_large_network_has_three_phases(observe):
-    run = observe(small("elu_cifar_18"))
-    assert run["epoch_ends"] == [10, 20]
-    assert run["rates"] == [0.01] * 4 + [0.001] * 16
-    assert run["after"] == [0.1] * 14 + [0.15] * 6
-    assert run["inside"] == [0.0] * 8 + [0.1] * 6 + [0.15] * 6
+def test_a_smoke_run_of_elu_cifar_18_has_three_phases(observe):
+    values = observe(small("elu_cifar_18"))
+    assert values["epoch_ends"] == [10, 20]
+    assert values["rates"] == [0.01] * 4 + [0.001] * 16
+    assert values["end_rates"] == [0.1] * 14 + [0.15] * 6
+    assert values["inner_rates"] == [0.0] * 8 + [0.1] * 6 + [0.15] * 6
 
 
 @pytest.mark.parametrize(
     "name", ["elu_cifar_11", pytest.param("elu_cifar_18", marks=pytest.mark.slow)]
 )
-def test_weights_of_a_run_have_its_test_error_on_raw_images(
+def test_the_model_with_the_weights_of_a_run_has_the_recorded_test_error(
     name, tmp_path, monkeypatch
 ):
     random_data = loader((32, 32, 3), classes=10, images="cifar10")

@@ -1,4 +1,4 @@
-"""Properties of every config: base fields, shared arguments, and a card."""
+"""Every config has the base fields, the shared arguments, and a card."""
 
 import importlib
 import inspect
@@ -28,6 +28,7 @@ def test_each_field_is_defined_once():
 
 
 def known_arguments(module):
+    """Returns the names that the error for an unknown argument lists."""
     with pytest.raises(errors.UsageError) as caught:
         module.get_config("=")
     return re.findall(r"\w+", str(caught.value).partition("Known: ")[2])
@@ -47,7 +48,7 @@ def test_a_card_has_a_command_the_arguments_and_the_papers_results(name):
     assert f"elu-zoo-train --config={name}" in card and "\nPaper: " in card
     section = re.search(r"\nArguments:(.*?)\nPaper", card, re.DOTALL)
     names = section[1] if section else ""
-    if "those of mnist_autoencoder" in names:
+    if "those of mnist_autoencoder" in names:  # a card that refers to another card
         names = "activation, seed, batch_norm, learning_rate, smoke"
     names = re.sub(r"\(.*?\)", "", names, flags=re.DOTALL)
     assert re.findall(r"\w+", names) == known_arguments(MODULES[name])
@@ -69,7 +70,7 @@ def test_an_argument_changes_one_field(name, arg, field, value):
         return
     config, default = get_config(arg), get_config()
     assert flat(config) == {**flat(default), field: value} != flat(default)
-    if name != "finetune":  # its data.name is set by --data
+    if name != "finetune":  # needs the flag --data
         config_checks.check(config)
 
 
@@ -81,6 +82,6 @@ def test_an_argument_changes_one_field(name, arg, field, value):
         ("smoke=1", "smoke must be of type bool"),
     ],
 )
-def test_refused_arguments(name, arg, words):
+def test_wrong_arguments_raise_a_usage_error(name, arg, words):
     with pytest.raises(errors.UsageError, match=words):
         MODULES[name].get_config(arg)

@@ -1,3 +1,5 @@
+"""`arguments.parse` converts the text of config arguments to the types of defaults."""
+
 import pytest
 
 from elu_zoo import errors
@@ -47,6 +49,6 @@ def test_parse_updates_the_defaults(text, changed):
         ("rate=True", "rate must be of type float.*'True'"),
     ],
 )
-def test_parse_refuses_unknown_keys_and_values_of_another_type(text, words):
+def test_parse_raises_for_unknown_names_and_for_values_of_a_wrong_type(text, words):
     with pytest.raises(errors.UsageError, match=words):
         arguments.parse(text, **DEFAULTS)

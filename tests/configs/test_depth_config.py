@@ -1,4 +1,4 @@
-"""mnist_depth: fields, number of layers, and wrong numbers of layers."""
+"""The config mnist_depth sets the number of hidden layers of mnist_mlp_8x128."""
 
 import pytest
 from observed import flat, get_config, loader
@@ -26,7 +26,7 @@ def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
 
 
 @pytest.mark.parametrize("layers", [1, 8])
-def test_the_trained_network_has_hidden_layers_layers(tmp_path, monkeypatch, layers):
+def test_the_trained_network_has_this_many_layers(tmp_path, monkeypatch, layers):
     monkeypatch.setattr(load, "load", loader((28, 28, 1), classes=10))
     config = get_config("mnist_depth", f"hidden_layers={layers},smoke=True")
     config.model.width, config.data.train_examples = 0.0625, 64
@@ -39,7 +39,7 @@ def test_the_trained_network_has_hidden_layers_layers(tmp_path, monkeypatch, lay
 
 
 @pytest.mark.parametrize("layers", [0, -1, 2.0, "8"])
-def test_wrong_numbers_of_layers_are_refused(layers):
+def test_a_wrong_number_of_layers_raises_a_usage_error(layers):
     words = f"hidden_layers must be an integer >= 1. Received: {layers!r}"
     with pytest.raises(errors.UsageError, match=words):
         zoo.get_model("mnist_mlp_8x128", hidden_layers=layers)

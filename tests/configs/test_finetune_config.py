@@ -1,4 +1,4 @@
-"""The config `finetune`: fields that differ from the network's config, arguments."""
+"""The config `finetune` has the fields of the network's config, with known changes."""
 
 import numpy as np
 import pytest
@@ -27,8 +27,9 @@ SHARED = {
     "train.boundaries": [0.15],
     "train.learning_rates": [0, 0.01, 0],
 }
+# Fields that `finetune` sets for every network except the ImageNet network.
 RESIDENT = {"data.name": "", "data.image_shape": [], "data.train_on_validation": False}
-# network: (the network's config, other fields that differ).
+# network: (the network's config, fields that differ in addition to SHARED).
 NETWORKS = {
     "elu_cifar_11": (
         get_config("elu_cifar_11", "schedule=fast"),
@@ -148,7 +149,7 @@ def test_weights_freeze_and_image_shape_change_the_losses(tmp_path):
         ("finetune", None, ("finetune-elu_cifar_11-cifar100", "")),
     ],
 )
-def test_other_data_changes_the_name_of_a_config(name, data, expected):
+def test_with_data_changes_the_names_of_the_config_and_the_data(name, data, expected):
     config = with_data(get_config(name), data)
     assert (config.name, config.data.name) == expected
 
@@ -157,20 +158,19 @@ def test_other_data_changes_the_name_of_a_config(name, data, expected):
     ("name", "key"),
     [("elu_cifar_11", "boundaries"), ("elu_cifar_18", "phase_boundaries")],
 )
-def test_schedules_fit_other_data_of_any_size(name, key):
-    """Boundaries become fractions of the run."""
-    cifar, other = get_config(name), with_data(get_config(name), "my_photos")
+def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
+    cifar, photos = get_config(name), with_data(get_config(name), "my_photos")
     total = cifar.train.epochs * 500
-    assert schedules.in_iterations(other.train[key], total) == list(cifar.train[key])
+    assert schedules.in_iterations(photos.train[key], total) == list(cifar.train[key])
     halves = [round(b / 2) for b in cifar.train[key]]
-    assert schedules.in_iterations(other.train[key], total // 2) == halves
+    assert schedules.in_iterations(photos.train[key], total // 2) == halves
 
 
-def test_other_data_of_the_imagenet_network_is_a_folder():
+def test_with_data_sets_the_folder_of_the_imagenet_config():
     config = with_data(get_config("elu_imagenet_15"), "photos")
     assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
-    same = with_data(get_config("elu_imagenet_15"), "imagenet2012")
-    assert same.data.folder == ""
+    config = with_data(get_config("elu_imagenet_15"), "imagenet2012")
+    assert config.data.folder == ""
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_other_data_of_the_imagenet_network_is_a_folder():
         ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),
     ],
 )
-def test_wrong_arguments_are_refused(arg, words):
+def test_wrong_arguments_raise_a_usage_error(arg, words):
     with pytest.raises(errors.UsageError, match=words):
         resolve(get_config("finetune", arg))
 
@@ -196,7 +196,7 @@ def test_baselines_are_trained_without_heads_and_learning_rate_factors(net):
     assert not config.model.get("auxiliary_heads")
     assert "heads_until" not in config.train
     assert "learning_rate_factors" not in config.train
-    assert net != "fmp" or config.model.dropout is None  # the rate of the weights
+    assert net != "fmp" or config.model.dropout is None  # as stored with the weights
     kinds = optional_types(net)
     assert {f"model.{key}" for key in config.model} <= {
         *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",

@@ -18,7 +18,7 @@ def write_mean(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def zero_weights():
-    """Replaces initial weights by zeros, because millions of random draws are slow."""
+    """Sets all initial weights to zero, because millions of random draws are slow."""
 
     def zeros(self, shape, dtype=None):
         return keras.ops.zeros(shape, dtype)

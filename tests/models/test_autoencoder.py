@@ -1,4 +1,4 @@
-"""mnist_autoencoder, compared with NumPy: logits, code, reconstruction."""
+"""The outputs of mnist_autoencoder are compared with a forward pass in NumPy."""
 
 import keras
 import numpy as np
@@ -17,7 +17,7 @@ def get(**arguments):
 
 
 def randomize(model):
-    """Returns the model with random biases and random parameters of normalisation."""
+    """Assigns random biases and normalisation parameters, and returns the model."""
     generator = np.random.default_rng(1)
     for layer in model.layers:
         for variable in layer.weights:
@@ -34,7 +34,7 @@ def images():
 
 
 def forward(model, x, alpha=1.0, batch_norm=False):
-    """Returns code and logits in float64."""
+    """Returns the code and the logits of a forward pass in NumPy, in float64."""
     x = x.astype(np.float64).reshape(len(x), -1)
     code = None
     for layer in model.layers:
@@ -60,15 +60,15 @@ def forward(model, x, alpha=1.0, batch_norm=False):
 
 
 @pytest.mark.parametrize(("alpha", "batch_norm"), [(1.0, True), (0.5, False)])
-def test_forward_pass(images, alpha, batch_norm):
+def test_logits_equal_those_of_the_numpy_forward_pass(images, alpha, batch_norm):
     model = randomize(
         get(activation={"name": "elu", "alpha": alpha}, batch_norm=batch_norm)
     )
     _, expected = forward(model, images / 255, alpha, batch_norm)
     logits = np.asarray(model((images / 255).astype(np.float32)))
     np.testing.assert_allclose(logits, expected, atol=2e-5 * np.abs(expected).max())
-    other = forward(model, images / 255, 1.5 - alpha, batch_norm)[1]
-    assert np.abs(expected - other).max() > 1e-2
+    logits_of_another_alpha = forward(model, images / 255, 1.5 - alpha, batch_norm)[1]
+    assert np.abs(expected - logits_of_another_alpha).max() > 1e-2
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
@@ -84,7 +84,7 @@ def test_raw_images_are_divided_by_255(images, dtype):
     [({"features": "code"}, False), ({"include_top": False}, True)],
 )
 def test_the_code_is_linear(images, cut, batch_norm):
-    """Some values of the code are below -1, the minimum of ELU."""
+    """A linear code has values below -1, the minimum of ELU."""
     arguments = {"preprocessing": True, "batch_norm": batch_norm, "width": 0.2}
     model = get(**arguments, **cut)
     expected = forward(get(**arguments), images / 255, 1.0, batch_norm)[0]

@@ -1,4 +1,4 @@
-"""The number of units of a layer at a relative width."""
+"""`scaled_units` computes the number of units of a layer from a relative width."""
 
 import pytest
 

@@ -1,11 +1,11 @@
-"""Parameters and multiply-accumulates, compared with sums over the layers."""
+"""The cost of a model is compared with products that were written down by hand."""
 
 import keras
 
 from elu_zoo.models import cost
 
 
-def test_cost_of_convolutions_and_a_dense_layer():
+def test_parameters_and_multiply_accumulates_of_convolutions_and_a_dense_layer():
     model = keras.Sequential(
         [
             keras.Input((9, 7, 3)),
@@ -15,9 +15,9 @@ def test_cost_of_convolutions_and_a_dense_layer():
             keras.layers.Dense(2),
         ]
     )
-    maps = 4 * 3  # (9 - 3) // 2 + 1 by (7 - 3) // 2 + 1
-    dense = maps * 4 * 2
+    positions = 4 * 3  # (9 - 3) // 2 + 1 rows and (7 - 3) // 2 + 1 columns
+    dense = positions * 4 * 2
     assert cost.multiply_accumulates(model) == (
-        maps * 3 * 3 * 3 * 5 + maps * 1 * 2 * 5 * 4 + dense
+        positions * 3 * 3 * 3 * 5 + positions * 1 * 2 * 5 * 4 + dense
     )
     assert cost.parameters(model) == 3 * 3 * 3 * 5 + 5 + 1 * 2 * 5 * 4 + dense + 2

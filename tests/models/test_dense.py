@@ -1,4 +1,4 @@
-"""The layers and initial weights of the fully connected networks."""
+"""The fully connected networks have the layers and the initial weights of the paper."""
 
 import math
 
@@ -8,7 +8,7 @@ import pytest
 
 import elu_zoo
 
-# For each network: the units of the layers with weights, in order.
+# network: {layer with weights: number of units}, in the order of the layers.
 UNITS = {
     "mnist_mlp_8x128": {
         **{f"dense{i}": 128 for i in range(1, 9)},
@@ -29,7 +29,7 @@ UNITS = {
         "pixels": 784,
     },
 }
-LINEAR = ("classifier", "code", "pixels")
+LAYERS_WITHOUT_ACTIVATION = ("classifier", "code", "pixels")
 
 
 def dense(model):
@@ -42,7 +42,8 @@ def test_only_hidden_layers_have_normalisation_and_activation(name, batch_norm):
     names = ["image", "rescale", "flatten"]
     for layer in UNITS[name]:
         norm = [f"norm_{layer}"] * batch_norm
-        names += [layer] if layer in LINEAR else [layer, *norm, f"act_{layer}"]
+        is_linear = layer in LAYERS_WITHOUT_ACTIVATION
+        names += [layer] if is_linear else [layer, *norm, f"act_{layer}"]
     model = elu_zoo.get_model(name, batch_norm=batch_norm, preprocessing=True)
     names += ["reconstruction"] * ("pixels" in names)
     assert [layer.name for layer in model.layers] == names
@@ -57,15 +58,15 @@ def test_only_hidden_layers_have_normalisation_and_activation(name, batch_norm):
 
 
 @pytest.mark.parametrize("name", UNITS)
-def test_initial_kernels_are_he_uniform_and_biases_zero(name):
-    """He uniform kernels have bounds of sqrt(6 / fan_in) and variance 2 / fan_in."""
+def test_initial_kernels_are_he_uniform_and_initial_biases_are_zero(name):
+    """He-uniform draws are within sqrt(6 / fan_in) and have variance 2 / fan_in."""
     fan_in = 784
     for layer in dense(elu_zoo.get_model(name, preprocessing=False)):
         kernel = np.asarray(layer.kernel, np.float64)
         assert kernel.shape == (fan_in, UNITS[name][layer.name])
         bound = math.sqrt(6 / fan_in)
         assert 0.99 * bound < np.abs(kernel).max() <= bound * (1 + 1e-7)
-        # Four standard errors of the mean and of the variance of a uniform draw.
+        # The tolerances are four standard errors of uniform draws.
         assert abs(kernel.mean()) < 4 * math.sqrt(2 / fan_in / kernel.size)
         error = kernel.var() / (2 / fan_in) - 1
         assert abs(error) < 4 * math.sqrt(0.8 / kernel.size), layer.name
@@ -73,7 +74,7 @@ def test_initial_kernels_are_he_uniform_and_biases_zero(name):
         fan_in = layer.units
 
 
-def test_layers_of_equal_shape_have_different_weights():
+def test_two_layers_of_equal_shape_have_different_initial_kernels():
     model = elu_zoo.get_model(
         "mnist_autoencoder", input_shape=(10, 3, 1), width=0.03, preprocessing=False
     )
@@ -105,7 +106,7 @@ def test_width_multiplies_the_units(name, width, units):
         ("mnist_autoencoder", {}, (6, 5, 2), (6, 5, 2)),
     ],
 )
-def test_images_and_outputs_of_other_shapes(name, arguments, shape, output_shape):
+def test_input_shape_sets_the_output_shape(name, arguments, shape, output_shape):
     model = elu_zoo.get_model(
         name, width=0.05, input_shape=list(shape), **arguments, preprocessing=False
     )

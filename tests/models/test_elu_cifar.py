@@ -1,11 +1,12 @@
-"""The ELU networks for CIFAR: kernels, costs and dropout rates."""
+"""The ELU networks for CIFAR have the paper's kernels, costs and dropout rates."""
 
 import keras
 import pytest
 
 import elu_zoo
 
-# Receptive field and units of each convolution of a stack, without the classifier.
+# network: for each stack except the classifier's, the convolutions as tuples (side of
+# the receptive field, number of units).
 KERNELS = {
     "elu_cifar_11": [
         [(5, 192)],
@@ -25,7 +26,7 @@ KERNELS = {
         [(1, 1152)],
     ],
 }
-# Multiply-accumulates per image, in units of 10^9.
+# (network, padding): multiply-accumulates per image, in units of 10^9.
 COSTS = {
     ("elu_cifar_11", "same"): 0.158,
     ("elu_cifar_11", "caffe"): 0.173,
@@ -60,7 +61,7 @@ def test_kernels_have_the_shapes_of_the_paper(models, name):
 
 
 @pytest.mark.parametrize(("name", "padding"), COSTS)
-def test_multiply_accumulates(zero_weights, name, padding):
+def test_multiply_accumulates_per_image(zero_weights, name, padding):
     cost = elu_zoo.model_info(name, padding=padding).multiply_accumulates
     assert cost == pytest.approx(COSTS[name, padding] * 1e9, abs=0.5e6)
 
@@ -73,7 +74,7 @@ def test_multiply_accumulates(zero_weights, name, padding):
     ],
 )
 def test_default_dropout_rates(models, name, rates):
-    """For the larger network the paper has one rate less than stacks."""
+    """The paper has seven rates for the eight stacks of elu_cifar_18; 0.5 repeats."""
     layers = [x for x in models[name].layers if isinstance(x, elu_zoo.layers.Dropout)]
     assert [x.name for x in layers] == [
         f"stack{i}_drop" for i in range(1, len(rates) + 1)

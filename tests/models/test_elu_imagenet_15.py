@@ -1,7 +1,8 @@
-"""elu_imagenet_15, compared with NumPy in float64, and errors of its arguments."""
+"""elu_imagenet_15 is compared with NumPy, and wrong arguments must raise errors."""
 
 import numpy as np
 import pytest
+from reference_stacks import noise, pool, randomize
 
 import elu_zoo
 from elu_zoo import errors, registry
@@ -17,20 +18,6 @@ def small(**changes):
     return elu_imagenet_15(**{**DEFAULTS, **changes})
 
 
-def noise(shape, count=3, seed=0):
-    draws = np.random.default_rng(seed).standard_normal((count, *shape))
-    return draws.astype(np.float32)
-
-
-def randomize(model):
-    """Returns the model with random biases."""
-    draws = np.random.default_rng(1)
-    for weight in model.weights:
-        if weight.name == "bias":
-            weight.assign(draws.normal(0, 0.3, weight.shape))
-    return model
-
-
 def weights_of(model, name):
     return (np.asarray(w, np.float64) for w in model.get_layer(name).weights)
 
@@ -42,47 +29,38 @@ def elu(x):
 def convolve(x, model, name, stride):
     """Returns the output of a convolution with "same" padding.
 
-    If the number of zeros is odd, one more follows the map than precedes it.
+    An odd number of padding zeros is split unequally: the larger half is at the end.
     """
     kernel, bias = weights_of(model, name)
-    field, pads = len(kernel), []
+    field, padding = len(kernel), []
     for size in x.shape[1:3]:
-        zeros = max(field + (-(-size // stride) - 1) * stride - size, 0)
-        pads.append((zeros // 2, zeros - zeros // 2))
-    x = np.pad(x, ((0, 0), *pads, (0, 0)))
+        total = max(field + (-(-size // stride) - 1) * stride - size, 0)
+        padding.append((total // 2, total - total // 2))
+    x = np.pad(x, ((0, 0), *padding, (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(x, (field, field), (1, 2))
     windows = windows[:, ::stride, ::stride]
     return np.einsum("bhwcij,ijcd->bhwd", windows, kernel, optimize=True) + bias
 
 
-def pool(x):
-    """Pools 2 x 2 pixels, including the last row and column of an odd map."""
-    if x.shape[1:3] == (1, 1):
-        return x
-    odd = [(0, size % 2) for size in x.shape[1:3]]
-    x = np.pad(x, ((0, 0), *odd, (0, 0)), constant_values=-np.inf)
-    return np.maximum.reduce([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
-
-
 def pyramid(x, levels):
-    """Pools maps whose sides are a multiple of the number of bins, or one less."""
-    result = []
+    """Pools maps with n or n - 1 rows and columns, for a multiple n of each level."""
+    pooled = []
     for bins in levels:
         field = [-(-n // bins) for n in x.shape[1:3]]
-        odd = [(bins * f - n, 0) for f, n in zip(field, x.shape[1:3], strict=True)]
-        assert max(odd)[0] < 2
-        whole = np.pad(x, ((0, 0), *odd, (0, 0)), constant_values=-np.inf)
+        padding = [(bins * f - n, 0) for f, n in zip(field, x.shape[1:3], strict=True)]
+        assert max(padding)[0] < 2
+        padded = np.pad(x, ((0, 0), *padding, (0, 0)), constant_values=-np.inf)
         shape = len(x), bins, field[0], bins, field[1], x.shape[-1]
-        result.append(whole.reshape(shape).max((2, 4)).reshape(len(x), -1))
-    return np.concatenate(result, axis=1)
+        pooled.append(padded.reshape(shape).max((2, 4)).reshape(len(x), -1))
+    return np.concatenate(pooled, axis=1)
 
 
 def forward(model, x, stride, levels):
     x = np.asarray(x, np.float64)
     for i, count in enumerate((1, 3, 5, 3), 1):
         for j in range(1, count + 1):
-            own_stride = stride if i == j == 1 else 1
-            x = elu(convolve(x, model, f"stack{i}_conv{j}", own_stride))
+            conv_stride = stride if i == j == 1 else 1
+            x = elu(convolve(x, model, f"stack{i}_conv{j}", conv_stride))
         x = pool(x)
     x = pyramid(x, levels)
     for name in ("dense1", "dense2"):
@@ -102,7 +80,7 @@ def forward(model, x, stride, levels):
         ((1, 1, 1), 1, (1,)),
     ],
 )
-def test_forward_pass(shape, stride, levels):
+def test_logits_equal_those_of_the_numpy_forward_pass(shape, stride, levels):
     model = small(input_shape=shape, stem_stride=stride, spp_levels=levels, width=0.02)
     images = noise(shape)
     expected = forward(randomize(model), images, stride, levels)
@@ -149,6 +127,6 @@ def test_the_registered_preprocessing_needs_a_mean_image(write_mean):
     ],
     ids=repr,
 )
-def test_refused_arguments(changes, message):
+def test_wrong_arguments_raise_a_usage_error(changes, message):
     with pytest.raises(errors.UsageError, match=message):
         small(**changes)

@@ -1,4 +1,4 @@
-"""elu_imagenet_15: layers, map sizes and kernels."""
+"""The graph of elu_imagenet_15 has the paper's layers, map sizes and kernels."""
 
 import keras
 import numpy as np
@@ -7,9 +7,10 @@ import pytest
 from elu_zoo.layers import Dropout
 from elu_zoo.models import elu_imagenet_15
 
-# For each stack: convolutions, units at a hundredth of the width, receptive field.
+# For each stack: number of convolutions, units at width=0.01, side of the field.
 STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]
-# Side of the image, stride, levels, and the map sizes before > after each pooling.
+# Side of the image, stride, levels, and for each stack the side of the maps before and,
+# if a pooling layer follows, after the pooling.
 SIZES = [
     (224, 2, (1, 2, 4), "112>56 56>28 28>14 14>7"),
     (97, 2, (1, 2, 4), "49>25 25>13 13>7 7>4"),

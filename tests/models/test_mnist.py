@@ -1,4 +1,4 @@
-"""mnist_mlp_8x128: comparison with NumPy, and use as an ordinary Keras model."""
+"""mnist_mlp_8x128 is compared with NumPy, and used as an ordinary Keras model."""
 
 import copy
 import json
@@ -14,6 +14,7 @@ import elu_zoo
 from elu_zoo.activations import ELU
 
 MODEL = "mnist_mlp_8x128"
+# name of the saved file: the argument `activation`.
 ACTIVATIONS = {
     "elu": "elu",
     "leaky_relu": "leaky_relu",
@@ -50,20 +51,20 @@ def numpy_forward(model, x, alpha):
 
 
 @pytest.mark.parametrize(("preprocessing", "alpha"), [(False, 1.0), (True, 0.5)])
-def test_forward_pass(preprocessing, alpha):
+def test_logits_equal_those_of_the_numpy_forward_pass(preprocessing, alpha):
     model = get(
         activation={"name": "elu", "alpha": alpha}, preprocessing=preprocessing, seed=4
     )
     rng = np.random.default_rng(1)
     for layer in model.layers:
-        if layer.weights:  # with zero biases, a missing bias would have no effect
+        if layer.weights:  # with zero biases, a missing bias would not be detected
             layer.bias.assign(rng.normal(0, 0.3, layer.bias.shape))
     raw = images()
     expected = numpy_forward(model, raw / 255, alpha)
     inputs = raw if preprocessing else (raw / 255).astype(np.float32)
     np.testing.assert_allclose(np.asarray(model(inputs)), expected, atol=2e-5)
-    other = numpy_forward(model, raw / 255, 1.5 - alpha)
-    assert np.abs(expected - other).max() > 1e-2
+    logits_of_another_alpha = numpy_forward(model, raw / 255, 1.5 - alpha)
+    assert np.abs(expected - logits_of_another_alpha).max() > 1e-2
 
 
 def test_each_hidden_layer_has_a_new_activation_layer():
@@ -77,14 +78,14 @@ def test_fit_reduces_the_loss():
     model = get(batch_norm=True, preprocessing=True, num_classes=4)
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     model.compile(keras.optimizers.SGD(0.005), loss, jit_compile=False)
-    # Keras would shuffle in a different order in each process.
+    # The order in which Keras shuffles differs from process to process.
     fitted = model.fit(x, y, batch_size=16, epochs=8, shuffle=False, verbose=0)
     history = fitted.history["loss"]
     assert np.isfinite(history).all() and history[-1] < history[0] - 0.1
     assert model.predict(x[:3], verbose=0).shape == (3, 4)
 
 
-def test_fit_in_a_users_own_strategy():
+def test_fit_under_a_mirrored_strategy_of_the_user():
     devices = tf.config.list_logical_devices("CPU")
     assert len(devices) >= 2, "the tests start TensorFlow with two logical CPU devices"
     strategy = tf.distribute.MirroredStrategy(
@@ -109,7 +110,7 @@ COPIES = {
 
 
 @pytest.mark.parametrize("copy_function", COPIES)
-def test_copies_compute_the_same_and_share_no_weights(copy_function):
+def test_copies_have_equal_outputs_and_separate_weights(copy_function):
     model = get(activation="rrelu", batch_norm=True, preprocessing=True)
     other = COPIES[copy_function](model)
     if copy_function == "deepcopy":

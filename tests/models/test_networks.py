@@ -1,4 +1,4 @@
-"""Properties of every network: initial weights, L2 penalties, precision."""
+"""Initial weights, kernel decay and precision are tested for every network."""
 
 import math
 
@@ -10,6 +10,7 @@ import tensorflow as tf
 import elu_zoo
 from elu_zoo import registry
 
+# network: a width at which the network is built quickly; 0.03 for the others.
 WIDTHS = {"mnist_mlp_8x128": 0.25, "mnist_autoencoder": 0.05, "elu_cifar_18": 0.02}
 IMAGENET = {
     "width": 0.01, "input_shape": (32, 32, 3), "stem_stride": 1, "spp_levels": (1, 2)
@@ -52,11 +53,11 @@ def test_initial_weights_do_not_depend_on_activation_norm_and_precision(name):
 
 @each_network
 def test_initial_kernels_depend_on_the_seed_and_initial_biases_do_not(name):
-    first, second = small(name, activation="elu"), small(name, activation="elu", seed=6)
-    others = kernels(second)
-    for layer, kernel in kernels(first).items():
-        assert (kernel != others[layer]).any(), layer
-        bias = np.asarray(first.get_layer(layer).bias)
+    model = small(name, activation="elu")
+    kernels_of_seed_6 = kernels(small(name, activation="elu", seed=6))
+    for layer, kernel in kernels(model).items():
+        assert (kernel != kernels_of_seed_6[layer]).any(), layer
+        bias = np.asarray(model.get_layer(layer).bias)
         assert (bias == (-2 if layer.endswith("_gate") else 0)).all(), layer
 
 
@@ -76,18 +77,18 @@ def test_initial_weights_do_not_depend_on_arguments_of_single_networks(name, cha
 
 
 @each_network
-def test_weights_fit_images_of_any_size_except_for_flattened_maps(name):
+def test_weights_do_not_depend_on_the_image_size_if_maps_are_not_flattened(name):
     flattens = name in ("alexnet_cifar", "maxout") or name.startswith("mnist")
     assert registry.entry(name).any_size != flattens
     if flattens:
         return
-    other = small(name, input_shape=(40, 56, 3))
-    for value, expected in zip(other.weights, small(name).weights, strict=True):
+    model = small(name, input_shape=(40, 56, 3))
+    for value, expected in zip(model.weights, small(name).weights, strict=True):
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
 @each_network
-def test_the_gradient_of_kernel_decay_is_decay_times_kernel(name):
+def test_the_gradient_of_the_kernel_penalty_is_the_decay_times_the_kernel(name):
     if not registry.entry(name).takes("kernel_decay"):
         return
     assert small(name).losses == []
@@ -124,7 +125,7 @@ def test_conv_dtype_is_the_dtype_of_convolutions_except_the_classifier(name):
 
 
 @each_network
-def test_logits_are_float32_under_another_policy(name):
+def test_logits_are_float32_under_the_policy_mixed_bfloat16(name):
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
@@ -133,9 +134,9 @@ def test_logits_are_float32_under_another_policy(name):
         keras.config.set_dtype_policy(policy)
     assert model.layers[3].compute_dtype == "bfloat16"
     names = [layer.name for layer in model.layers]
-    last = "pixels" if "pixels" in names else "classifier"
-    after = model.layers[names.index(last) :]
-    assert {layer.compute_dtype for layer in after} == {"float32"}
+    logits = "pixels" if "pixels" in names else "classifier"
+    float32_layers = model.layers[names.index(logits) :]
+    assert {layer.compute_dtype for layer in float32_layers} == {"float32"}
     images = np.ones((1, *model.input_shape[1:]), np.float32)
     assert model(images).dtype == "float32"
 

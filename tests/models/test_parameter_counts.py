@@ -1,4 +1,4 @@
-"""Parameter counts of every registered model."""
+"""Every registered model has the number of parameters computed from the paper."""
 
 import math
 
@@ -10,8 +10,8 @@ from elu_zoo.models import cost
 
 pytestmark = pytest.mark.usefixtures("zero_weights")
 
-# Sums over layers of (inputs + 1) * units; in a convolution of a k x k field each
-# input counts k**2 times.
+# Each count is a sum over layers of (inputs + 1) * units for a dense layer, and of
+# (k**2 * input channels + 1) * units for a convolution with a k x k field.
 PARAMETERS = {
     "mnist_mlp_8x128": 217_354,
     "mnist_mlp_5x256": 466_698,
@@ -27,6 +27,7 @@ PARAMETERS = {
     "highway_19": 2_256_838,
     "fmp": 79_247_530,
 }
+# network, arguments, number of parameters.
 COUNTS_WITH_ARGUMENTS = [
     ("elu_cifar_11", {"num_classes": 10}, 1_641_938),
     ("elu_cifar_18", {"num_classes": 10}, 39_226_634),
@@ -60,7 +61,7 @@ def test_the_table_has_every_registered_model():
 
 
 @pytest.mark.parametrize("name", PARAMETERS)
-def test_count(name):
+def test_number_of_parameters_with_the_default_arguments(name):
     model = elu_zoo.get_model(name, preprocessing=False)
     assert cost.parameters(model) == PARAMETERS[name]
     assert model.count_params() == PARAMETERS[name]
@@ -69,13 +70,13 @@ def test_count(name):
 
 
 def check_imagenet(model):
-    """Checks counts and cost of one model, because each model allocates 660 MB."""
+    """Checks the model of `test_number_...`, because another would allocate 660 MB."""
     counts = dict.fromkeys(COUNTS_OF_IMAGENET, 0)
     for layer in model.layers:
         for weight in layer.weights:
             counts[layer.name.partition("_")[0]] += math.prod(weight.shape)
     assert counts == COUNTS_OF_IMAGENET
-    # For each map size: kernel entries of the convolutions with that output size.
+    # side of the output maps: number of kernel entries of these convolutions.
     kernels = {
         112: 6 * 6 * 3 * 96,
         56: 9 * (96 * 512 + 2 * 512 * 512),
@@ -89,6 +90,6 @@ def check_imagenet(model):
 
 
 @pytest.mark.parametrize(("name", "arguments", "parameters"), COUNTS_WITH_ARGUMENTS)
-def test_count_with_arguments(name, arguments, parameters):
+def test_number_of_parameters_with_other_arguments(name, arguments, parameters):
     model = elu_zoo.get_model(name, **arguments, preprocessing=False)
     assert cost.parameters(model) == parameters == model.count_params()

@@ -1,4 +1,4 @@
-"""The argument `preprocessing` of `get_model`, and training on raw images."""
+"""The argument `preprocessing` of `get_model` selects how raw images are scaled."""
 
 import keras
 import numpy as np
@@ -26,18 +26,18 @@ ENTRY = {
         (True, None, [32, 32, 3], DEFAULT),
         (True, ENTRY, (24, 40, 3), ENTRY["preprocessing"]),
         ("cifar10", None, None, {**DEFAULT, "statistics": "cifar10"}),
-        # The size for other statistics is checked later, by the layers.
+        # The layer checks the image size when it reads the statistics.
         ("letters", None, (48, 48, 3), {**DEFAULT, "statistics": "letters"}),
         ({"kind": "gcn"}, None, (48, 48, 3), {"kind": "gcn"}),
         ({"crop": (8, 8)}, None, None, {"crop": [8, 8]}),
     ],
 )
-def test_resolve_returns_a_description(argument, entry, shape, expected):
+def test_resolve_returns_the_preprocessing(argument, entry, shape, expected):
     network = registry.entry(CNN)
     assert preprocessing.resolve(network, argument, entry, shape) == expected
 
 
-def test_images_may_have_any_size_without_statistics():
+def test_preprocessing_without_statistics_accepts_any_image_size():
     network = registry.entry("mnist_mlp_8x128")
     description = preprocessing.resolve(network, True, None, (5, 5, 1))
     assert description == {"kind": "rescale", "scale": 1 / 255}
@@ -59,7 +59,7 @@ def test_images_may_have_any_size_without_statistics():
         (CNN, None, (3, 32, 32), "channels first"),
     ],
 )
-def test_images_of_another_size_than_the_statistics_are_refused(
+def test_an_image_size_that_differs_from_the_statistics_raises_an_error(
     name, entry, shape, message
 ):
     with pytest.raises(errors.UsageError, match=message) as caught:
@@ -69,7 +69,7 @@ def test_images_of_another_size_than_the_statistics_are_refused(
         assert "preprocessing=False" in str(caught.value)
 
 
-def fit(images, **arguments):
+def fit_losses(images, **arguments):
     """Returns the losses of two epochs of Keras' `fit`."""
     model = elu_zoo.get_model(CNN, width=0.1, num_classes=10, **arguments)
     model.compile(
@@ -83,5 +83,5 @@ def fit(images, **arguments):
 
 def test_the_loss_of_raw_images_is_finite_only_with_preprocessing():
     images = np.random.default_rng(0).integers(0, 256, (16, 32, 32, 3), "uint8")
-    assert np.isfinite(fit(images)).all()
-    assert not np.isfinite(fit(images, preprocessing=False)).all()
+    assert np.isfinite(fit_losses(images)).all()
+    assert not np.isfinite(fit_losses(images, preprocessing=False)).all()

@@ -1,17 +1,18 @@
-"""`conv_stacks`: comparison with NumPy in float64, arguments, and initial loss."""
+"""Models of `conv_stacks` are compared with NumPy, for all arguments."""
 
 import math
 
 import keras
 import numpy as np
 import pytest
+from reference_stacks import noise, pool, randomize
 
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.layers import Dropout
 from elu_zoo.models.stacks import conv_stacks, set_dropout
 
-# Number of convolutions of each stack, without the classifier.
+# network: the number of convolutions of each stack except the classifier's.
 COUNTS = {
     "elu_cifar_11": [1, 2, 2, 2, 2, 1],
     "elu_cifar_18": [1, 4, 4, 3, 3, 2, 1],
@@ -30,20 +31,6 @@ def small(stacks=STACKS, **changes):
     return conv_stacks(stacks, **{**SMALL, **changes})
 
 
-def noise(shape, count=4, seed=0):
-    draws = np.random.default_rng(seed).standard_normal((count, *shape))
-    return draws.astype(np.float32)
-
-
-def randomize(model):
-    """Returns the model with random biases."""
-    draws = np.random.default_rng(1)
-    for weight in model.weights:
-        if weight.name == "bias":
-            weight.assign(draws.normal(0, 0.3, weight.shape))
-    return model
-
-
 def kernels(model):
     return {
         x.name: np.asarray(x.kernel)
@@ -55,7 +42,7 @@ def kernels(model):
 def convolve(x, layer, padding):
     kernel, bias = (np.asarray(w, np.float64) for w in layer.weights)
     field = len(kernel)
-    before = after = field // 2  # zeros on each side; one for a 2 x 2 field
+    before = after = field // 2  # zeros on each side; 1 for a 2 x 2 field
     if field % 2 == 0 and padding == "same":
         before -= 1
     x = np.pad(x, ((0, 0), (before, after), (before, after), (0, 0)))
@@ -63,17 +50,8 @@ def convolve(x, layer, padding):
     return np.einsum("bhwcij,ijcd->bhwd", windows, kernel) + bias
 
 
-def pool(x):
-    """Pools 2 x 2 pixels, including the last row and column of an odd map."""
-    if x.shape[1:3] == (1, 1):
-        return x
-    odd = [(0, size % 2) for size in x.shape[1:3]]
-    x = np.pad(x, ((0, 0), *odd, (0, 0)), constant_values=-np.inf)
-    return np.maximum.reduce([x[:, i::2, j::2] for i in (0, 1) for j in (0, 1)])
-
-
 def forward(model, counts, x, padding):
-    """Returns the logits of stacks with these numbers of convolutions."""
+    """Returns the logits; `counts` has the number of convolutions of each stack."""
     x = np.asarray(x, np.float64)
     for i, count in enumerate(counts, 1):
         for j in range(1, count + 1):
@@ -112,13 +90,13 @@ def test_forward_pass_of_two_stacks(shape, padding):
     np.testing.assert_allclose(np.asarray(model(images)), expected, atol=1e-5)
 
 
-def test_a_map_larger_than_1_x_1_is_averaged():
+def test_logits_are_means_over_a_last_map_larger_than_1_x_1():
     model = randomize(small(input_shape=(32, 24, 2)))
-    before = keras.Model(model.input, model.get_layer("stack3_drop").output)
+    last_map = keras.Model(model.input, model.get_layer("stack3_drop").output)
     images = noise((32, 24, 2))
-    positions = np.asarray(before(images), np.float64)
-    assert positions.shape == (4, 5, 4, 3)
-    np.testing.assert_allclose(np.asarray(model(images)), positions.mean((1, 2)), 1e-5)
+    maps = np.asarray(last_map(images), np.float64)
+    assert maps.shape == (4, 5, 4, 3)
+    np.testing.assert_allclose(np.asarray(model(images)), maps.mean((1, 2)), 1e-5)
 
 
 @pytest.mark.parametrize(
@@ -131,8 +109,8 @@ def test_width_multiplies_the_units(width, units):
 
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_orthogonal_initial_weights(scale):
-    """Singular values are equal; the norm is the expected norm of normal kernels."""
+def test_orthogonal_kernels_have_equal_singular_values(scale):
+    """The norm of a kernel is the root mean square norm of normal kernels."""
     changes = {"init_scale": scale, "initial_kernels": "orthogonal"}
     model = small((((2, 8, 3), (1, 128, 1)),), dropout=(0, 0), **changes)
     for kernel in kernels(model).values():
@@ -140,8 +118,8 @@ def test_orthogonal_initial_weights(scale):
         singular_values = np.linalg.svd(matrix, compute_uv=False)
         expected = np.sqrt(scale * matrix.shape[1] / min(matrix.shape))
         np.testing.assert_allclose(singular_values, expected, 1e-5)
-    other = kernels(small(seed=6, **changes))
-    assert all((k != other[n]).any() for n, k in kernels(small(**changes)).items())
+    seed_6 = kernels(small(seed=6, **changes))
+    assert all((k != seed_6[n]).any() for n, k in kernels(small(**changes)).items())
 
 
 def rates(model):
@@ -164,7 +142,7 @@ def rates(model):
         ),
     ],
 )
-def test_dropout_rates_of_both_placements(placement, expected):
+def test_dropout_layers_and_rates_of_both_placements(placement, expected):
     assert rates(small(dropout_placement=placement)) == expected
 
 
@@ -186,10 +164,12 @@ def test_set_dropout_changes_the_rates(placement, inner, expected):
 
 
 @pytest.mark.parametrize("value", [(0.0, 0.1), (0, 0, 1), (0, "0.5", 0), 0.5])
-def test_wrong_dropout_rates_are_refused(value):
+def test_wrong_dropout_rates_raise_a_usage_error(value):
     with pytest.raises(errors.UsageError) as caught:
         small(dropout=value)
-    assert "dropout must have 3 rates in [0, 1), one for each stack" in str(caught.value)
+    assert "dropout must have 3 rates in [0, 1), one for each" in str(
+        caught.value
+    )
     assert f"Received: {value!r}." in str(caught.value)
 
 
@@ -202,13 +182,13 @@ def test_wrong_dropout_rates_are_refused(value):
         ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),
     ],
 )
-def test_refused_arguments(changes, message):
+def test_wrong_arguments_raise_a_usage_error(changes, message):
     with pytest.raises(errors.UsageError, match=message):
         small(**changes)
 
 
 def initial_loss(name, activation, count, **arguments):
-    """Returns the initial cross-entropy on noise with the variance of model inputs."""
+    """Returns the initial cross-entropy on normal noise of variance 1."""
     draws = np.random.default_rng(0)
     images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
     labels = draws.integers(0, 100, count)
@@ -222,10 +202,10 @@ def initial_loss(name, activation, count, **arguments):
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_the_initial_loss_is_that_of_equal_probabilities(activation):
+def test_the_initial_loss_is_about_the_log_of_the_number_of_classes(activation):
     loss = initial_loss("elu_cifar_11", activation, 8)
     assert loss == pytest.approx(math.log(100), abs=0.5)
 
 
-def test_the_initial_loss_of_elu_is_large_with_hes_init_scale():
+def test_the_initial_loss_of_elu_is_large_with_an_init_scale_of_2():
     assert initial_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10

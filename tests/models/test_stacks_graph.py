@@ -1,11 +1,11 @@
-"""Layers and map sizes of the ELU networks for CIFAR."""
+"""The graphs of the ELU networks for CIFAR have the paper's layers and map sizes."""
 
 import keras
 import pytest
 
 import elu_zoo
 
-# Receptive fields of the convolutions of each stack, without the classifier.
+# network: sides of the receptive fields of each stack except the classifier's.
 FIELDS = {
     "elu_cifar_11": [[5], [1, 3], [1, 2], [1, 2], [1, 2], [1]],
     "elu_cifar_18": [
@@ -18,8 +18,8 @@ FIELDS = {
         [1],
     ],
 }
-# For each stack: the map sizes after the convolutions, and after ">" the size after
-# the pooling if there is one.
+# network, padding, and for each stack the sides of the maps after the convolutions and,
+# if a pooling layer follows, ">" and the side after the pooling.
 SIZES = [
     ("elu_cifar_11", "same", "32>16 16,16>8 8,8>4 4,4>2 2,2>1 1 1"),
     ("elu_cifar_11", "caffe", "32>16 16,16>8 8,9>5 5,6>3 3,4>2 2>1 1"),
@@ -42,11 +42,11 @@ SIZES = [
 ]
 
 
-def table(sizes):
+def parse(sizes):
     """Yields the map sizes of each stack, and the pooled size or None."""
     for stack in sizes.split():
-        maps, _, after = stack.partition(">")
-        yield [int(size) for size in maps.split(",")], int(after) if after else None
+        maps, _, pooled = stack.partition(">")
+        yield [int(size) for size in maps.split(",")], int(pooled) if pooled else None
 
 
 @pytest.mark.parametrize(("name", "padding", "sizes"), SIZES)
@@ -60,12 +60,12 @@ def test_map_sizes(name, padding, sizes):
         preprocessing=False,
     )
     actual = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
-    stacks = list(table(sizes))
-    for i, (maps, after) in enumerate(stacks, 1):
+    stacks = list(parse(sizes))
+    for i, (maps, pooled) in enumerate(stacks, 1):
         for j, size in enumerate(maps, 1):
             layer = f"stack{i}_conv{j}" if i < len(stacks) else "classifier"
             assert actual[layer] == (size, size), layer
-        assert actual.get(f"stack{i}_pool") == (after and (after, after)), i
+        assert actual.get(f"stack{i}_pool") == (pooled and (pooled, pooled)), i
     assert actual["stack1_drop"] == actual["stack1_pool"]
     assert model.output_shape == (None, 100)
 
@@ -76,22 +76,23 @@ def test_map_sizes(name, padding, sizes):
 )
 def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
     name, padding, sizes = case
-
     model = elu_zoo.get_model(
         name, width=0.01, padding=padding, dropout_placement=placement,
         batch_norm=batch_norm, preprocessing=True,
     )  # fmt: skip
     names = ["image", "normalize", "whiten"]
-    *stacks, (_, last) = table(sizes)
-    for i, (fields, (_, after)) in enumerate(zip(FIELDS[name], stacks, strict=True), 1):
+    *stacks, (_, last_pooled) = parse(sizes)
+    for i, (fields, (_, pooled)) in enumerate(
+        zip(FIELDS[name], stacks, strict=True), 1
+    ):
         for j, field in enumerate(fields, 1):
             layer = f"stack{i}_conv{j}"
             names += [f"{layer}_pad"] * (field == 2 and padding == "caffe")
             names += [layer, *[f"norm_{layer}"] * batch_norm, f"act_{layer}"]
             names += [f"{layer}_drop"] * (placement == "all" and j < len(fields))
-        names += [f"stack{i}_pool"] * bool(after) + [f"stack{i}_drop"]
+        names += [f"stack{i}_pool"] * bool(pooled) + [f"stack{i}_drop"]
     i = len(stacks) + 1
-    names += ["classifier", *[f"stack{i}_pool"] * bool(last), f"stack{i}_drop"]
+    names += ["classifier", *[f"stack{i}_pool"] * bool(last_pooled), f"stack{i}_drop"]
     assert [layer.name for layer in model.layers] == [*names, "average"]
     for before, after in zip(model.layers, model.layers[1:], strict=False):
         assert after.input is before.output, after.name

@@ -1,4 +1,4 @@
-"""The networks of table 1: errors of wrong arguments."""
+"""Wrong arguments of the networks of table 1 raise errors."""
 
 import math
 
@@ -49,6 +49,6 @@ NO_DECAY = "_decay must be finite and >= 0. Received: "
         ("fmp", {"input_shape": (32, 95, 3)}, r"at most 94 x 94.*\(32, 95, 3\)"),
     ],
 )
-def test_refused_arguments(name, changes, message):
+def test_wrong_arguments_raise_a_usage_error(name, changes, message):
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(name, **changes, preprocessing=False)

@@ -1,4 +1,4 @@
-"""The networks of table 1, compared with NumPy in float64."""
+"""The logits of the networks of table 1 are compared with NumPy in float64."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ def images(shape=(32, 32, 3), count=2):
 
 
 def narrow(name, **arguments):
-    """Returns a narrow network with random biases."""
+    """Returns a network of small width with random biases."""
     model = elu_zoo.get_model(
         name, **{"preprocessing": False, "width": 0.05, **arguments}
     )
@@ -21,7 +21,7 @@ def narrow(name, **arguments):
         if weight.name == "bias":
             weight.assign(np.asarray(weight) + draws.normal(0, 0.1, weight.shape))
         if weight.name == "kernel" and name in ("maxout", "alexnet_cifar"):
-            # With their small initial kernels the image would have hardly any effect.
+            # With the small initial kernels the image would hardly change the logits.
             weight.assign(weight * (0.1 / np.std(weight)))
     return model
 
@@ -40,7 +40,7 @@ def dense(model, name, x):
 
 
 def pool(x, size, combine, stride=2):
-    """Pools as Caffe does; the last window may reach beyond the map."""
+    """Pools as Caffe does: the last window may extend beyond the map."""
     counts = [-(-(n - size) // stride) + 1 for n in x.shape[1:3]]
     rows = [
         [
@@ -67,16 +67,16 @@ def check(model, x, expected):
 
 
 def normalise(x):
-    """Normalises by the mean square of 3 x 3 neighbours; the divisor is always 9."""
+    """Normalises by the sum of squares of 3 x 3 neighbours, always divided by 9."""
     padded = np.pad(x**2, ((0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
     return x * (1 + 5e-5 / 9 * windows.sum((-1, -2))) ** -0.75
 
 
 @pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
-def test_alexnet_cifar(activation, act):
+def test_logits_of_alexnet_cifar(activation, act):
     model = narrow("alexnet_cifar", activation=activation, width=0.1)
-    pixels = 50 * images()  # smaller numbers would hide the normalisation
+    pixels = 50 * images()  # smaller values would hardly be normalised
     x = pool(convolve(model, "conv1", pixels, 2), 3, np.max)
     x = normalise(act(x))
     x = normalise(pool(act(convolve(model, "conv2", x, 2)), 3, np.mean))
@@ -87,18 +87,18 @@ def test_alexnet_cifar(activation, act):
 def class_maps(model, x, act):
     """Returns the class maps, and the output of each block's first convolution.
 
-    Both are values before the activation.
+    No activation has been applied to either.
     """
-    firsts = []
+    first_outputs = []
     for i, (zeros, names) in enumerate(
         [(2, ["conv", "cccp1", "cccp2"])] * 2 + [(1, ["conv", "cccp1"])], 1
     ):
         for name in names:
             x = convolve(model, f"block{i}_{name}", x, zeros if name == "conv" else 0)
-            firsts += [x] * (name == "conv")
+            first_outputs += [x] * (name == "conv")
             x = act(x)
         x = pool(x, 3, np.max) if i < 3 else x
-    return convolve(model, "classifier", x, 0), firsts
+    return convolve(model, "classifier", x, 0), first_outputs
 
 
 @pytest.mark.parametrize(("activation", "act"), [("relu", relu), ("elu", elu)])
@@ -115,10 +115,10 @@ def test_dsn_does_not_activate_the_class_maps():
     check(model, images(), maps.mean((1, 2)))
 
 
-def test_heads_of_dsn_get_values_before_the_activation_and_can_be_removed():
+def test_heads_of_dsn_precede_the_activation_and_can_be_removed():
     model = narrow("dsn", auxiliary_heads=True, batch_norm=False, num_classes=7)
-    maps, firsts = class_maps(model, images(), relu)
-    heads = [dense(model, f"head{i}", x) for i, x in enumerate(firsts, 1)]
+    maps, first_outputs = class_maps(model, images(), relu)
+    heads = [dense(model, f"head{i}", x) for i, x in enumerate(first_outputs, 1)]
     expected = np.stack([maps.mean((1, 2)), *heads], 1)
     assert expected.shape == (2, 4, 7)
     check(model, images(), expected)
@@ -129,7 +129,7 @@ def test_heads_of_dsn_get_values_before_the_activation_and_can_be_removed():
     assert [x.path for x in without.weights] == [x.path for x in plain.weights]
 
 
-def test_heads_of_dsn_get_values_before_the_normalisation():
+def test_heads_of_dsn_precede_the_normalisation():
     model = elu_zoo.get_model(
         "dsn", auxiliary_heads=True, batch_norm=True, width=0.02, preprocessing=False
     )
@@ -138,8 +138,8 @@ def test_heads_of_dsn_get_values_before_the_normalisation():
         assert flat.input is model.get_layer(f"block{i}_conv").output
 
 
-def test_maxout():
-    """As in the original, maxima of pixels are taken before maxima of pieces."""
+def test_logits_of_maxout():
+    """The spatial maximum is computed before the maximum over pieces."""
     model = narrow("maxout", width=0.04)
     x = images()
     for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
@@ -151,11 +151,11 @@ def test_maxout():
 
 def test_input_dropout_of_maxout_is_not_scaled():
     model = elu_zoo.get_model("maxout", width=0.02, preprocessing=False)
-    drops = [x for x in model.layers if x.name.endswith("_drop")]
-    assert [x.scaled for x in drops] == [False] + [True] * 4
+    dropouts = [x for x in model.layers if x.name.endswith("_drop")]
+    assert [x.scaled for x in dropouts] == [False] + [True] * 4
 
 
-def test_maxout_with_one_filter_a_unit():
+def test_logits_of_maxout_with_an_activation_of_one_filter_per_unit():
     model = narrow("maxout", activation="elu", width=0.04)
     x = images()
     for name, zeros, size in (("h0", 4, 4), ("h1", 3, 4), ("h2", 3, 2)):
@@ -165,8 +165,8 @@ def test_maxout_with_one_filter_a_unit():
 
 
 @pytest.mark.parametrize("side", [32, 37])
-def test_allcnn_c(side):
-    """Convolutions with a stride of 2 have zeros on all four sides."""
+def test_logits_of_allcnn_c(side):
+    """Convolutions with a stride of 2 are padded on all four sides."""
     x, model = images((side, side, 3)), narrow("allcnn_c", input_shape=(side, side, 3))
     for i in range(1, 9):
         zeros, stride = int(i < 7), 2 if i in (3, 6) else 1
@@ -175,7 +175,7 @@ def test_allcnn_c(side):
     check(model, images((side, side, 3)), relu(maps).mean((1, 2)))
 
 
-def test_highway_19():
+def test_logits_of_highway_19():
     model, x, layer = narrow("highway_19"), images(), 0
     for i, highways in enumerate((4, 5, 5), 1):
         layer += 1
@@ -183,16 +183,16 @@ def test_highway_19():
         for _ in range(highways):
             layer += 1
             gate = convolve(model, f"conv{layer}_gate", x, 1)
-            opened = 1 / (1 + np.exp(-gate))
+            transform = 1 / (1 + np.exp(-gate))
             h = relu(convolve(model, f"conv{layer}", x, 1))
-            x = opened * h + (1 - opened) * x
+            x = transform * h + (1 - transform) * x
         x = pool(x, 2, np.max) if i < 3 else x
     x = relu(convolve(model, "conv18", x, 0)).mean((1, 2))
     check(model, images(), dense(model, "classifier", x))
 
 
-def fractional(x, outputs):
-    """Pools regions of 2 x 2 cells; the regions are Graham's for u = 0.5."""
+def pool_fractionally(x, outputs):
+    """Pools 2 x 2 regions, which start at the positions of Graham's formula."""
     for axis in (1, 2):
         alpha = (x.shape[axis] - 2) / (outputs - 1)
         first = int(0.5 * alpha + 1e-9)
@@ -202,8 +202,8 @@ def fractional(x, outputs):
     return x
 
 
-def test_fmp():
-    """The image is centred in zeros, and at inference dropout scales the maps."""
+def test_logits_of_fmp():
+    """The image is surrounded by zeros; at inference, dropout scales the maps."""
     shape = (17, 32, 3)
     model = narrow("fmp", filters=4, width=1.0, input_shape=shape)
     x = np.zeros((2, 94, 94, 3))
@@ -212,14 +212,14 @@ def test_fmp():
     for n in range(1, 15):
         x = convolve(model, f"conv{n}", x, 0)
         x = np.where(x > 0, x, x / 3)
-        x = fractional(x, sizes[n - 1]) if n <= len(sizes) else x
+        x = pool_fractionally(x, sizes[n - 1]) if n <= len(sizes) else x
         x = x * (1 - 0.5 * (n - 1) / 13)
     assert x.shape == (2, 1, 1, 14 * 4)
     check(model, images(shape), dense(model, "classifier", x))
 
 
 @pytest.mark.parametrize(
-    "arguments, kept",
+    "arguments, maps_kept_by_convolution",
     [
         ({}, {1: 160, 2: 320, 3: 448, 13: 1120, 14: 1120}),
         ({"filters": 32, "dropout": 0.1}, {1: 32, 2: 64, 13: 384, 14: 416}),
@@ -227,9 +227,11 @@ def test_fmp():
         ({"filters": 4}, {1: 4, 2: 7.692, 14: 28}),
     ],
 )
-def test_fmp_keeps_multiples_of_32_maps(arguments, kept):
+def test_fmp_keeps_multiples_of_32_maps_if_possible(
+    arguments, maps_kept_by_convolution
+):
     model = elu_zoo.get_model("fmp", width=0.01, **arguments, preprocessing=False)
-    for n, count in kept.items():
+    for n, count in maps_kept_by_convolution.items():
         rate = model.get_layer(f"conv{n}_drop").rate
         maps = n * arguments.get("filters", 160)
         assert maps * (1 - rate) == pytest.approx(count, abs=1e-3)

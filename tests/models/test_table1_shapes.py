@@ -1,4 +1,4 @@
-"""The networks of table 1: map sizes, receptive fields and preprocessing."""
+"""The networks of table 1 have the map sizes and receptive fields of the originals."""
 
 import math
 
@@ -11,7 +11,7 @@ from elu_zoo.models.fmp import INPUT, pooled_sizes
 
 pytestmark = pytest.mark.usefixtures("zero_weights")
 
-# For each layer: side and channels of the output, or the length of a flat output.
+# layer: (side of the output maps, number of channels), or the size of a flat output.
 BLOCK_SHAPES = {
     "block1_conv": (32, 192), "block1_cccp1": (32, 160), "block1_cccp2": (32, 96),
     "block1_pool": (16, 96), "block2_conv": (16, 192), "block2_cccp1": (16, 192),
@@ -61,6 +61,7 @@ SHAPES = {
         "flatten": 14 * 32, "classifier": 10,
     },
 }  # fmt: skip
+# network: side of the receptive field of each convolution.
 FIELDS = {
     "alexnet_cifar": [5, 5, 5],
     "nin": [5, 1, 1, 5, 1, 1, 3, 1, 1],
@@ -104,7 +105,7 @@ def test_receptive_fields_and_strides(models, name):
     assert strided == (["conv3", "conv6"] if name == "allcnn_c" else [])
 
 
-def test_sizes_of_fractional_pooling():
+def test_map_sizes_after_each_fractional_pooling():
     assert INPUT == 94
     assert pooled_sizes() == [74, 58, 45, 35, 27, 21, 16, 12, 9, 6, 4, 2]
 
@@ -140,7 +141,7 @@ def test_output_shapes_for_images_of_other_sizes(name, shape, layer, size):
 
 
 @each_net
-def test_registered_section_preprocessing_and_loss(name):
+def test_registry_entry_has_the_section_preprocessing_and_loss(name):
     entry = elu_zoo.registry.entry(name)
     kinds = {
         "alexnet_cifar": "mean", "dsn": "gcn", "highway_19": "gcn_mean",
@@ -152,12 +153,12 @@ def test_registered_section_preprocessing_and_loss(name):
     assert entry.loss == ("squared_hinge" if hinge else "softmax_cross_entropy")
 
 
-def test_fmp_maps_pixels_to_both_sides_of_zero():
+def test_fmp_scales_pixels_to_the_interval_from_minus_1_to_1():
     model = elu_zoo.get_model("fmp", width=0.02, preprocessing=True)
-    before = keras.Model(model.input, model.get_layer("centre").output)
+    centre = keras.Model(model.input, model.get_layer("centre").output)
     image = np.full((1, 32, 32, 3), 255, np.uint8)
     image[0, 0, 0] = 0
-    field = np.asarray(before(image))[0]
+    field = np.asarray(centre(image))[0]
     np.testing.assert_allclose(field[31, 31], -1, atol=1e-6)
     np.testing.assert_allclose(field[62, 62], 127 / 128, atol=1e-6)
     assert field[0, 0].tolist() == [0, 0, 0] and math.isclose(np.abs(field).max(), 1)

@@ -1,4 +1,4 @@
-"""The networks of table 1: activations, normalisation, dropout, pooling regions."""
+"""The networks of table 1 have the originals' activations and dropout rates."""
 
 import keras
 import pytest
@@ -8,7 +8,7 @@ from elu_zoo.activations import ELU
 from elu_zoo.layers import Dropout, FeatureMapDropout
 
 
-def number(prefix, count):
+def numbered(prefix, count):
     return [f"{prefix}{i}" for i in range(1, count + 1)]
 
 
@@ -16,18 +16,21 @@ BLOCKS = [
     "block1_conv", "block1_cccp1", "block1_cccp2",
     "block2_conv", "block2_cccp1", "block2_cccp2", "block3_conv", "block3_cccp1",
 ]  # fmt: skip
-# The layers that an activation follows. In nin and allcnn_c the classifier is one.
+# network: layers that are followed by an activation; in nin and allcnn_c also the
+# classifier.
 SITES = {
-    "alexnet_cifar": number("conv", 3),
+    "alexnet_cifar": numbered("conv", 3),
     "nin": [*BLOCKS, "classifier"],
     "dsn": BLOCKS,
     "maxout": ["h0", "h1", "h2", "h3"],
-    "allcnn_c": [*number("conv", 8), "classifier"],
-    "highway_19": number("conv", 18),
-    "fmp": number("conv", 14),
+    "allcnn_c": [*numbered("conv", 8), "classifier"],
+    "highway_19": numbered("conv", 18),
+    "fmp": numbered("conv", 14),
 }
-# The n-th convolution of fmp has 5 n blocks of 32 maps and drops this many blocks.
+# For the n-th convolution of fmp, which has 5 n blocks of 32 maps: the number of blocks
+# that dropout sets to zero.
 DROPPED = [0, 0, 1, 2, 4, 6, 8, 11, 14, 17, 21, 25, 30, 35]
+# network: {dropout layer: rate}.
 RATES = {
     "alexnet_cifar": {},
     "nin": {"block1_drop": 0.5, "block2_drop": 0.5},
@@ -62,12 +65,12 @@ def test_activations_follow_the_linear_layers_or_their_normalisation(name, batch
     for site in SITES[name]:
         # In alexnet_cifar the first activation follows the pooling.
         follows_pool = name == "alexnet_cifar" and site == "conv1"
-        before = model.get_layer("pool1" if follows_pool else site)
+        source = model.get_layer("pool1" if follows_pool else site)
         if site in normalised:
             norm = model.get_layer(f"norm_{site}")
-            assert norm.input is before.output
-            before = norm
-        assert model.get_layer(f"act_{site}").input is before.output
+            assert norm.input is source.output
+            source = norm
+        assert model.get_layer(f"act_{site}").input is source.output
     functions = {x.activation for x in model.layers if hasattr(x, "kernel")}
     assert functions == {keras.activations.linear}
 
@@ -99,11 +102,11 @@ def test_default_activations(name):
 @each_net
 def test_default_dropout_rates(name):
     model = elu_zoo.get_model(name, width=0.02, preprocessing=False)
-    drops = layers(model, (Dropout, FeatureMapDropout))
-    assert {x.name: x.rate for x in drops} == pytest.approx(RATES[name])
-    assert [x.name for x in drops] == list(RATES[name])
-    assert len({x.seed for x in drops}) == len(drops)
-    assert {isinstance(x, FeatureMapDropout) for x in drops} <= {name == "fmp"}
+    dropouts = layers(model, (Dropout, FeatureMapDropout))
+    assert {x.name: x.rate for x in dropouts} == pytest.approx(RATES[name])
+    assert [x.name for x in dropouts] == list(RATES[name])
+    assert len({x.seed for x in dropouts}) == len(dropouts)
+    assert {isinstance(x, FeatureMapDropout) for x in dropouts} <= {name == "fmp"}
 
 
 @pytest.mark.parametrize(
@@ -118,16 +121,16 @@ def test_default_dropout_rates(name):
         ("fmp", {"dropout": 0.13, "filters": 100}, [0.01 * i for i in range(14)]),
     ],
 )
-def test_dropout_rates_by_argument(name, arguments, expected):
+def test_the_argument_dropout_sets_the_rates(name, arguments, expected):
     model = elu_zoo.get_model(name, **arguments, width=0.02, preprocessing=False)
-    drops = layers(model, (Dropout, FeatureMapDropout))
-    assert [x.rate for x in drops] == pytest.approx(expected)
+    dropouts = layers(model, (Dropout, FeatureMapDropout))
+    assert [x.rate for x in dropouts] == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("regions", ["pseudorandom", "random"])
 def test_pooling_layers_of_fmp_have_separate_seeds(regions):
     model = elu_zoo.get_model("fmp", regions=regions, width=0.02, preprocessing=False)
     pools = layers(model, elu_zoo.layers.FractionalMaxPooling2D)
-    assert [x.name for x in pools] == number("pool", 12)
+    assert [x.name for x in pools] == numbered("pool", 12)
     assert {x.regions for x in pools} == {regions}
     assert len({x.seed for x in pools}) == 12

@@ -1,4 +1,4 @@
-"""The networks of table 1: distributions of initial weights, and norm constraints."""
+"""The networks of table 1 have the originals' initial weights and norm constraints."""
 
 import math
 
@@ -52,13 +52,13 @@ def check_uniform(kernel, limit):
     ],
 )
 def test_normal_initial_kernels(name, arguments, deviations):
-    """`deviations` maps the start of a layer's name to a deviation; None is He's."""
+    """`deviations` maps name prefixes to deviations; None is sqrt(2 / fan_in)."""
     checked = 0
     for layer, kernel in kernels(
         elu_zoo.get_model(name, **arguments, preprocessing=False)
     ).items():
-        for start, deviation in deviations.items():
-            if layer == start or (start != "conv1" and layer.startswith(start)):
+        for prefix, deviation in deviations.items():
+            if layer == prefix or (prefix != "conv1" and layer.startswith(prefix)):
                 check_normal(kernel, deviation or math.sqrt(2 / fan_in(kernel)))
                 checked += 1
                 break
@@ -67,7 +67,7 @@ def test_normal_initial_kernels(name, arguments, deviations):
 
 @pytest.mark.parametrize("name, layers", [("maxout", 5), ("allcnn_c", 9)])
 def test_uniform_initial_kernels(name, layers):
-    """The limit is .005 in maxout, and that of Caffe's xavier in allcnn_c."""
+    """The limit is 0.005 in maxout, and sqrt(3 / fan_in) in allcnn_c."""
     values = kernels(elu_zoo.get_model(name, preprocessing=False))
     assert len(values) == layers
     for kernel in values.values():
@@ -76,7 +76,7 @@ def test_uniform_initial_kernels(name, layers):
 
 
 def test_initial_kernels_of_the_heads_of_dsn():
-    """The limits are those in the log of the authors' run on CIFAR-10."""
+    """The authors' log of a run on CIFAR-10 contains the limits."""
     model = elu_zoo.get_model("dsn", auxiliary_heads=True, preprocessing=False)
     for head, limit in ("1", 0.00123526), ("2", 0.00247053), ("3", 0.00494106):
         kernel = kernels(model)[f"head{head}"]
@@ -101,11 +101,11 @@ def test_norm_constraints_of_maxout():
     for name, bound in bounds.items():
         layer = model.get_layer(name)
         shape = layer.kernel.shape
-        long = np.random.default_rng(0).normal(0, 10, shape).astype(np.float32)
-        long[..., 0] = 1e-4
-        bounded = np.asarray(layer.kernel_constraint(long)).reshape(-1, shape[-1])
+        kernel = np.random.default_rng(0).normal(0, 10, shape).astype(np.float32)
+        kernel[..., 0] = 1e-4
+        bounded = np.asarray(layer.kernel_constraint(kernel)).reshape(-1, shape[-1])
         norms = np.linalg.norm(bounded, axis=0)
         np.testing.assert_allclose(norms[1:], bound, rtol=1e-5)
         np.testing.assert_allclose(bounded[:, 0], 1e-4, rtol=1e-3)
-    free = elu_zoo.get_model("maxout", width=0.03, preprocessing=False)
-    assert {free.get_layer(name).kernel_constraint for name in bounds} == {None}
+    model = elu_zoo.get_model("maxout", width=0.03, preprocessing=False)
+    assert {model.get_layer(name).kernel_constraint for name in bounds} == {None}

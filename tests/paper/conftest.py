@@ -1,4 +1,4 @@
-"""Fixtures: a user's module, and stand-ins for runs in worker processes."""
+"""Fixtures of a user's module and of functions that replace runs in workers."""
 
 import sys
 import types

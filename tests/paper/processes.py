@@ -1,4 +1,4 @@
-"""Stand-ins for runs in worker processes, and checks of worker processes."""
+"""Functions that replace runs in worker processes, and checks of the processes."""
 
 import os
 import time
@@ -8,7 +8,7 @@ from elu_zoo.paper.run.spec import Trial
 
 CORES = len(os.sched_getaffinity(0))
 THREADS = "TF_NUM_INTRAOP_THREADS"
-DEADLINE = 300  # seconds, on a busy machine
+DEADLINE = 300  # seconds; enough on a busy machine
 
 OWN_UNITS = """
 import elu_zoo

@@ -16,12 +16,12 @@ from elu_zoo.paper.run.spec import Plan
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 FULL = Plan("full", None, None, Path("runs"), imagenet="pictures")
-# Units from the best to the worst; "+bn" stands for batch norm.
+# Activations from the best to the worst; "+bn" stands for batch normalisation.
 ORDER = (
     *("elu", "elu+bn", "shifted_relu", "shifted_relu+bn", "leaky_relu+bn"),
     *("leaky_relu", "relu+bn", "prelu", "relu"),
 )
-# Columns that tell where in a run a number was measured.
+# Columns that state where in a run a number was measured.
 PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"

@@ -1,4 +1,4 @@
-"""Claim tests: the numbers that decide each test, and their direction."""
+"""Each claim test is decided by the expected numbers, in the expected direction."""
 
 import re
 
@@ -34,7 +34,8 @@ def shown(row):
     return row["sigma"] == "0.1"
 
 
-# Names of tests, the column that decides these tests, and the rows of the column.
+# (names of claim tests, the column that decides the tests, function that selects the
+# deciding rows).
 DECIDING = [
     ("mnist-learns-faster.*", "train_loss", of_epochs("5")),
     ("mnist-fits-to.*", "train_loss", anywhere),

@@ -1,4 +1,4 @@
-"""Claims: outcomes of tests, verdicts of synthetic worlds, and the committed files."""
+"""Claims get the expected outcomes and verdicts on synthetic and on committed rows."""
 
 import re
 from pathlib import Path
@@ -231,7 +231,7 @@ def test_names_are_unique_and_sections_exist():
         assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
-def test_marked_as_ours_are_tests_that_the_paper_does_not_claim():
+def test_tests_that_the_paper_does_not_claim_are_marked_as_ours():
     ours = {name for name, test in TESTS.items() if test.ours}
     pattern = "mnist-.*-than-(shifted_relu|prelu)|noise-.*-than-relu"
     pattern += "|theory-.*(early|late)-.*-leaky_relu"

@@ -1,4 +1,4 @@
-"""Committed rows: every experiment finds its rows, so that no run is trained again."""
+"""The committed rows have all runs of every experiment, so that none is repeated."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""The table of experiments: selection by name, and the runs of each experiment."""
+"""Experiments are selected by name, and have the expected runs."""
 
 import itertools
 import types
@@ -48,7 +48,7 @@ def test_experiments_are_chosen_with_those_they_read(names, expected):
         ([], "Pass at least one experiment: all, or some of fig1"),
     ],
 )
-def test_wrong_names_are_refused(names, words):
+def test_wrong_names_raise_an_error(names, words):
     with pytest.raises(errors.UsageError, match=words):
         chosen(names)
 
@@ -124,7 +124,7 @@ def test_noise_and_theory_measure_the_runs_of_figure_2(budget):
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_runs_with_the_same_folder_record_the_same(budget):
+def test_runs_with_the_same_folder_have_equal_recordings(budget):
     kept = {}
     for name in TRAINED:
         for trial in EXPERIMENTS[name].trials(plan(budget)):

@@ -1,4 +1,4 @@
-"""Rows by arm and seed: final values, pairs, curves and dots."""
+"""Rows are grouped by arm and seed, and converted to pairs, curves and dots."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""Claim tests: mean differences and values, and the values that support a claim."""
+"""Claim tests compute effects with intervals, and compare effects with limits."""
 
 import math
 
@@ -45,7 +45,7 @@ def test_values_of_the_same_seed_are_pairs():
 
 
 @pytest.mark.parametrize("values", [{}, {3: 1.0}])
-def test_without_a_pair_the_finding_is_empty(values):
+def test_without_a_pair_of_runs_nothing_is_measured(values):
     assert find(difference(reads(values), reads({0: 1.0}))) == Finding()
     assert find(difference(reads({0: 1.0}), reads(values))) == Finding()
     assert find(mean_value(reads({}))) == Finding()

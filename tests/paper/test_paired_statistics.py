@@ -1,4 +1,4 @@
-"""Statistics of paired runs, compared with enumeration, scipy and tables."""
+"""Statistics of paired runs are compared with enumeration, scipy and printed tables."""
 
 import dataclasses
 import itertools
@@ -75,7 +75,7 @@ def against_zero(differences):
         ([-5, -4, -3, -2, 1], 2 / 32, -13 / 15, "p = 0.062 (n = 5)", "not decided"),
         ([-6, -5, -4, -3, -2, 1], 2 / 64, -19 / 21, "p = 0.031 (n = 6)", "holds"),
         ([6, 5, 4, 3, 2, -1], 63 / 64, 19 / 21, "p = 0.984 (n = 6)", "does not hold"),
-        # A pair without difference counts for neither side.
+        # A pair without a difference supports neither activation.
         ([-2, -2, -2, -2, 0], 1 / 16, -14 / 15, "p = 0.062 (n = 5)", "not decided"),
         ([0] * 9 + [-1], 1 / 2, -10 / 55, "p = 0.500 (n = 10)", "not decided"),
         ([0] * 6, 1, 0, "p = 1.000 (n = 6)", "not decided"),
@@ -150,7 +150,7 @@ def test_holm_corrects_p_values(p_values, corrected):
 
 
 @pytest.mark.parametrize("p_values", [[-0.1], [0.5, 1.1], [NAN]])
-def test_holm_refuses_values_outside_0_to_1(p_values):
+def test_holm_raises_for_values_outside_0_to_1(p_values):
     with pytest.raises(errors.UsageError, match="between 0 and 1"):
         statistics.holm(p_values)
 
@@ -170,18 +170,18 @@ def test_very_small_and_very_large_values_have_an_exact_p(scale):
         ([[1, 2]], [[1, 2]], "finite numbers"),
     ],
 )
-def test_wrong_arguments_of_a_comparison_are_refused(ours, theirs, words):
+def test_wrong_arguments_of_a_comparison_raise_an_error(ours, theirs, words):
     with pytest.raises(errors.UsageError, match=words):
         statistics.paired(ours, theirs)
 
 
 @pytest.mark.parametrize("values", [[], [1, math.inf], [NAN]])
-def test_student_interval_refuses_values_that_are_not_finite(values):
+def test_student_interval_raises_for_values_that_are_not_finite(values):
     with pytest.raises(errors.UsageError, match="finite numbers"):
         statistics.student_interval(values)
 
 
 @pytest.mark.parametrize("level", [0, 1, 95])
-def test_student_interval_refuses_levels_outside_0_to_1(level):
+def test_student_interval_raises_for_levels_outside_0_to_1(level):
     with pytest.raises(errors.UsageError, match="level must be between 0 and 1"):
         statistics.student_interval([1.0, 2.0], level)

@@ -1,4 +1,4 @@
-"""Reproduction: runs, figures, claims and report. Finished runs are not repeated."""
+"""`reproduce` runs experiments once, and writes figures, claims and the report."""
 
 import dataclasses
 import json
@@ -27,7 +27,7 @@ def trials(plan):
 
 
 def measure(trial, workdir, plan):
-    """Stands for a measure, which only the worker processes call."""
+    """Has the signature of a measure, which only worker processes call."""
 
 
 def draw(rows, stem):
@@ -220,7 +220,7 @@ def test_finished_runs_are_kept_after_an_error(go, runs, rows, error):
 @pytest.mark.parametrize(
     "error", [errors.DataError("no images"), errors.UsageError("no such unit here")]
 )
-def test_of_several_experiments_those_that_cannot_run_are_left_out(
+def test_experiments_that_cannot_run_are_left_out_and_the_others_run(
     go, runs, rows, monkeypatch, error, tmp_path
 ):
     other = dataclasses.replace(

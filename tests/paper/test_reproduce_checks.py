@@ -1,4 +1,4 @@
-"""Reproduction: checks before any run, and rows of earlier computations."""
+"""`reproduce` checks names, packages and files before any run starts."""
 
 import importlib.util
 
@@ -18,7 +18,7 @@ def test_check_returns_the_experiments_and_writes_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("package", ["scipy", "matplotlib"])
-def test_a_missing_package_is_an_error(package, tmp_path, monkeypatch):
+def test_a_missing_package_raises_an_error(package, tmp_path, monkeypatch):
     find_spec = importlib.util.find_spec
 
     def without(name, *parent):
@@ -30,7 +30,7 @@ def test_a_missing_package_is_an_error(package, tmp_path, monkeypatch):
         reproduce.check(["noise"], tmp_path)
 
 
-def test_wrong_names_and_folders_are_refused(tmp_path):
+def test_wrong_names_and_folders_raise_an_error(tmp_path):
     with pytest.raises(errors.UsageError, match="'noises'. Did you mean 'noise'"):
         reproduce.check(["fig1", "noises"], tmp_path)
     (tmp_path / "file").touch()

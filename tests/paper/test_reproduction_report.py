@@ -1,4 +1,4 @@
-"""The report: a section for each experiment, and the tables of claims and tests."""
+"""The report has a section for each experiment, and tables of claims and tests."""
 
 import re
 from pathlib import Path
@@ -49,7 +49,7 @@ def test_experiments_that_were_not_run_have_a_section():
         ("fig7", "The paper, appendix C."),
     ],
 )
-def test_the_section_names_its_place_in_the_paper(name, words):
+def test_a_section_states_the_section_of_the_paper(name, words):
     assert words in section(name, {})
 
 
@@ -123,7 +123,7 @@ def test_an_experiment_without_figure_and_runs_is_reported():
     assert "No training. " in text and "figures/" not in text
 
 
-def test_diverged_runs_are_named():
+def test_diverged_runs_are_listed():
     seen = View("short", view("fig4", plan()).rows, ("fig4: relu, 3", "b"))
     text = section("fig4", {"fig4": seen})
     assert "Left out because they diverged: fig4: relu, 3; b." in text

@@ -1,4 +1,4 @@
-"""Markdown tables: numbers as text, and paired tests of activations."""
+"""Markdown tables have rounded numbers, and paired tests of activations."""
 
 import pytest
 
@@ -54,7 +54,7 @@ def lines(table):
         ({"relu": HIGH, "my_own": LOW}, "my_own - ReLU", "my_own"),
     ],
 )
-def test_paired_tests_name_the_activation_with_lower_values(errors, pair, lower):
+def test_paired_tests_state_the_activation_with_lower_values(errors, pair, lower):
     ((title, names, n, difference, _, p, effect, found),) = lines(
         tables.paired_tests(rows(**errors), MEASURES)
     )

@@ -1,4 +1,4 @@
-"""Rules of the verdicts: outcomes of tests, evidence of runs, verdicts of claims."""
+"""Verdicts follow from the outcomes of tests and from the evidence of runs."""
 
 import math
 
@@ -45,13 +45,13 @@ def test_the_sense_and_the_limit_decide(support, effect, expected):
         # Holm's method multiplies the smaller of two p by 2, and the larger by 1.
         ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
         ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
-        # Tests without p are not part of the correction.
+        # The correction excludes tests without p.
         ([found(-1, 0.04), Finding(), Finding(9, outcome="supports")],
          ["supports", "not measured", "supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.5)])], ["supports"]),
         ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.001)])],
          ["layers disagree"]),
-        # Layers are tests that take part in the correction.
+        # The correction includes the tests of single layers.
         ([found(-1, 0.02, layers=[found(-1, 0.02), found(-1, 0.02)])],
          ["no difference"]),
         ([], []),

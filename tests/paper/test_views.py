@@ -1,4 +1,4 @@
-"""Views: rows of one budget with enough seeds, without diverged runs."""
+"""A view has the rows of one budget with enough seeds, without diverged runs."""
 
 import pytest
 from synthetic_rows import rows_of, write
@@ -93,7 +93,7 @@ def test_computed_rows_have_no_seeds(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])
-def test_diverged_runs_are_named_and_left_out_unless_shown(tmp_path, name):
+def test_diverged_runs_are_listed_and_left_out_unless_shown(tmp_path, name):
     given = plan("short", 2, tmp_path)
     write(name, tmp_path, given, diverged={("relu", 1)})
     found = views.view(name, tmp_path)

@@ -20,7 +20,7 @@ PROGRAM = next(
     None,
 )
 _SECONDS = 20.0
-# Disables access to other machines and the GPU.
+# The switches disable the GPU and access to other machines.
 _SWITCHES = (
     "--headless=new",
     "--remote-debugging-port=0",
@@ -63,12 +63,12 @@ class Page:
                 {"id": number, "method": method, "params": parameters}
             )
             while (message := await self._socket.receive_json()).get("id") != number:
-                self._note(message.get("method"), message.get("params", {}))
+                self._record(message.get("method"), message.get("params", {}))
         if "error" in message:
             raise RuntimeError(f"{method}: {message['error']['message']}")
         return message["result"]
 
-    def _note(self, event: str | None, parameters: dict[str, Any]) -> None:
+    def _record(self, event: str | None, parameters: dict[str, Any]) -> None:
         if event == "Log.entryAdded":
             entry = parameters["entry"]
             if entry["level"] in ("warning", "error"):
@@ -94,22 +94,22 @@ class Page:
 
     def evaluate(self, expression: str) -> Any:
         """Returns the value of a JavaScript expression; promises are awaited."""
-        found = self.call(
+        result = self.call(
             "Runtime.evaluate",
             expression=expression,
             awaitPromise=True,
             returnByValue=True,
         )
-        if "exceptionDetails" in found:
-            raise RuntimeError(_reason(found["exceptionDetails"]))
-        return found["result"].get("value")
+        if "exceptionDetails" in result:
+            raise RuntimeError(_reason(result["exceptionDetails"]))
+        return result["result"].get("value")
 
     def wait_for(self, expression: str, expected: Any = True) -> None:
         """Waits until an expression equals `expected`; raises TimeoutError."""
         end = time.monotonic() + _SECONDS
-        while (found := self.evaluate(expression)) != expected:
+        while (value := self.evaluate(expression)) != expected:
             if time.monotonic() > end:
-                raise TimeoutError(f"{expression} must be {expected!r}, got {found!r}.")
+                raise TimeoutError(f"{expression} must be {expected!r}, got {value!r}.")
             time.sleep(0.02)
 
     def choose(self, selector: str, path: Path) -> None:
@@ -119,7 +119,7 @@ class Page:
         self.call("DOM.setFileInputFiles", files=[str(path)], nodeId=node["nodeId"])
 
     def drop(self, *files: tuple[str, bytes]) -> None:
-        """Drops files of (name, content) on the page."""
+        """Drops files, tuples (name, content), on the page."""
         encoded = [(name, base64.b64encode(c).decode()) for name, c in files]
         self.evaluate(f"""{{
             const dataTransfer = new DataTransfer();
@@ -147,14 +147,14 @@ def _reason(details: dict[str, Any]) -> str:
 
 
 @contextlib.contextmanager
-def started(runner: asyncio.Runner, profile: Path) -> Iterator[Page]:
-    """Starts a browser whose profile is an empty folder; yields an empty page."""
+def start_browser(runner: asyncio.Runner, profile: Path) -> Iterator[Page]:
+    """Starts a browser and yields an empty page; `profile` must be an empty folder."""
     switches = [*_SWITCHES, f"--user-data-dir={profile}"]
     if os.geteuid() == 0:
         switches.append("--no-sandbox")
     with (
         open(profile / "stderr.txt", "wb") as errors,
-        # In a new session, so that all processes of the browser can be killed.
+        # A new session makes it possible to kill all processes of the browser.
         subprocess.Popen(
             [PROGRAM, *switches, "about:blank"],
             stdout=subprocess.DEVNULL,

@@ -1,4 +1,4 @@
-"""Fixtures: a small SavedModel, and servers. All need the extra `serving`."""
+"""Fixtures of a small SavedModel and of servers, which need the extra `serving`."""
 
 import asyncio
 import contextlib
@@ -18,7 +18,8 @@ if not all(importlib.util.find_spec(package) for package in _EXTRA):
     collect_ignore_glob = ["test_*.py"]
 
 
-def _infos(table, infos):
+def _write_infos(table, infos):
+    """Writes {name: (DataType, shape)} to the TensorInfo map of a SignatureDef."""
     for name, (data_type, shape) in table.items():
         infos[name].name = f"{name}:0"
         infos[name].dtype = types_pb2.DataType.Value(f"DT_{data_type.upper()}")
@@ -29,13 +30,13 @@ def _infos(table, infos):
 
 @pytest.fixture(scope="session")
 def signature():
-    """Returns a function from inputs {name: (DataType, shape)} to a Signature."""
+    """Returns a function that creates a Signature from inputs {name: (type, shape)}."""
     from elu_zoo.serving.signature import Signature
 
     def make(inputs, outputs=None, function=None):
         definition = meta_graph_pb2.SignatureDef()
-        _infos(inputs, definition.inputs)
-        _infos(outputs or {}, definition.outputs)
+        _write_infos(inputs, definition.inputs)
+        _write_infos(outputs or {}, definition.outputs)
         return Signature("serving_default", definition, function)
 
     return make
@@ -43,7 +44,7 @@ def signature():
 
 @pytest.fixture(scope="session")
 def little_memory():
-    """Returns a context manager that fails if its block allocates a megabyte."""
+    """Returns a context manager that fails if the block allocates a megabyte."""
 
     @contextlib.contextmanager
     def check():
@@ -123,7 +124,7 @@ def _save(path):
 
 @pytest.fixture(scope="session")
 def saved(tmp_path_factory):
-    """Folder of a model version, which tests must not change."""
+    """Returns the folder of a model version, which tests must not change."""
     path = tmp_path_factory.mktemp("saved") / "1"
     _save(path)
     return path
@@ -131,7 +132,7 @@ def saved(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def loaded(saved):
-    """The version in `saved`, loaded as a Servable without queues."""
+    """Returns the version in `saved` as a Servable without queues."""
     from elu_zoo.serving import servable
 
     return servable.load("net", 1, saved, lambda name, signature: None)
@@ -145,30 +146,30 @@ def folder(tmp_path, saved):
 
 @pytest.fixture
 def run(folder, monkeypatch):
-    """Returns a function that starts a server, which is stopped after the test."""
+    """Returns a function that starts a server; the server is stopped after the test."""
     import running
 
     from elu_zoo.serving import server
     from elu_zoo.serving.settings import Settings
 
     monkeypatch.setattr(server, "_STOP_IDLE_SECONDS", 0.1)
-    started = []
+    servers = []
 
     def start(**settings):
         settings = {"port": 0, "rest_api_port": 0, "drain_seconds": 5.0} | settings
-        started.append(running.Running(Settings(folder, **settings)))
-        return started[-1]
+        servers.append(running.Running(Settings(folder, **settings)))
+        return servers[-1]
 
     yield start
-    for active in started:
-        if not active.server._rest.draining:
-            active.call(active.server.stop())
-        active.close()
+    for server_ in servers:
+        if not server_.server._rest.draining:
+            server_.call(server_.server.stop())
+        server_.close()
 
 
 @pytest.fixture
 def gate(monkeypatch):
-    """An event; batches do not run until the event is set."""
+    """Returns an event. Batches wait until a test sets the event."""
     from elu_zoo.serving.signature import Signature
 
     gate, run = threading.Event(), Signature.run
@@ -194,13 +195,13 @@ def page(runner, tmp_path_factory):
 
     if not browser.PROGRAM:
         pytest.skip("Chromium is not installed")
-    with browser.started(runner, tmp_path_factory.mktemp("profile")) as page:
+    with browser.start_browser(runner, tmp_path_factory.mktemp("profile")) as page:
         yield page
 
 
 @pytest.fixture(scope="module")
 def surface(runner):
-    """The address of a REST server without models, in the event loop of `runner`."""
+    """Starts a REST server without models in the loop of `runner`; yields the URL."""
     from aiohttp import test_utils
 
     from elu_zoo.serving.connections import Connections

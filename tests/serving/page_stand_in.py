@@ -1,4 +1,4 @@
-"""Scripts for tests of the web page: a stand-in server, and the visible content."""
+"""JavaScript for tests of the web page: it replaces the server and reads the page."""
 
 import json
 
@@ -15,26 +15,35 @@ SHOWN = """[...document.querySelectorAll(".model")].map((model) => {
         pixels: canvas && [...canvas.getContext("2d").getImageData(...area).data],
     };
 })"""
+# JavaScript that returns the number of models that show outputs or an error.
 ANSWERED = 'document.querySelectorAll(".took, .answer .error").length'
 
 
 def model(name="net", signatures=("serve_bytes",), class_names=("a", "b"), **fields):
-    described = {"activation": None, "input_shape": None, **fields}
+    """Returns a model as the server's list of models describes it."""
+    facts = {"activation": None, "input_shape": None, **fields}
     names = {"signatures": signatures, "class_names": class_names}
-    return {"name": name, "version": 3, **names, **described}
+    return {"name": name, "version": 3, **names, **facts}
 
 
-def answered(prediction):
+def success(prediction):
+    """Returns the response (status, text) of a server to a request of one image."""
     return 200, json.dumps({"predictions": [prediction]})
 
 
-def stub(models=None, **answers):
-    """Returns a script that replaces fetch; `answers` are (status, text) by model."""
-    found = {f"/v1/models/{name}:predict": answer for name, answer in answers.items()}
+def replace_fetch(models=None, **responses):
+    """Returns a script that replaces `window.fetch`.
+
+    Args:
+        models: response to a request for the list of models. With None, the request
+            fails, as requests for unknown paths do.
+        **responses: {name of a model: (status, text) for its prediction requests}.
+    """
+    by_path = {f"/v1/models/{name}:predict": r for name, r in responses.items()}
     if models is not None:
-        found["/models"] = 200, json.dumps(models)
+        by_path["/models"] = 200, json.dumps(models)
     return f"""window.fetch = async (path) => {{
-        const found = {json.dumps(found)}[path];
-        if (!found) throw new TypeError("it hung up");
-        return new Response(found[1], {{status: found[0]}});
+        const response = {json.dumps(by_path)}[path];
+        if (!response) throw new TypeError("it hung up");
+        return new Response(response[1], {{status: response[0]}});
     }};"""

@@ -1,4 +1,4 @@
-"""A server in this process, whose event loop runs in a thread."""
+"""A server in the process of the tests, with an event loop in another thread."""
 
 import asyncio
 import threading
@@ -12,6 +12,13 @@ SECONDS = 20
 
 
 class Running:
+    """A started server.
+
+    Attributes:
+        server: the `Server`.
+        loop: the event loop of the server.
+    """
+
     def __init__(self, settings):
         self.runner = asyncio.Runner()
         self.loop = self.runner.get_loop()
@@ -44,6 +51,7 @@ class Running:
 
 
 def until(condition):
+    """Returns as soon as `condition()` is true; fails after `SECONDS` seconds."""
     end = time.monotonic() + SECONDS
     while not condition():
         assert time.monotonic() < end

@@ -1,3 +1,5 @@
+"""Requests are joined to batches; errors and full queues are reported per request."""
+
 import concurrent.futures
 import os
 import threading
@@ -15,7 +17,7 @@ SECONDS = 10
 
 
 class StandInSignature:
-    """A stand-in for Signature that records its batches; `gate` lets them finish."""
+    """Replaces Signature; it records batches, which end when `gate` is set."""
 
     def __init__(self, is_batched=True):
         self.is_batched = is_batched
@@ -34,13 +36,13 @@ class StandInSignature:
             raise ValueError("a secret")
         return [{"y": arrays["x"].upper()} for arrays in requests]
 
-    def wait_until_it_runs(self):
+    def wait_for_a_batch(self):
         assert self._ran.acquire(timeout=SECONDS)
 
 
 @pytest.fixture
-def batcher(monkeypatch):
-    """Returns a function that creates a Batcher, on a machine of two cores."""
+def make_batcher(monkeypatch):
+    """Returns a function that creates a Batcher as on a machine with two cores."""
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
     with concurrent.futures.ThreadPoolExecutor(4) as executor:
 
@@ -52,16 +54,19 @@ def batcher(monkeypatch):
 
 
 @pytest.fixture
-def make_busy(batcher):
-    """Returns a function that creates a Batcher whose first request still runs."""
+def make_busy(make_batcher):
+    """Returns a function that creates a Batcher with a running request.
+
+    The function returns the signature, the Batcher and the future of the request.
+    """
     signatures = []
 
     def make(is_batched=True, **settings):
         signature = StandInSignature(is_batched)
         signatures.append(signature)
-        queue = batcher(signature, **settings)
+        queue = make_batcher(signature, **settings)
         first = queue.submit({"x": "1"})
-        signature.wait_until_it_runs()
+        signature.wait_for_a_batch()
         return signature, queue, first
 
     yield make
@@ -73,11 +78,11 @@ def submit(queue, *texts):
     return [queue.submit({"x": text}) for text in texts]
 
 
-def results(futures):
+def results_of(futures):
     return [future.result(SECONDS)["y"] for future in futures]
 
 
-def status_error(call, *arguments):
+def status_error_of(call, *arguments):
     with pytest.raises(StatusError) as raised:
         call(*arguments)
     return raised.value
@@ -92,12 +97,14 @@ def status_error(call, *arguments):
         (list("abcdefghi"), ["a b c d", "e f g h", "i"]),
     ],
 )
-def test_waiting_requests_run_as_batches_in_order(make_busy, texts, batches):
+def test_waiting_requests_run_in_order_in_the_largest_possible_batches(
+    make_busy, texts, batches
+):
     sizes = []
     signature, queue, first = make_busy(on_batch=sizes.append)
     futures = submit(queue, *texts)
     signature.gate.set()
-    assert results([first, *futures]) == ["1", *(text.upper() for text in texts)]
+    assert results_of([first, *futures]) == ["1", *(text.upper() for text in texts)]
     batches = ["1", *batches]
     assert [" ".join(batch) for batch in signature.batches] == batches
     assert sizes == [len(batch.replace(" ", "")) for batch in batches]
@@ -106,12 +113,12 @@ def test_waiting_requests_run_as_batches_in_order(make_busy, texts, batches):
 def test_without_batching_requests_run_alone_on_all_threads(make_busy):
     signature, queue, first = make_busy(enable_batching=False)
     futures = submit(queue, "a", "bb", "ccc")
-    signature.wait_until_it_runs()
+    signature.wait_for_a_batch()
     with pytest.raises(concurrent.futures.TimeoutError):
         futures[1].result(0.02)
     assert signature.batches == [["1"], ["a"]]
     signature.gate.set()
-    assert results([first, *futures]) == ["1", "A", "BB", "CCC"]
+    assert results_of([first, *futures]) == ["1", "A", "BB", "CCC"]
     assert sorted(signature.batches) == [["1"], ["a"], ["bb"], ["ccc"]]
 
 
@@ -122,32 +129,32 @@ def test_requests_of_an_unbatched_signature_run_one_at_a_time(make_busy):
         futures[0].result(0.02)
     assert signature.batches == [["1"]]
     signature.gate.set()
-    assert results([first, *futures]) == ["1", "A", "A" * 99]
+    assert results_of([first, *futures]) == ["1", "A", "A" * 99]
     assert signature.batches == [["1"], ["a"], ["a" * 99]]
 
 
 @pytest.mark.parametrize("enable_batching", [True, False])
 def test_request_larger_than_a_batch_is_rejected(make_busy, enable_batching):
     signature, queue, first = make_busy(enable_batching=enable_batching)
-    error = status_error(submit, queue, "aaaaa")
+    error = status_error_of(submit, queue, "aaaaa")
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     assert error.message == "Task size 5 is larger than maximum input batch size 4"
     signature.gate.set()
-    assert results(submit(queue, "aaaa")) == ["AAAA"]
+    assert results_of(submit(queue, "aaaa")) == ["AAAA"]
 
 
 def test_full_queue_rejects_requests(make_busy):
     signature, queue, first = make_busy(max_enqueued_batches=2)
     futures = submit(queue, "aaa", "bbb", "c")
-    error = status_error(submit, queue, "dd")
+    error = status_error_of(submit, queue, "dd")
     assert error.code is grpc.StatusCode.UNAVAILABLE
     assert error.message == (
         "The batch scheduling queue to which this task was submitted is full"
     )
     futures += submit(queue, "e")
     signature.gate.set()
-    assert results(futures) == ["AAA", "BBB", "C", "E"]
-    assert results(submit(queue, "ffff")) == ["FFFF"]
+    assert results_of(futures) == ["AAA", "BBB", "C", "E"]
+    assert results_of(submit(queue, "ffff")) == ["FFFF"]
 
 
 def test_cancelled_request_leaves_the_queue(make_busy):
@@ -156,7 +163,7 @@ def test_cancelled_request_leaves_the_queue(make_busy):
     assert futures[1].cancel() and not first.cancel()
     futures += submit(queue, "dd")
     signature.gate.set()
-    assert results([first, futures[0], *futures[2:]]) == ["1", "A", "C", "DD"]
+    assert results_of([first, futures[0], *futures[2:]]) == ["1", "A", "C", "DD"]
     assert signature.batches == [["1"], ["a", "c", "dd"]]
 
 
@@ -165,7 +172,7 @@ def test_queue_of_cancelled_requests_runs_no_batch(make_busy):
     for future in submit(queue, "a", "bb", "c"):
         future.cancel()
     signature.gate.set()
-    assert results([first, *submit(queue, "d")]) == ["1", "D"]
+    assert results_of([first, *submit(queue, "d")]) == ["1", "D"]
     assert signature.batches == [["1"], ["d"]]
 
 
@@ -174,8 +181,8 @@ def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog
     signature, queue, first = make_busy(max_batch_size=9, on_batch=sizes.append)
     futures = submit(queue, "a", "bad", "c")
     signature.gate.set()
-    assert results([first, futures[0], futures[2]]) == ["1", "A", "C"]
-    error = status_error(futures[1].result, SECONDS)
+    assert results_of([first, futures[0], futures[2]]) == ["1", "A", "C"]
+    error = status_error_of(futures[1].result, SECONDS)
     assert error.code is grpc.StatusCode.INTERNAL
     assert error.message == "ValueError in the model"
     assert signature.batches == [["1"], ["a", "bad", "c"], ["a"], ["bad"], ["c"]]
@@ -183,18 +190,18 @@ def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog
     assert len(caplog.records) == 1 and "ValueError: a secret" in caplog.text
 
 
-def test_single_request_runs_without_waiting(batcher, monkeypatch):
-    slept = []
-    monkeypatch.setattr(batching.time, "sleep", slept.append)
+def test_single_request_runs_without_waiting(make_batcher, monkeypatch):
+    sleeps = []
+    monkeypatch.setattr(batching.time, "sleep", sleeps.append)
     signature = StandInSignature()
     signature.gate.set()
-    queue = batcher(signature)
+    queue = make_batcher(signature)
     for _ in range(20):
-        assert results(submit(queue, "a")) == ["A"]
-    assert slept == []
+        assert results_of(submit(queue, "a")) == ["A"]
+    assert sleeps == []
 
 
-def test_busy_signature_does_not_block_another_one(batcher):
+def test_busy_signature_does_not_block_another_signature(make_batcher):
     ran = []
 
     class Busy(StandInSignature):
@@ -218,7 +225,7 @@ def test_busy_signature_does_not_block_another_one(batcher):
         signature.gate.set()
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
         busy, other = (
-            batcher(signature, executor=executor) for signature in signatures
+            make_batcher(signature, executor=executor) for signature in signatures
         )
         busy.submit({"x": "a"})
         assert done.wait(SECONDS)
@@ -226,15 +233,15 @@ def test_busy_signature_does_not_block_another_one(batcher):
 
 
 @pytest.fixture
-def run_batch(batcher, loaded):
-    """Returns a function that runs requests as one batch of a SavedModel."""
+def run_batch(make_batcher, loaded):
+    """Returns a function that runs requests in one batch of a SavedModel."""
 
     def run_batch(name, requests):
         signature, sizes = loaded.signatures[name], []
         with concurrent.futures.ThreadPoolExecutor(1) as executor:
             started = threading.Event()
             executor.submit(started.wait, SECONDS)
-            queue = batcher(signature, sizes.append, executor)
+            queue = make_batcher(signature, sizes.append, executor)
             futures = [queue.submit(request) for request in requests]
             started.set()
             concurrent.futures.wait(futures, SECONDS)
@@ -252,22 +259,22 @@ def test_graph_error_fails_only_its_request(run_batch, caplog):
     futures = run_batch("roots", [values_of(4), values_of(9, -1), values_of(1)])
     assert futures[0].result()["roots"].tolist() == [2]
     assert futures[2].result()["roots"].tolist() == [1]
-    error = status_error(futures[1].result)
+    error = status_error_of(futures[1].result)
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
     assert "values must be positive" in error.message and "4" not in error.message
     assert "{{node" not in error.message and caplog.records == []
 
 
-def test_requests_of_different_shapes_run_one_by_one(run_batch):
+def test_requests_of_different_shapes_run_separately(run_batch):
     texts = [[[b"a", b"bc"]], [[b"defg"]], [[b"h", b""], [b"", b""]]]
     requests = [{"texts": np.array(rows, object)} for rows in texts]
     futures = run_batch("lengths", requests)
-    found = [future.result()["lengths"].tolist() for future in futures]
-    assert found == [[3], [4], [1, 0]]
+    lengths = [future.result()["lengths"].tolist() for future in futures]
+    assert lengths == [[3], [4], [1, 0]]
 
 
-def test_graph_that_adds_examples_runs_requests_one_by_one(run_batch):
+def test_requests_to_a_graph_that_adds_examples_run_separately(run_batch):
     """In one batch, clients would receive the outputs of other clients."""
     futures = run_batch("doubling", [values_of(1), values_of(2), values_of(3, 4)])
-    found = [future.result()["values"].tolist() for future in futures]
-    assert found == [[1, -1], [2, -2], [3, 4, -3, -4]]
+    values = [future.result()["values"].tolist() for future in futures]
+    assert values == [[1, -1], [2, -2], [3, 4, -3, -4]]

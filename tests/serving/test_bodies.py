@@ -1,4 +1,4 @@
-"""Limits of HTTP request bodies, which are checked before a body is parsed."""
+"""Limits of HTTP request bodies are checked before a body is parsed."""
 
 import asyncio
 import concurrent.futures
@@ -15,6 +15,7 @@ from elu_zoo.serving.settings import Settings
 
 PATH = "/v1/models/net:predict"
 SMALL = 1 << 16
+# kind of signature: {input: (type, shape)}.
 INPUTS = {
     "numbers": {"x": ("float", (None, 10))},
     "files": {"x_bytes": ("string", (None,))},
@@ -42,7 +43,10 @@ def test_largest_signature_sets_the_limits(signature, kinds, max_body_bytes, exp
 
 @pytest.fixture
 def send(run, signature, monkeypatch):
-    """Sends a body to a model of one number per example and optional files."""
+    """Returns a function that sends a body; a parsed body makes the test fail.
+
+    The model has a signature for numbers and, on request, a signature for files.
+    """
     running = run(max_batch_size=100)
     (model,) = running.server._repository.serving()
     files = signature(INPUTS["files"], {"y": ("float", (None,))})
@@ -67,7 +71,7 @@ def test_too_large_bodies_are_not_parsed(send):
     assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
 
 
-def test_requests_share_the_memory_for_bodies(run, gate, monkeypatch):
+def test_a_body_is_rejected_while_another_body_fills_the_memory(run, gate, monkeypatch):
     monkeypatch.setattr(bodies, "_LARGEST_AT_ONCE", 1)
     running = run(max_body_bytes=2000)
     document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * 1500}
@@ -107,7 +111,7 @@ def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
     responses, seconds = asyncio.run(send())
     assert responses == [(200, '{"predictions":[2.0]}')] * 4
     assert active_counts == [1] * 4
-    assert seconds > 6 * 0.05  # after each body, a pause of the same length
+    assert seconds > 6 * 0.05  # each of four bodies is followed by a pause of 0.05 s
 
 
 def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):

@@ -1,4 +1,4 @@
-"""Clients that keep connections open and send little or nothing."""
+"""Clients that keep connections open and send little do not block other clients."""
 
 import contextlib
 import json
@@ -15,6 +15,7 @@ from elu_zoo.serving import server as server_module
 LIMIT = 6
 BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 HEAD = b"POST /v1/models/net:predict HTTP/1.1\r\nHost: localhost\r\n"
+# test id: bytes that a client sends.
 INCOMPLETE = {
     "nothing": b"",
     "half a head": HEAD + b"X",
@@ -25,14 +26,14 @@ COMPLETE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 @pytest.fixture
 def limited(run, monkeypatch):
-    """A server with a limit of `LIMIT` connections."""
+    """Starts a server that accepts `LIMIT` connections."""
     monkeypatch.setattr(server_module, "max_per_port", lambda: LIMIT)
     return run()
 
 
 @pytest.fixture
 def connect():
-    """Connects to a server and sends bytes."""
+    """Returns a function that connects to a server, and sends bytes."""
     with contextlib.ExitStack() as stack:
 
         def connect(running, content):
@@ -46,7 +47,7 @@ def connect():
 
 
 def is_closed(client):
-    """Returns whether the server has closed a connection, by its end or a reset."""
+    """Returns whether the server has closed or reset the connection of a client."""
     client.settimeout(0.05)
     try:
         return not client.recv(1000)
@@ -58,8 +59,8 @@ def is_closed(client):
 
 @pytest.mark.parametrize("incomplete", INCOMPLETE.values(), ids=INCOMPLETE)
 def test_new_connection_replaces_an_incomplete_request(limited, connect, incomplete):
-    first = connect(limited, COMPLETE)
-    assert b"200 OK" in first.recv(1000)
+    client = connect(limited, COMPLETE)
+    assert b"200 OK" in client.recv(1000)
     clients = [connect(limited, incomplete) for _ in range(5 * LIMIT)]
     assert limited.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
     until(lambda: sum(not is_closed(client) for client in clients) <= LIMIT)
@@ -79,7 +80,7 @@ def test_new_connection_replaces_the_longest_idle_connection(limited, connect):
 def test_running_request_keeps_its_connection(limited, connect, gate):
     clients = [connect(limited, COMPLETE) for _ in range(LIMIT)]
     until(lambda: limited.server._rest.running == LIMIT)
-    time.sleep(0.1)  # until their bodies have arrived
+    time.sleep(0.1)  # the bodies of the requests must arrive
     until(lambda: is_closed(connect(limited, COMPLETE)))
     gate.set()
     for client in clients:

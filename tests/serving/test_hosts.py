@@ -1,3 +1,5 @@
+"""A server on a loopback address rejects requests with the Host of another machine."""
+
 import http.client
 
 import pytest

@@ -1,3 +1,5 @@
+"""Outputs are written as JSON in TensorFlow Serving's row and column formats."""
+
 import base64
 import json
 
@@ -15,7 +17,7 @@ def write_json(outputs, signature, *, by_row):
 
 @pytest.fixture
 def round_trip(signature):
-    """Writes outputs in both formats; returns the parsed rows and columns."""
+    """Returns a function from outputs to the parsed JSON of both formats."""
 
     def round_trip(outputs):
         rows = write_json(outputs, signature, by_row=True)
@@ -59,7 +61,7 @@ def test_strings_are_text_or_base64(round_trip):
         assert returned == [expected[:2], expected[2:]]
 
 
-def test_several_outputs_are_named(round_trip):
+def test_several_outputs_are_objects_with_the_output_names(round_trip):
     outputs = {
         "classes": np.array([3, 4]),
         "flags": np.array([True, False]),
@@ -93,7 +95,7 @@ def test_row_format_needs_equal_numbers_of_examples(signature, shapes):
     assert columns == {name: array.tolist() for name, array in outputs.items()}
 
 
-def test_scalar_outputs_need_the_column_format(loaded):
+def test_scalar_outputs_are_written_in_the_column_format(loaded):
     alone = loaded.signatures["alone"]
     result = alone.run([{"numbers": np.array([0.5, 1, 2], np.float32)}])[0]
     assert json.loads(json_format.write(result, alone, by_row=False)) == {
@@ -106,7 +108,7 @@ def test_numbers_that_are_not_finite_are_null(round_trip):
     assert round_trip({"y": values})[0] == [1, None, None, None]
 
 
-def test_request_is_read_run_and_written(loaded):
+def test_predictions_of_a_json_request_with_inputs_of_all_types(loaded):
     mixed = loaded.signatures["serving_default"]
     row = {
         "reals": [0.1, -1.5],

@@ -1,4 +1,7 @@
-"""JSON requests. Errors of models with one image input are in serving_conformance."""
+"""JSON requests are converted to arrays, and wrong requests raise errors.
+
+Errors for models with one image input are tested in tests/serving_conformance.
+"""
 
 import numpy as np
 import pytest
@@ -8,8 +11,10 @@ from tensorflow.core.framework import types_pb2
 from elu_zoo.serving import json_format
 from elu_zoo.serving.status_errors import StatusError
 
-# A boolean anywhere in the body disables the fast conversion by NumPy.
+# kind of conversion: JSON members that are added to the body. A boolean anywhere in the
+# body disables the fast conversion by NumPy.
 PATHS = {"fast": "", "by leaf": ', "other": true'}
+# form: body with places for the values and for the members of PATHS.
 FORMS = {
     "plain row": '{"instances": %s%s}',
     "plain column": '{"inputs": %s%s}',
@@ -21,7 +26,7 @@ ELEMENT = "Failed to process element:"
 
 @pytest.fixture
 def read(signature):
-    """Parses a body for a signature with inputs {name: (DataType, shape)}."""
+    """Returns a function that parses a body for inputs {name: (type, shape)}."""
 
     def read(body, inputs):
         declared = signature(inputs)
@@ -33,16 +38,16 @@ def read(signature):
 
 
 @pytest.fixture
-def error(read):
-    """Parses an invalid body; returns the error message."""
+def error_of(read):
+    """Returns a function from an invalid body to the error message."""
 
-    def error(body, inputs):
+    def error_of(body, inputs):
         with pytest.raises(StatusError) as raised:
             read(body, inputs)
         assert raised.value.http_status == 400
         return raised.value.message
 
-    return error
+    return error_of
 
 
 def dtype_of(data_type):
@@ -113,21 +118,21 @@ def test_several_inputs_are_read_by_name(read, key):
 @pytest.mark.parametrize(
     ("member", "name"), [("", ""), ('"signature_name": "n",', "n")]
 )
-def test_signature_is_found_by_name(signature, member, name):
+def test_signature_name_is_read_from_the_body(signature, member, name):
     names, declared = [], signature({"x": ("float", (None,))})
 
-    def find(name):
+    def get_signature(name):
         names.append(name)
         return declared
 
-    json_format.read(f'{{{member} "inputs": [1]}}'.encode(), find, 10**6)
+    json_format.read(f'{{{member} "inputs": [1]}}'.encode(), get_signature, 10**6)
     assert names == [name]
 
 
-def test_signature_without_inputs_accepts_only_objects(read, error):
+def test_signature_without_inputs_accepts_only_objects(read, error_of):
     for body in '{"instances": [{}]}', '{"inputs": {}}':
         assert read(body, {}).arrays == {}
-    error('{"inputs": 3}', {})
+    error_of('{"inputs": 3}', {})
 
 
 @pytest.mark.parametrize(
@@ -160,8 +165,8 @@ def test_signature_without_inputs_accepts_only_objects(read, error):
         ('{"inputs": []}', "Shape of tensor x [0] is not compatible"),
     ],
 )
-def test_wrong_documents_are_rejected(error, body, text):
-    assert text in error(body, {"x": ("float", (None,))})
+def test_wrong_documents_are_rejected(error_of, body, text):
+    assert text in error_of(body, {"x": ("float", (None,))})
 
 
 @pytest.mark.parametrize(
@@ -173,25 +178,26 @@ def test_wrong_documents_are_rejected(error, body, text):
     ],
 )
 @pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_rows_of_different_sizes_are_rejected(error, rows, text, path):
+def test_rows_of_different_sizes_are_rejected(error_of, rows, text, path):
     middle = " of 'instances' list. Error: INVALID_ARGUMENT:"
     body = f'{{"instances": {rows}{path}}}'
     expected = f"{ELEMENT} {text.format(middle)}"
-    assert error(body, {"x": ("float", (None, 2))}).startswith(expected)
+    assert error_of(body, {"x": ("float", (None, 2))}).startswith(expected)
 
 
-def test_several_inputs_must_be_named(error):
-    assert error('{"instances": [1]}', INPUTS) == (
+def test_several_inputs_must_be_named(error_of):
+    assert error_of('{"instances": [1]}', INPUTS) == (
         "instances is a plain list, but expecting list of objects as multiple input "
         "tensors required as per tensorinfo_map"
     )
-    assert error('{"inputs": [1]}', INPUTS) == (
+    assert error_of('{"inputs": [1]}', INPUTS) == (
         "inputs is a plain value/list, but expecting an object as multiple input "
         "tensors required as per tensorinfo_map"
     )
-    assert "Missing named input: b" in error('{"inputs": {"a": [1]}}', INPUTS)
+    assert "Missing named input: b" in error_of('{"inputs": {"a": [1]}}', INPUTS)
 
 
+# The messages are those of TensorFlow Serving.
 LOSS = "Cannot convert JSON value: {} to {} without loss of precision."
 TYPE = "JSON Value: {} Type: {} is not of expected type: {}"
 BASE64 = "JSON Value: {} not formatted correctly for base64 data"
@@ -228,9 +234,11 @@ SIZE = "Encountered list at unexpected size: {} at level: {} expected size: {}"
     ],
 )
 @pytest.mark.parametrize("path", PATHS)
-def test_values_of_the_wrong_type_are_rejected(error, data_type, text, expected, path):
+def test_values_of_the_wrong_type_are_rejected(
+    error_of, data_type, text, expected, path
+):
     body = FORMS["named column"] % (text, PATHS[path])
-    assert expected in error(body, {"x": (data_type, (None,))})
+    assert expected in error_of(body, {"x": (data_type, (None,))})
 
 
 @pytest.mark.parametrize("data_type", ["float", "string"])
@@ -247,9 +255,9 @@ def test_values_of_the_wrong_type_are_rejected(error, data_type, text, expected,
         ("7", (None,), "Shape of tensor x [] is not compatible"),
     ],
 )
-def test_wrong_shapes_are_rejected(error, data_type, text, shape, expected):
+def test_wrong_shapes_are_rejected(error_of, data_type, text, shape, expected):
     if data_type == "string":
         text = "".join(f'"{c}"' if c.isdecimal() else c for c in text)
     for path in PATHS.values():
         body = FORMS["named column"] % (text, path)
-        assert expected in error(body, {"x": (data_type, shape)})
+        assert expected in error_of(body, {"x": (data_type, shape)})

@@ -1,4 +1,4 @@
-"""JSON bodies that are deep, large or random."""
+"""Deep, large or random JSON bodies raise short errors or are converted correctly."""
 
 import itertools
 import json
@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 from elu_zoo.serving import json_format
 from elu_zoo.serving.status_errors import StatusError
 
-# A boolean anywhere in the body disables the fast conversion by NumPy.
+# Members that are added to a body. A boolean disables the fast conversion by NumPy.
 MEMBERS = "", ', "other": true'
+# Bodies with places for the values and for a text of MEMBERS.
 FORMS = (
     '{"instances": %s%s}',
     '{"inputs": %s%s}',
@@ -40,8 +41,8 @@ def error_of(signature):
 def test_deep_lists_are_rejected(error_of, data_type, shape, levels, leaf):
     deep = "[" * levels + leaf + "]" * levels
     for text in deep, f"[1, {deep}]", f'["a", {deep}]', f'{{"x": {deep}}}':
-        for path, form in itertools.product(MEMBERS, FORMS):
-            error_of(form % (text, path), {"x": (data_type, shape)})
+        for member, form in itertools.product(MEMBERS, FORMS):
+            error_of(form % (text, member), {"x": (data_type, shape)})
 
 
 def test_deep_objects_are_rejected_with_a_short_message(error_of):
@@ -65,6 +66,7 @@ BAD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
 
 
 def nested(shape, leaves):
+    """Returns a strategy for lists that are nested as deep as `shape` is long."""
     for size in reversed(shape):
         leaves = st.lists(leaves, min_size=size, max_size=size)
     return leaves
@@ -86,7 +88,7 @@ def leaves_of(value):
 
 
 def expected_of(value, declared):
-    """Returns `value` as an array, or None if its shape does not match `declared`."""
+    """Returns the expected array, or None if reading `value` must raise an error."""
     if not all(type(leaf) in (int, float) for leaf in leaves_of(value)):
         return None
     if any(abs(leaf) == 3.5e38 for leaf in leaves_of(value)):
@@ -95,21 +97,23 @@ def expected_of(value, declared):
         array = np.array(value, np.float32)
     except ValueError:
         return None
-    fits = len(declared) == array.ndim and all(
+    shape_matches = len(declared) == array.ndim and all(
         expected_size in (None, size)
         for expected_size, size in zip(declared, array.shape, strict=True)
     )
-    no_example = bool(declared) and declared[0] is None and array.shape[:1] == (0,)
-    return array if fits and not no_example else None
+    is_empty = bool(declared) and declared[0] is None and array.shape[:1] == (0,)
+    return array if shape_matches and not is_empty else None
 
 
 @given(REGULAR | RAGGED, st.lists(st.booleans(), min_size=3, max_size=3), st.booleans())
 @settings(max_examples=60, deadline=None)
-def test_random_values_are_read_if_they_match(signature, drawn, unknown, slow):
-    value, shape = drawn
-    declared = [None if o else n for o, n in zip(unknown, shape, strict=False)]
+def test_random_values_of_the_declared_shape_are_read(
+    signature, value_and_shape, is_unknown, with_boolean
+):
+    value, shape = value_and_shape
+    declared = [None if u else n for u, n in zip(is_unknown, shape, strict=False)]
     tested = signature({"x": ("float", declared)})
-    body = json.dumps({"inputs": {"x": value}, "other": slow or None}).encode()
+    body = json.dumps({"inputs": {"x": value}, "other": with_boolean or None}).encode()
     expected = expected_of(value, declared)
     if expected is None:
         with pytest.raises(StatusError):

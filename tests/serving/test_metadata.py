@@ -1,3 +1,5 @@
+"""`metadata.describe` returns the facts about a model that the web page shows."""
+
 import dataclasses
 
 import pytest

@@ -1,4 +1,4 @@
-"""The server's web page, in headless Chromium; skipped if Chromium is missing."""
+"""The server's web page is tested in Chromium, and skipped if Chromium is missing."""
 
 import json
 import re
@@ -10,7 +10,7 @@ import aiohttp
 import numpy as np
 import pytest
 import tensorflow as tf
-from page_stand_in import ANSWERED, SHOWN, answered, model, stub
+from page_stand_in import ANSWERED, SHOWN, model, replace_fetch, success
 
 import elu_zoo
 from elu_zoo.data import load
@@ -26,7 +26,7 @@ def text_of(element):
     return f'document.getElementById("{element}").innerText'
 
 
-def test_html_loads_nothing_and_inserts_no_html(runner, surface):
+def test_the_page_loads_no_other_file_and_inserts_no_html(runner, surface):
     async def get():
         async with aiohttp.request("GET", surface) as response:
             return response.headers, await response.text()
@@ -40,7 +40,7 @@ def test_html_loads_nothing_and_inserts_no_html(runner, surface):
 
 
 @pytest.mark.parametrize(
-    ("listed", "message"),
+    ("response", "message"),
     [
         ("new Response('[]')", "This server has no model now"),
         ("Promise.reject(Error('hung up'))", "The server cannot be reached: hung up"),
@@ -48,8 +48,8 @@ def test_html_loads_nothing_and_inserts_no_html(runner, surface):
         ('new Response(\'{"error": "stops"}\', {status: 503})', "status 503: stops"),
     ],
 )
-def test_page_reports_that_no_model_is_listed(page, surface, listed, message):
-    page.open(surface, f"window.fetch = async () => {listed};")
+def test_page_reports_that_no_model_is_listed(page, surface, response, message):
+    page.open(surface, f"window.fetch = async () => {response};")
     page.wait_for(f"{text_of('models-error')} !== ''")
     page.drop(("image.png", PNG))
     page.wait_for(f"{text_of('caption')}.includes('3\xa0×\xa03\xa0pixels')")
@@ -72,11 +72,12 @@ def test_page_reports_that_no_model_is_listed(page, surface, listed, message):
     ],
 )
 def test_page_shows_the_facts_of_a_model(page, surface, facts, message):
-    page.open(surface, stub([model(**facts)]))
+    page.open(surface, replace_fetch([model(**facts)]))
     page.wait_for('document.querySelectorAll(".model").length', 1)
     assert message in page.evaluate(SHOWN)[0]["text"].splitlines()
 
 
+# (prediction, text of the error that the page shows).
 WRONG_OUTPUTS = (
     ({"probabilities": [None, 1]}, "not numbers"),
     ({"reconstructions": [[[None]]], "codes": [1]}, "not numbers"),
@@ -86,36 +87,38 @@ WRONG_OUTPUTS = (
 
 
 def test_wrong_outputs_are_reported(page, surface):
-    answers = {f"net{i}": answered(found) for i, (found, _) in enumerate(WRONG_OUTPUTS)}
-    page.open(surface, stub([model(name) for name in answers], **answers))
+    responses = {f"net{i}": success(p) for i, (p, _) in enumerate(WRONG_OUTPUTS)}
+    page.open(surface, replace_fetch([model(name) for name in responses], **responses))
     page.drop(("image.png", PNG))
     page.wait_for(ANSWERED, len(WRONG_OUTPUTS))
     for shown, (_, message) in zip(page.evaluate(SHOWN), WRONG_OUTPUTS, strict=True):
         assert message in shown["errors"][0]
 
 
-def test_errors_are_shown_at_their_model(page, surface):
-    first = answered({"probabilities": [0.25, 0.75]})
-    third = 404, json.dumps({"error": "Servable not found"})
-    models = [model(name) for name in ("first", "second", "third")]
-    page.open(surface, stub(models, first=first, third=third))
+def test_an_error_is_shown_below_the_model_that_failed(page, surface):
+    responses = {
+        "good": success({"probabilities": [0.25, 0.75]}),
+        "missing": (404, json.dumps({"error": "Servable not found"})),
+    }
+    models = [model(name) for name in ("good", "silent", "missing")]
+    page.open(surface, replace_fetch(models, **responses))
     page.drop(("image.png", PNG))
     page.wait_for(ANSWERED, 3)
-    first, second, third = page.evaluate(SHOWN)
-    assert (first["names"], first["percents"]) == (["b", "a"], ["75.0 %", "25.0 %"])
-    assert "cannot be reached: it hung up" in second["errors"][0]
-    assert "status 404: Servable not found" in third["errors"][0]
+    good, silent, missing = page.evaluate(SHOWN)
+    assert (good["names"], good["percents"]) == (["b", "a"], ["75.0 %", "25.0 %"])
+    assert "cannot be reached: it hung up" in silent["errors"][0]
+    assert "status 404: Servable not found" in missing["errors"][0]
 
 
-def test_names_are_shown_as_text(page, surface):
+def test_names_that_contain_html_are_shown_as_text(page, surface):
     hostile = "<img src=x onerror=alert(1)>"
     names = (hostile, "crane", "crane", "w" * 200, "</script>", "")
     probabilities = [0.4, 0.3, 0.2, 0.0999, 0.0001, 0]
     name = "n" * 100
     facts = {"activation": "<b>", "dataset": "<i>", "network": "<u>", "tag": "<s>"}
     net = model(name, class_names=names, input_shape=[9, 8, 3], **facts)
-    answers = {name: answered({"probabilities": probabilities})}
-    page.open(surface, stub([net], **answers))
+    responses = {name: success({"probabilities": probabilities})}
+    page.open(surface, replace_fetch([net], **responses))
     page.drop((f"{hostile}.png", PNG))
     page.wait_for(ANSWERED, 1)
     (shown,) = page.evaluate(SHOWN)
@@ -135,8 +138,8 @@ def test_names_are_shown_as_text(page, surface):
 
 def test_models_without_class_names_or_file_input(page, surface):
     models = [model("a/b?c", class_names=()), model("raw", ["serving_default"])]
-    answers = {"a%2Fb%3Fc": answered({"probabilities": [0, 1]})}
-    page.open(surface, stub(models, **answers))
+    responses = {"a%2Fb%3Fc": success({"probabilities": [0, 1]})}
+    page.open(surface, replace_fetch(models, **responses))
     page.drop(("image.png", PNG))
     page.wait_for(ANSWERED, 1)
     unnamed, raw = page.evaluate(SHOWN)
@@ -156,7 +159,7 @@ def test_models_without_class_names_or_file_input(page, surface):
     ],
 )
 def test_wrong_files_are_reported(page, surface, files, message):
-    page.open(surface, stub([model()], net=answered({"probabilities": [0, 1]})))
+    page.open(surface, replace_fetch([model()], net=success({"probabilities": [0, 1]})))
     page.drop(*files)
     page.wait_for(f"{text_of('file-error')}.includes({message!r})")
     is_seen = "document.getElementById('preview').offsetHeight > 0"
@@ -167,7 +170,7 @@ def test_wrong_files_are_reported(page, surface, files, message):
 
 
 def test_older_response_does_not_overwrite_a_newer_response(page, surface):
-    answers = [answered({"probabilities": p})[1] for p in ([0, 1], [1, 0])]
+    answers = [success({"probabilities": p})[1] for p in ([0, 1], [1, 0])]
     page.open(
         surface,
         f"""let asked = 0;
@@ -190,19 +193,19 @@ def test_older_response_does_not_overwrite_a_newer_response(page, surface):
 
 @pytest.fixture(scope="module")
 def models(page, tmp_path_factory):
-    """A folder with two exports. Depends on `page`, which skips without a browser."""
+    """Exports two models. The fixture `page` skips the test without a browser."""
     directory = tmp_path_factory.mktemp("models")
     for name in (CLASSIFIER, AUTOENCODER):
-        found = pretrained.find(name, "mnist")
-        net = elu_zoo.get_model(name, weights=found)
-        description = predictor.description(net, name, found)
+        weights = pretrained.find(name, "mnist")
+        net = elu_zoo.get_model(name, weights=weights)
+        description = predictor.description(net, name, weights)
         export_saved_model(net, directory, name=name, **description)
     return directory
 
 
 @pytest.fixture(scope="module")
 def address(models, tmp_path_factory):
-    """The address of an `elu-zoo-serve` process."""
+    """Starts `elu-zoo-serve` in a process; yields the REST address."""
     command = [
         sys.executable,
         "-m",
@@ -223,10 +226,10 @@ def address(models, tmp_path_factory):
         deadline = threading.Timer(60, process.kill)
         deadline.start()
         try:
-            found = re.search(r"REST (http://\S+)", process.stdout.readline())
+            match = re.search(r"REST (http://\S+)", process.stdout.readline())
             deadline.cancel()
-            assert found, log.read_text()
-            yield found[1]
+            assert match, log.read_text()
+            yield match[1]
         finally:
             deadline.cancel()
             process.kill()
@@ -234,7 +237,7 @@ def address(models, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def images():
-    """PNG files of a digit and of a blend of two digits, and a damaged PNG file."""
+    """Returns PNG files: a digit, a mean of two digits, and a truncated file."""
     digits = load.load("mnist_5k").test.images
     blend = np.uint8(digits[3] * 0.55 + digits[1] * 0.45)
     encoded = [tf.io.encode_png(image).numpy() for image in (digits[3], blend)]
@@ -242,7 +245,7 @@ def images():
 
 
 def upload(page, method, name, content, folder):
-    """Chooses or drops a file; returns the visible content of each model."""
+    """Sends a file from the page; returns the visible content of each model."""
     (folder / name).write_bytes(content)
     if method == "choose":
         page.choose("#file", folder / name)
@@ -283,7 +286,9 @@ def test_page_shows_the_outputs_of_the_models(
 
 
 @pytest.mark.slow
-def test_page_recovers_from_a_broken_file(page, address, images, tmp_path):
+def test_page_shows_outputs_after_an_error_for_a_truncated_file(
+    page, address, images, tmp_path
+):
     page.open(address)
     for model_shown in upload(page, "drop", "broken", images["broken"], tmp_path):
         assert "status 400" in model_shown["errors"][0] and not model_shown["took"]

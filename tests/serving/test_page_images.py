@@ -1,4 +1,4 @@
-"""Images on the page: the sent files, and warnings about an image's background."""
+"""The web page inverts images on request, and warns about wrong backgrounds."""
 
 import base64
 
@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 import tensorflow as tf
 from image_files import jpeg, with_exif
-from page_stand_in import ANSWERED, SHOWN, answered, model, stub
+from page_stand_in import ANSWERED, SHOWN, model, replace_fetch, success
 
 from elu_zoo.data import images
 
 CAPTION = 'document.getElementById("caption").innerText'
+# JavaScript that appends [path, image file in base64] of each request to `sent`.
 RECORDING = """window.sent = [];
 const stubbed = window.fetch;
 window.fetch = async (path, options) => {
@@ -23,16 +24,16 @@ INK[10:20, 8:12] = 200
 
 def test_invert_applies_to_grey_models_only(page, surface):
     grey, colour = (model(n, input_shape=[28, 28, c]) for n, c in (("g", 1), ("c", 3)))
-    answer = answered({"probabilities": [0, 1]})
-    page.open(surface, stub([grey, colour], g=answer, c=answer) + RECORDING)
+    answer = success({"probabilities": [0, 1]})
+    page.open(surface, replace_fetch([grey, colour], g=answer, c=answer) + RECORDING)
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     paper = tf.io.encode_png(255 - INK).numpy()
     page.drop(("paper.png", paper))
     page.wait_for(ANSWERED, 2)
     assert [base64.b64decode(b64) for _, b64 in page.evaluate("sent")] == [paper] * 2
-    digits, other = page.evaluate(SHOWN)
-    assert "light digits on black: tick “Invert”." in digits["text"]
-    assert "Dark on light" not in other["text"]
+    grey_shown, colour_shown = page.evaluate(SHOWN)
+    assert "light digits on black: tick “Invert”." in grey_shown["text"]
+    assert "Dark on light" not in colour_shown["text"]
 
     page.evaluate("sent.length = 0; document.getElementById('invert').click()")
     page.wait_for("sent.length === 2 && " + ANSWERED, 2)
@@ -45,9 +46,9 @@ def test_invert_applies_to_grey_models_only(page, surface):
 
 
 def test_inverted_photograph_is_upright_and_on_white(page, surface):
-    answer = answered({"probabilities": [0, 1]})
+    answer = success({"probabilities": [0, 1]})
     net = model("g", input_shape=[28, 28, 1])
-    page.open(surface, stub([net], g=answer) + RECORDING)
+    page.open(surface, replace_fetch([net], g=answer) + RECORDING)
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.evaluate("document.getElementById('invert').click()")
     turned = with_exif(jpeg(np.repeat(INK, 3, -1)), 6)
@@ -59,8 +60,8 @@ def test_inverted_photograph_is_upright_and_on_white(page, surface):
         ((_, b64),) = page.evaluate("sent")
         height, width = (20, 30) if content is turned else (9, 9)
         expected = 255 - images.decode(content, (height, width, 1)).numpy().astype(int)
-        found = tf.io.decode_png(base64.b64decode(b64), channels=1)
-        np.testing.assert_allclose(found, expected, atol=2)
+        sent = tf.io.decode_png(base64.b64decode(b64), channels=1)
+        np.testing.assert_allclose(sent, expected, atol=2)
 
 
 @pytest.mark.parametrize(
@@ -73,7 +74,7 @@ def test_inverted_photograph_is_upright_and_on_white(page, surface):
 )
 def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
     net = model(**fields)
-    page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})))
+    page.open(surface, replace_fetch([net], net=success({"probabilities": [0, 1]})))
     page.drop(("paper.png", tf.io.encode_png(255 - INK).numpy()))
     page.wait_for(ANSWERED, 1)
     assert ("Dark on light" in page.evaluate(SHOWN)[0]["text"]) == warns
@@ -103,7 +104,10 @@ def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
 )
 def test_warnings_describe_the_background(page, surface, image, plain, inverted):
     net = model(input_shape=[28, 28, 1])
-    page.open(surface, stub([net], net=answered({"probabilities": [0, 1]})) + RECORDING)
+    page.open(
+        surface,
+        replace_fetch([net], net=success({"probabilities": [0, 1]})) + RECORDING,
+    )
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.drop(("image.png", tf.io.encode_png(image).numpy()))
     for count, expected in ((1, plain), (2, inverted)):

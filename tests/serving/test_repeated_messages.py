@@ -1,3 +1,5 @@
+"""RepeatedMessageFilter drops equal log messages for a minute and counts them."""
+
 import logging
 
 import pytest
@@ -8,7 +10,10 @@ from elu_zoo.serving.repeated_messages import RepeatedMessageFilter
 
 @pytest.fixture
 def log(monkeypatch):
-    """Logs a message at a time in seconds; returns the text, or None if dropped."""
+    """Returns a function that logs a message at a time in seconds.
+
+    The function returns the text of the message, or None if the filter drops it.
+    """
     now = [0.0]
     monkeypatch.setattr(repeated_messages.time, "monotonic", lambda: now[0])
     message_filter = RepeatedMessageFilter()
@@ -24,8 +29,8 @@ def log(monkeypatch):
 
 def test_equal_messages_are_logged_once_a_minute(log):
     assert log(0, "out of %s\nfd 1", "files") == "out of files\nfd 1"
-    again = [log(i / 10, "out of files\nfd %d", i) for i in range(1, 500)]
-    assert again == [None] * 499
+    repetitions = [log(i / 10, "out of files\nfd %d", i) for i in range(1, 500)]
+    assert repetitions == [None] * 499
     assert log(61, "out of files\nfd 3") == "out of files\nfd 3 (and 499 times before)"
     assert log(200, "out of files") == "out of files"
 

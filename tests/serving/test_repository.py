@@ -1,3 +1,5 @@
+"""The repository loads, replaces and unloads the versions in a folder of models."""
+
 import itertools
 import os
 import shutil
@@ -19,7 +21,10 @@ _clock = itertools.count(10**18, 10**9)
 
 @pytest.fixture
 def loads(monkeypatch):
-    """(name, version) of each load; a version that contains `broken` fails to load."""
+    """Replaces `servable.load`; returns the list of loaded (name, version).
+
+    A version fails to load if the file contains "broken".
+    """
     loads = []
 
     def load(name, version, path, batcher):
@@ -34,7 +39,7 @@ def loads(monkeypatch):
 
 
 def write(version, content="good"):
-    """Writes a version's folder with a new modification time."""
+    """Writes the folder of a version, with a new modification time."""
     version.mkdir(parents=True, exist_ok=True)
     (version / servable.FILE).write_text(content)
     time = next(_clock)
@@ -50,12 +55,12 @@ def open_repo(base, polls=1):
 
 
 def spec(name="net", version=None, label=""):
-    repo = model_pb2.ModelSpec(name=name)
+    model_spec = model_pb2.ModelSpec(name=name)
     if version is not None:
-        repo.version.value = version
+        model_spec.version.value = version
     elif label:
-        repo.version_label = label
-    return repo
+        model_spec.version_label = label
+    return model_spec
 
 
 def current(repo, name="net"):
@@ -76,7 +81,7 @@ def net(tmp_path):
     return tmp_path / "net"
 
 
-def test_missing_folder_is_an_error(tmp_path):
+def test_missing_folder_raises_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     for name in "nothing", "file":
         with pytest.raises(errors.NotFoundError, match=f"no folder .*{name}"):
@@ -84,7 +89,7 @@ def test_missing_folder_is_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".net/1",)])
-def test_folder_without_models_is_an_error(tmp_path, folders):
+def test_folder_without_models_raises_an_error(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
     with pytest.raises(errors.UsageError, match="contains no model. Expected .*<vers"):
@@ -105,7 +110,9 @@ def test_folder_without_models_is_an_error(tmp_path, folders):
         ("²", None),
     ],
 )
-def test_version_names_are_positive_integers(net, loads, name, version):
+def test_folders_of_versions_must_have_a_positive_integer_as_name(
+    net, loads, name, version
+):
     write(net / name)
     if version is None:
         with pytest.raises(errors.UsageError):
@@ -131,7 +138,7 @@ def test_single_model_has_the_name_of_its_folder(net, loads, monkeypatch):
         assert current(open_repo(base)) == 3
 
 
-def test_folder_of_several_models(tmp_path, loads):
+def test_all_models_of_a_folder_are_served(tmp_path, loads):
     for name in "b", "a", "ü x", ".hidden":
         write(tmp_path / name / "1")
     (tmp_path / "empty").mkdir()
@@ -170,7 +177,7 @@ def test_highest_version_that_loads_is_served_at_the_start(net, loads, caplog):
     assert len(loads) == 3
 
 
-def test_new_version_is_loaded_when_its_files_no_longer_change(net, loads):
+def test_new_version_is_loaded_when_two_polls_find_equal_files(net, loads):
     write(net / "1")
     repo = open_repo(net)
     write(net / "2")
@@ -190,16 +197,16 @@ def test_old_version_is_served_while_the_new_version_loads(net, loads, monkeypat
     write(net / "1")
     repo = open_repo(net)
     write(net / "2")
-    load, observed = repository.servable.load, []
+    original_load, records = repository.servable.load, []
 
-    def observe(*arguments):
-        observed.append((current(repo), states(repo)))
-        return load(*arguments)
+    def load(*arguments):
+        records.append((current(repo), states(repo)))
+        return original_load(*arguments)
 
-    monkeypatch.setattr(repository.servable, "load", observe)
+    monkeypatch.setattr(repository.servable, "load", load)
     repo.poll()
     repo.poll()
-    assert observed == [(1, {1: AVAILABLE, 2: LOADING})]
+    assert records == [(1, {1: AVAILABLE, 2: LOADING})]
 
 
 def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
@@ -237,7 +244,7 @@ def test_deleted_version_is_replaced_by_the_previous_version(net, loads):
     repo = open_repo(net)
     shutil.rmtree(net / "2")
     repo.poll()
-    assert current(repo) == 2  # still in memory, until version 1 is loaded
+    assert current(repo) == 2  # version 2 stays in memory until version 1 is loaded
     repo.poll()
     assert current(repo) == 1
     assert states(repo) == {1: AVAILABLE, 2: END}
@@ -257,12 +264,12 @@ def test_version_that_is_restored_before_the_next_poll_stays_available(net, load
     assert states(repo)[2] == AVAILABLE
 
 
-@pytest.mark.parametrize("gone", ["net", "net/1"])
-def test_model_is_unloaded_when_deleted_and_loaded_when_restored(net, loads, gone):
+@pytest.mark.parametrize("deleted", ["net", "net/1"])
+def test_model_is_unloaded_when_deleted_and_loaded_when_restored(net, loads, deleted):
     write(net / "1")
     write(net.parent / "other" / "1")
     repo = open_repo(net.parent)
-    shutil.rmtree(net.parent / gone)
+    shutil.rmtree(net.parent / deleted)
     repo.poll()
     assert current(repo) is None and current(repo, "other") == 1
     assert [s.name for s in repo.serving()] == ["other"]
@@ -276,7 +283,7 @@ def test_model_is_unloaded_when_deleted_and_loaded_when_restored(net, loads, gon
     assert states(repo) == {1: AVAILABLE}
 
 
-def test_unreadable_folder_changes_nothing(net, loads):
+def test_models_stay_available_if_the_folder_cannot_be_read(net, loads):
     write(net / "1")
     repo = open_repo(net)
     shutil.rmtree(net)
@@ -285,7 +292,7 @@ def test_unreadable_folder_changes_nothing(net, loads):
     assert current(repo) == 1 and states(repo) == {1: AVAILABLE}
 
 
-def test_new_model_is_loaded(net, loads):
+def test_a_model_that_is_added_while_the_server_runs_is_loaded(net, loads):
     write(net / "1")
     repo = open_repo(net.parent)
     write(net.parent / "new" / "1", "broken")
@@ -296,27 +303,42 @@ def test_new_model_is_loaded(net, loads):
     assert current(repo, "new") == 2 and current(repo) == 1
 
 
-NONE = "Servable not found for request: "
+# Texts of TensorFlow Serving.
+NOT_SERVED = "Servable not found for request: "
 NOT_FOUND = "Could not find "
-MODELS = "net", "other"
-ALL = "down", *MODELS
+SERVED_MODELS = "net", "other"
+ALL_MODELS = "down", *SERVED_MODELS
 
 
 @pytest.mark.parametrize(
     ("method", "query", "status", "text", "available"),
     [
         ("find", spec(""), 400, "Missing model name in request.", ()),
-        ("find", spec("nett"), 404, NONE + "Latest(nett)", MODELS),
-        ("find", spec(version=1), 404, NONE + "Specific(net, 1)", ("net/versions/2",)),
-        ("find", spec("down", 1), 404, NONE + "Specific(down, 1)", MODELS),
-        ("find", spec("x" * 999), 404, NONE + f"Latest({'x' * 100}...)", MODELS),
+        ("find", spec("nett"), 404, NOT_SERVED + "Latest(nett)", SERVED_MODELS),
+        (
+            "find",
+            spec(version=1),
+            404,
+            NOT_SERVED + "Specific(net, 1)",
+            ("net/versions/2",),
+        ),
+        ("find", spec("down", 1), 404, NOT_SERVED + "Specific(down, 1)", SERVED_MODELS),
+        (
+            "find",
+            spec("x" * 999),
+            404,
+            NOT_SERVED + f"Latest({'x' * 100}...)",
+            SERVED_MODELS,
+        ),
         ("find", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
-        ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL),
+        ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL_MODELS),
         ("status", spec(version=1), 404, NOT_FOUND + "version 1 of model net", ("2",)),
         ("status", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
     ],
 )
-def test_unknown_names_are_errors(net, loads, method, query, status, text, available):
+def test_unknown_names_raise_an_error_with_the_available_names(
+    net, loads, method, query, status, text, available
+):
     for folder in "net/1", "net/2", "other/1", "down/1":
         write(net.parent / folder, "broken" if "down" in folder else "good")
     repo = open_repo(net.parent)

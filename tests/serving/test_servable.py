@@ -1,3 +1,5 @@
+"""A version is loaded with its signatures and warm-up requests, or raises an error."""
+
 import shutil
 
 import pytest
@@ -18,7 +20,7 @@ NAMES = "alone doubling free lengths roots scaled serving_default".split()
 
 @pytest.fixture
 def copy(saved, tmp_path):
-    """A copy of `saved`, which a test may change."""
+    """Returns a copy of the folder `saved`, which a test may change."""
     return shutil.copytree(saved, tmp_path / "net" / "1")
 
 
@@ -26,7 +28,7 @@ def load(path, batcher=lambda name, signature: None):
     return servable.load("net", 1, path, batcher)
 
 
-def put(path, content):
+def write(path, content):
     path.parent.mkdir(exist_ok=True)
     path.write_bytes(content)
 
@@ -49,28 +51,28 @@ def write_warm_up(version, *logs):
 
 @pytest.fixture
 def runs(monkeypatch):
-    """(name of the signature, inputs) of each warm-up request that ran."""
-    runs, run = [], Signature.run
+    """Returns the list of executed requests, tuples (name of the signature, inputs)."""
+    runs, original_run = [], Signature.run
 
     def record_run(self, requests):
         runs.extend((self.name, request) for request in requests)
-        return run(self, requests)
+        return original_run(self, requests)
 
     monkeypatch.setattr(Signature, "run", record_run)
     return runs
 
 
 def test_load_returns_all_signatures_with_their_queues(saved):
-    queued = []
+    calls = []
 
-    def batcher(name, signature):
-        queued.append((name, signature))
+    def make_batcher(name, signature):
+        calls.append((name, signature))
         return f"queue of {signature.name}"
 
-    loaded = load(saved, batcher)
+    loaded = load(saved, make_batcher)
     assert (loaded.name, loaded.version) == ("net", 1)
     assert sorted(loaded.signatures) == sorted(loaded.batchers) == NAMES
-    assert sorted(queued, key=lambda pair: pair[1].name) == [
+    assert sorted(calls, key=lambda call: call[1].name) == [
         ("net", loaded.signatures[name]) for name in NAMES
     ]
     assert loaded.batchers["scaled"] == "queue of scaled"
@@ -103,8 +105,8 @@ def test_model_without_signatures_is_loaded(tmp_path):
 
 
 def test_labels_and_origin_are_read(copy):
-    put(copy / "assets/labels.txt", "plane\ncañon\n\nbird\n".encode())
-    put(copy / "assets.extra/elu_zoo.json", b'{"activation": "elu"}')
+    write(copy / "assets/labels.txt", "plane\ncañon\n\nbird\n".encode())
+    write(copy / "assets.extra/elu_zoo.json", b'{"activation": "elu"}')
     loaded = load(copy)
     assert loaded.class_names == ("plane", "cañon", "", "bird")
     assert loaded.origin == {"activation": "elu"}
@@ -129,14 +131,14 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def with_another_tag(path):
+def replace_tag(path):
     saved = saved_model_pb2.SavedModel.FromString(path.read_bytes())
     saved.meta_graphs[0].meta_info_def.tags[:] = ["train"]
     path.write_bytes(saved.SerializeToString())
 
 
 def overwrite(path):
-    put(path, b"\xff{" * 20)
+    write(path, b"\xff{" * 20)
 
 
 @pytest.mark.parametrize(
@@ -145,7 +147,7 @@ def overwrite(path):
         ("saved_model.pb", remove, "No such file"),
         ("saved_model.pb", empty, "no graph with the tag 'serve'"),
         ("saved_model.pb", truncate, ""),
-        ("saved_model.pb", with_another_tag, "no graph with the tag 'serve'"),
+        ("saved_model.pb", replace_tag, "no graph with the tag 'serve'"),
         (DATA, remove, ""),
         (DATA, truncate, ""),
         (DATA, flip_bit, ""),
@@ -153,10 +155,10 @@ def overwrite(path):
         (WARM_UP, overwrite, "truncated|corrupted"),
         ("assets/labels.txt", overwrite, "decode"),
         ("assets.extra/elu_zoo.json", overwrite, ""),
-        ("assets.extra/elu_zoo.json", lambda path: put(path, b"[]"), ""),
+        ("assets.extra/elu_zoo.json", lambda path: write(path, b"[]"), ""),
     ],
 )
-def test_damaged_files_are_reported(copy, file, damage, text):
+def test_a_damaged_or_missing_file_raises_a_corrupt_error(copy, file, damage, text):
     damage(copy / file)
     with pytest.raises(errors.CorruptError, match=f"(?s): .*({text})") as raised:
         load(copy)
@@ -165,7 +167,7 @@ def test_damaged_files_are_reported(copy, file, damage, text):
     assert not message.endswith(": ") and "\n" not in message and len(message) < 600
 
 
-def test_warm_up_requests_run(copy, runs):
+def test_warm_up_requests_of_existing_signatures_run_at_the_load(copy, runs):
     write_warm_up(
         copy,
         predict_log("scaled", values=[1.0, 2.0]),
@@ -179,7 +181,7 @@ def test_warm_up_requests_run(copy, runs):
     assert sorted(loaded.signatures) == NAMES
 
 
-def test_warm_up_requests_are_limited(copy, runs, monkeypatch):
+def test_the_number_of_warm_up_requests_is_limited(copy, runs, monkeypatch):
     monkeypatch.setattr(servable, "_MAX_WARM_UP_REQUESTS", 3)
     write_warm_up(copy, *[predict_log("scaled", values=[float(i)]) for i in range(5)])
     load(copy)
@@ -203,7 +205,7 @@ def test_wrong_warm_up_request_fails_the_load(copy, log, text):
 def test_damaged_warm_up_record_fails_the_load(copy, runs):
     write_warm_up(copy, *[predict_log("scaled", values=[1.0])] * 2)
     records = (copy / WARM_UP).read_bytes()
-    put(copy / WARM_UP, records + records[:-5])
+    write(copy / WARM_UP, records + records[:-5])
     with pytest.raises(errors.CorruptError, match="record"):
         load(copy)
     assert len(runs) >= 2

@@ -1,4 +1,4 @@
-"""A server in this process: settings, start, health and stop."""
+"""A server starts with its settings, reports its health, and stops in time."""
 
 import concurrent.futures
 import json
@@ -21,8 +21,8 @@ BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 
 
 @pytest.fixture
-def predicting():
-    """Returns a function that starts a Predict call over gRPC."""
+def start_predict():
+    """Returns a function that starts a Predict call over gRPC, and returns a future."""
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
     request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
@@ -45,7 +45,9 @@ def batch_counts(running):
 
 
 @pytest.mark.parametrize(("batched", "expected"), [(True, [2, 7]), (False, [7, 7])])
-def test_enable_batching_joins_requests(run, gate, monkeypatch, batched, expected):
+def test_requests_are_joined_to_batches_only_with_enable_batching(
+    run, gate, monkeypatch, batched, expected
+):
     monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
     running = run(enable_batching=batched)
     with concurrent.futures.ThreadPoolExecutor(7) as pool:
@@ -72,14 +74,14 @@ def test_server_listens_on_the_host_only(run):
 
 
 @pytest.mark.parametrize("setting", ["port", "rest_api_port"])
-def test_occupied_port_is_an_error_before_a_model_is_loaded(run, monkeypatch, setting):
+def test_occupied_port_raises_before_a_model_is_loaded(run, monkeypatch, setting):
     monkeypatch.setattr(servable, "load", pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         with pytest.raises(errors.ResourceError, match="ports with --rest_api_port"):
             run(**{setting: occupied.getsockname()[1]})
 
 
-def test_address_of_another_machine_is_an_error(run):
+def test_the_address_of_another_machine_raises_an_error(run):
     with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
 
@@ -109,10 +111,10 @@ def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
             response.result()
 
 
-def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, predicting):
+def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, start_predict):
     running = run(drain_seconds=0.2)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
-        calls = [predicting(channel) for _ in range(80)]
+        calls = [start_predict(channel) for _ in range(80)]
         until(lambda: running.server._surface.running == server_module._GRPC_THREADS)
         start = time.monotonic()
         running.call(running.server.stop())
@@ -120,7 +122,7 @@ def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, predicting):
         assert all(call.exception(SECONDS) for call in calls)
 
 
-def test_readiness_and_health_follow_the_loaded_models(run, folder):
+def test_server_is_ready_only_while_a_model_is_loaded(run, folder):
     running = run(file_system_poll_wait_seconds=0.02)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check

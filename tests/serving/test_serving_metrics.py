@@ -1,3 +1,5 @@
+"""Requests and batches are counted under TensorFlow Serving's metric names."""
+
 import asyncio
 
 import grpc
@@ -27,14 +29,14 @@ def samples(counters, name):
     }
 
 
-def run(counters, error=None, model="net", entrypoint="REST"):
+def count_request(counters, error=None, model="net", entrypoint="REST"):
     with counters.request(model, entrypoint):
         if error:
             raise error
 
 
-def test_names_are_those_of_tensorflow_serving(counters):
-    run(counters)
+def test_metrics_have_the_names_and_labels_of_tensorflow_serving(counters):
+    count_request(counters)
     lines = counters.text().decode().splitlines()
     assert f'{COUNT}{{model_name="net",status="OK"}} 1.0' in lines
     labels = 'API="predict",entrypoint="REST",model_name="net"'
@@ -56,9 +58,9 @@ def test_names_are_those_of_tensorflow_serving(counters):
 )
 def test_requests_are_counted_by_status(counters, error, status):
     with pytest.raises(type(error)):
-        run(counters, error)
-    run(counters)
-    run(counters, model="other")
+        count_request(counters, error)
+    count_request(counters)
+    count_request(counters, model="other")
     assert samples(counters, COUNT) == {
         ("net", status): 1,
         ("net", "OK"): 1,
@@ -66,13 +68,13 @@ def test_requests_are_counted_by_status(counters, error, status):
     }
 
 
-def test_latency_is_recorded_for_successful_requests(counters, monkeypatch):
+def test_latency_is_recorded_for_successful_requests_only(counters, monkeypatch):
     clock = iter([1.0, 1.5, 2.0, 2.25, 3.0])
     monkeypatch.setattr(metrics.time, "perf_counter", lambda: next(clock))
-    run(counters)
-    run(counters, entrypoint="GRPC")
+    count_request(counters)
+    count_request(counters, entrypoint="GRPC")
     with pytest.raises(StatusError):
-        run(counters, invalid_argument("text"))
+        count_request(counters, invalid_argument("text"))
     # TensorFlow Serving capitalizes the API label of gRPC requests.
     assert samples(counters, f"{LATENCY}_sum") == {
         ("predict", "REST", "net"): 0.5e6,

@@ -1,3 +1,5 @@
+"""Signatures run batches of requests, and check the names and shapes of inputs."""
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ from elu_zoo.serving.status_errors import StatusError
 ROWS = {"x": ("float", (None, 2))}
 
 
-def text_of(function, *arguments):
+def error_of(function, *arguments):
     with pytest.raises(StatusError) as raised:
         function(*arguments)
     assert raised.value.http_status == 400
@@ -92,7 +94,7 @@ def test_is_batched_if_all_first_dimensions_are_unknown(
 
 def test_inputs_must_have_equal_numbers_of_examples(signature):
     tested = signature({"a": ("float", (None,)), "b": ("float", (None,))})
-    message = text_of(tested.size, {"a": np.zeros(2), "b": np.zeros(3)})
+    message = error_of(tested.size, {"a": np.zeros(2), "b": np.zeros(3)})
     assert message == "Batching Run() input tensors must have equal 0th-dimension size"
 
 
@@ -124,18 +126,18 @@ def test_inputs_are_sorted_and_have_the_declared_shape(signature):
         ),
     ],
 )
-def test_names_must_be_those_of_the_inputs(signature, sent, text):
+def test_missing_or_additional_inputs_raise_an_error(signature, sent, text):
     tested = signature({"a": ("float", (None,)), "b": ("float", (None,))})
-    assert text_of(tested.check_names, sent) == text
+    assert error_of(tested.check_names, sent) == text
     tested.check_names(["b", "a"])
 
 
-def test_messages_about_long_requests_are_short(signature):
+def test_errors_about_long_requests_are_short(signature):
     tested = signature({"a": ("float", (None,))})
-    assert len(text_of(tested.check_names, ["x" * 10_000, "y" * 10_000])) < 600
+    assert len(error_of(tested.check_names, ["x" * 10_000, "y" * 10_000])) < 600
     for declared in (None, 2), None:
         tensor = signature({"x": ("float", declared)}).inputs["x"]
-        assert len(text_of(tensor.check_shape, [1] * 10_000)) < 500
+        assert len(error_of(tensor.check_shape, [1] * 10_000)) < 500
 
 
 @pytest.mark.parametrize(
@@ -169,6 +171,6 @@ def test_messages_about_long_requests_are_short(signature):
 def test_shapes_must_match_the_declaration(signature, declared, shape, text):
     tensor = signature({"x": ("float", declared)}).inputs["x"]
     if text:
-        assert text in text_of(tensor.check_shape, shape)
+        assert text in error_of(tensor.check_shape, shape)
     else:
         tensor.check_shape(shape)

@@ -1,9 +1,11 @@
+"""StatusError has TensorFlow Serving's HTTP status for each gRPC code."""
+
 import grpc
 import pytest
 
 from elu_zoo.serving.status_errors import StatusError, shorten
 
-# TensorFlow Serving's table, model_servers/http_server.cc.
+# gRPC code: HTTP status, as in TensorFlow Serving's model_servers/http_server.cc.
 HTTP = {
     "CANCELLED": 499,
     "UNKNOWN": 500,
@@ -24,7 +26,7 @@ HTTP = {
 }
 
 
-def test_http_status_follows_the_grpc_code():
+def test_http_status_of_each_grpc_code():
     codes = [code for code in grpc.StatusCode if code is not grpc.StatusCode.OK]
     assert {code.name: StatusError(code, "").http_status for code in codes} == HTTP
     assert StatusError(grpc.StatusCode.INTERNAL, "", http_status=413).http_status == 413

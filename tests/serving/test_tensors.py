@@ -1,3 +1,5 @@
+"""TensorProtos are read as arrays, and arrays are written as TensorProtos."""
+
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -6,7 +8,7 @@ from tensorflow.core.framework import tensor_pb2, types_pb2
 from elu_zoo.serving import tensors
 from elu_zoo.serving.status_errors import StatusError
 
-# Name of the DataType: (field of TensorProto, values).
+# type: (field of a TensorProto that stores values of the type, example values).
 NUMBERS = {
     "float": ("float_val", [0.1, -3e38, 1e-45]),
     "double": ("double_val", [0.1, -1e308, 5e-324]),
@@ -46,7 +48,7 @@ def assert_equal(actual, expected):
 
 @pytest.fixture
 def read(signature):
-    """Reads a TensorProto as the input x of a signature."""
+    """Returns a function that reads a TensorProto as the input x of a signature."""
 
     def read(proto, data_type="float", shape=(None, 2)):
         return tensors.read({"x": proto}, signature({"x": (data_type, shape)}))["x"]
@@ -103,12 +105,7 @@ def test_read_returns_several_inputs(signature):
 
 
 @pytest.mark.parametrize(
-    ("data_type", "provided"),
-    [
-        ("double", "double"),
-        (0, "invalid"),
-        (999, "999"),
-    ],
+    ("data_type", "provided"), [("double", "double"), (0, "invalid"), (999, "999")]
 )
 def test_wrong_types_are_rejected(error_of, data_type, provided):
     message = error_of(proto_of(data_type, (1, 2), b"\0" * 8))
@@ -124,14 +121,7 @@ def test_missing_shape_is_rejected(error_of):
 
 @pytest.mark.parametrize("declared", [(None, None), None])
 @pytest.mark.parametrize(
-    "shape",
-    [
-        (-1, 2),
-        (2, -1),
-        (-1, -1),
-        (10**6, 10**6),
-        (2**62, 4),
-    ],
+    "shape", [(-1, 2), (2, -1), (-1, -1), (10**6, 10**6), (2**62, 4)]
 )
 def test_large_shape_allocates_no_memory(error_of, little_memory, shape, declared):
     for values in [1.0], [1.0, 2.0], []:
@@ -193,14 +183,14 @@ def test_numbers_must_be_finite(error_of, data_type, value):
 
 @pytest.mark.parametrize("data_type", VALUES)
 @pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1), (0,), (0, 3), (2, 0)])
-def test_write_uses_the_fields_of_tensorflow_serving(signature, data_type, shape):
+def test_write_stores_values_in_the_field_of_the_type(signature, data_type, shape):
     values = array_of(data_type, VALUES[data_type])
     array = values.reshape(shape) if np.prod(shape) else values[:0].reshape(shape)
     tensor = signature({}, {"y": (data_type, None)}).outputs["y"]
     proto = tensor_pb2.TensorProto()
     tensors.write(array, tensor, proto)
     assert_equal(tf.make_ndarray(proto), array)
-    # The fields that TensorFlow Serving's clients read.
+    # Clients of TensorFlow Serving read these fields and not `tensor_content`.
     field = "string_val" if data_type == "string" else NUMBERS[data_type][0]
     assert not proto.tensor_content
     assert list(getattr(proto, field)) == array.ravel().tolist()

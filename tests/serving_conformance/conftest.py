@@ -1,9 +1,11 @@
-"""Fixtures of the conformance tests: a server with TensorFlow Serving's interface.
+"""Fixtures of the conformance tests of servers with TensorFlow Serving's interface.
+
+The tests use a server that runs already if the command has its addresses:
 
 python -m pytest tests/serving_conformance --serving_rest=http://host:8501 \
     --serving_grpc=host:8500 --serving_model=mnist_mlp_8x128
 
-Without an address, the tests start our server with two exported models.
+Without addresses, the tests start our server with two exported models.
 """
 
 import pytest
@@ -27,7 +29,7 @@ def pytest_addoption(parser):
 
 @pytest.fixture(scope="session")
 def exports(request, tmp_path_factory):
-    """Folder with exports of a dense and a conv net, which tests must not change."""
+    """Returns a folder with exports of two networks, which tests must not change."""
     if request.config.getoption("--serving_rest", default=None):
         pytest.skip("needs a server started by the tests, but --serving_rest is set")
     from elu_zoo import zoo
@@ -38,10 +40,10 @@ def exports(request, tmp_path_factory):
     for package in _PACKAGES:
         pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("served")
-    found = pretrained.find(DENSE, "mnist")
-    dense = zoo.get_model(DENSE, weights=found)
-    described = predictor.description(dense, DENSE, found)
-    export_saved_model(dense, folder, name=DENSE, **described)
+    weights = pretrained.find(DENSE, "mnist")
+    dense = zoo.get_model(DENSE, weights=weights)
+    description = predictor.description(dense, DENSE, weights)
+    export_saved_model(dense, folder, name=DENSE, **description)
     conv = zoo.get_model(CONV, width=0.05, num_classes=5, preprocessing=False)
     export_saved_model(conv, folder, name=CONV, class_names=list("abcde"))
     return folder
@@ -49,7 +51,7 @@ def exports(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(request, tmp_path_factory):
-    """The server at --serving_rest and --serving_grpc, or our server by default."""
+    """Returns a client of the server at the addresses, or of a server started here."""
     import served
 
     rest, address = (
@@ -62,42 +64,42 @@ def server(request, tmp_path_factory):
     if rest or address:
         pytest.exit("Set both --serving_rest and --serving_grpc, or neither.", 2)
     log = tmp_path_factory.mktemp("server") / "log"
-    with served.started(request.getfixturevalue("exports"), log) as started:
-        yield started
+    with served.start_server(request.getfixturevalue("exports"), log) as client:
+        yield client
 
 
 @pytest.fixture(scope="session")
 def model(request, server):
-    """The model that most tests use."""
+    """Returns the model that most tests use."""
     name = request.config.getoption("--serving_model", default=None)
     return server.model(name or DENSE)
 
 
 @pytest.fixture(scope="session")
 def conv(server, model):
-    """The conv net. For a server at a given address, the same model as `model`."""
+    """Returns the convolutional network, or `model` if the tests started no server."""
     return model if server.process is None else server.model(CONV)
 
 
 @pytest.fixture(scope="session")
 def images(model):
-    """A batch of images for `model`."""
+    """Returns a batch of images for `model`."""
     return model.images(3)
 
 
 @pytest.fixture
-def ours(server):
-    """Skips a test of a promise that only our server makes."""
+def needs_our_server(server):
+    """Skips tests of behaviour that TensorFlow Serving does not have."""
     import served
 
     name = server.get("/livez").headers.get("Server", "")
     if not name.startswith(served.OURS):
-        pytest.skip(f"tests a promise of {served.OURS}, but the server is {name!r}")
+        pytest.skip(f"tests only {served.OURS}, but the server is {name!r}")
 
 
 @pytest.fixture
-def own(server):
-    """Folder of the served models; skips the test if the folder is unknown."""
+def models_folder(server):
+    """Returns the folder of the served models; skips the test if it is unknown."""
     if server.folder is None:
         pytest.skip("needs the folder of the served models")
     return server.folder

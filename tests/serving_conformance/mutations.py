@@ -25,7 +25,7 @@ class Rpc:
     content: bytes
 
 
-def make(seed: int, index: int, model: Model) -> Http | Rpc:
+def make_request(seed: int, index: int, model: Model) -> Http | Rpc:
     """Returns a random request: HTTP if `index` is even, gRPC if it is odd."""
     random = np.random.default_rng((seed, index))
     kinds = _RPCS if index % 2 else _HTTPS
@@ -63,12 +63,12 @@ def _post(body, model, headers=None):
 
 
 def _mutate(random, content):
-    """Deletes, doubles, flips, replaces or cuts bytes."""
+    """Deletes, repeats, flips or replaces random bytes, or removes all later bytes."""
     content = bytearray(content)
     for _ in range(random.integers(1, 5)):
         if not content:
             break
-        # Half of the changes hit the first bytes, which hold the structure.
+        # Half of the changes are in the first bytes, which encode the structure.
         end = len(content) if random.random() < 0.5 else min(60, len(content))
         i = random.integers(end)
         kind = random.integers(5)

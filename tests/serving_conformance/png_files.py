@@ -1,4 +1,4 @@
-"""PNG files, written without an image library."""
+"""Functions that encode PNG files without an image library."""
 
 import struct
 import zlib
@@ -17,7 +17,7 @@ def png(image: np.ndarray) -> bytes:
 
 
 def blank(side: int, header_side: int | None = None) -> bytes:
-    """Returns a black square of one bit per pixel: a small file of many pixels.
+    """Returns a small file with many pixels: a black square with one bit per pixel.
 
     Args:
         side: height and width of the pixels.

@@ -1,4 +1,4 @@
-"""Clients of a server: our server in a new process, or a server at an address."""
+"""Clients of servers that the tests start, or that run already at an address."""
 
 import contextlib
 import dataclasses
@@ -126,36 +126,36 @@ class Server:
         return self.send("POST", path, body)
 
     def model(self, name: str) -> Model:
-        """Returns a model, as described by GetModelMetadata."""
+        """Returns the model that GetModelMetadata describes."""
         request = get_model_metadata_pb2.GetModelMetadataRequest(
             metadata_field=["signature_def"]
         )
         request.model_spec.name = name
-        found = self.get_metadata(request, timeout=_SECONDS)
+        metadata = self.get_metadata(request, timeout=_SECONDS)
         signatures = get_model_metadata_pb2.SignatureDefMap()
-        found.metadata["signature_def"].Unpack(signatures)
-        callable_ = {
+        metadata.metadata["signature_def"].Unpack(signatures)
+        definitions = {
             key: definition
             for key, definition in signatures.signature_def.items()
             if definition.inputs
         }
-        images = callable_["serving_default"].inputs["images"].tensor_shape
+        images = definitions["serving_default"].inputs["images"].tensor_shape
         return Model(
             name,
-            found.model_spec.version.value,
+            metadata.model_spec.version.value,
             tuple(dim.size for dim in images.dim[1:]),
-            {key: tuple(sorted(d.outputs)) for key, d in callable_.items()},
+            {key: tuple(sorted(d.outputs)) for key, d in definitions.items()},
         )
 
     def states(self, name: str) -> dict[int, tuple[str, str]]:
         """Returns (state, message) by version, as reported by GetModelStatus."""
         request = get_model_status_pb2.GetModelStatusRequest()
         request.model_spec.name = name
-        found = self.get_status(request, timeout=_SECONDS).model_version_status
+        rows = self.get_status(request, timeout=_SECONDS).model_version_status
         state = get_model_status_pb2.ModelVersionStatus.State
         return {
             row.version: (state.Name(row.state), row.status.error_message)
-            for row in found
+            for row in rows
         }
 
     def stop(self) -> int:
@@ -177,7 +177,7 @@ def read_response(connection: http.client.HTTPConnection) -> Response:
 
 
 @contextlib.contextmanager
-def started(
+def start_server(
     folder: Path, log: Path, *flags: str, files: int | None = None
 ) -> Iterator[Server]:
     """Starts our server in a new process on free ports, and yields a client.
@@ -186,7 +186,7 @@ def started(
         folder: folder of one model or of several models.
         log: file for the stderr of the process.
         *flags: additional flags of elu-zoo-serve.
-        files: limit of file descriptors, None for no limit.
+        files: largest number of open files; None for no limit.
     """
     command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
     if files:
@@ -238,11 +238,11 @@ def arrays(response: predict_pb2.PredictResponse) -> dict[str, np.ndarray]:
     return {key: tf.make_ndarray(value) for key, value in response.outputs.items()}
 
 
-def assert_equal(found: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
+def assert_equal(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> None:
     """Checks that outputs are equal, up to a relative or absolute error of 1e-5."""
-    assert set(found) == set(expected)
+    assert set(outputs) == set(expected)
     for name, values in expected.items():
-        np.testing.assert_allclose(found[name], values, 1e-5, 1e-5)
+        np.testing.assert_allclose(outputs[name], values, 1e-5, 1e-5)
 
 
 def wait_until(condition, seconds: float = 30.0) -> None:

@@ -1,4 +1,4 @@
-"""Files that are not images. Only the request with the file must fail."""
+"""A request with a file that is not an image fails, and other requests do not."""
 
 import base64
 import concurrent.futures
@@ -11,6 +11,7 @@ from png_files import blank, png
 served = pytest.importorskip("served")
 
 _PNG = png(np.random.default_rng(0).integers(0, 256, (20, 20, 1)))
+# description: content of the file.
 BAD_FILES = {
     "nothing": b"",
     "text": b"hello",
@@ -51,8 +52,8 @@ def test_request_with_one_bad_file_is_rejected(server, model, images):
     assert response.status == 400
 
 
-def test_decompression_bomb_is_rejected(server, model, ours):
-    """A file of 12 KB would become 100 MB of bytes or 400 MB of floats a channel."""
+def test_decompression_bomb_is_rejected(server, model, needs_our_server):
+    """The file of 12 KB has 1e8 pixels, which would need 400 MB per channel."""
     response = server.post(f"{model.path}:predict", body(blank(10_000)))
     assert 400 <= response.status < 500
 

@@ -1,4 +1,4 @@
-"""TensorFlow Serving's gRPC interface: requests and responses."""
+"""The server implements requests and responses of TensorFlow Serving over gRPC."""
 
 import numpy as np
 import png_files
@@ -19,21 +19,21 @@ STATUS = get_model_status_pb2.GetModelStatusRequest
 
 @pytest.fixture(scope="module")
 def send(server):
-    """Sends a PredictRequest."""
+    """Returns a function that sends a PredictRequest."""
     return lambda request: server.predict(request, timeout=60)
 
 
 @pytest.fixture
 def valid(model, images):
-    """A valid request."""
+    """Returns a valid request."""
     return served.predict_request(model.name, {"images": images})
 
 
 @pytest.fixture(scope="module")
 def by_rest(server, model, images):
-    """The outputs for `images` over REST."""
-    answer = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
-    return {name: np.array(value) for name, value in answer.json["outputs"].items()}
+    """Returns the outputs for `images` over REST."""
+    response = server.post(f"{model.path}:predict", {"inputs": images.tolist()})
+    return {name: np.array(value) for name, value in response.json["outputs"].items()}
 
 
 def test_tensor_content_is_accepted(send, valid, by_rest):
@@ -53,11 +53,12 @@ def test_float_values_are_accepted(send, valid, images, by_rest):
     served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_outputs_equal_those_of_the_export(send, valid, own, model, images):
+def test_outputs_equal_those_of_the_export(send, valid, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
-        served.arrays(send(valid)), load_saved_model(own / model.name).predict(images)
+        served.arrays(send(valid)),
+        load_saved_model(models_folder / model.name).predict(images),
     )
 
 
@@ -70,7 +71,7 @@ def test_outputs_are_in_the_fields_of_their_types(send, valid, by_rest):
     assert list(outputs["classes"].int64_val) == by_rest["classes"].tolist()
 
 
-def test_the_response_names_model_and_version(send, valid, model):
+def test_the_response_has_the_name_and_the_version_of_the_model(send, valid, model):
     spec = send(valid).model_spec
     assert (spec.name, spec.version.value) == (model.name, model.version)
     assert spec.signature_name == "serving_default"
@@ -105,9 +106,10 @@ def test_features_equal_those_of_rest(server, send, model, images):
         pytest.skip(f"{model.name} has no signature features")
     request = served.predict_request(model.name, {"images": images}, "features")
     body = {"signature_name": "features", "instances": images.tolist()}
-    answer = server.post(f"{model.path}:predict", body)
+    response = server.post(f"{model.path}:predict", body)
     served.assert_equal(
-        served.arrays(send(request)), {"features": np.array(answer.json["predictions"])}
+        served.arrays(send(request)),
+        {"features": np.array(response.json["predictions"])},
     )
 
 
@@ -146,7 +148,7 @@ def test_status_is_available(server, model, version):
     assert (row.status.error_code, row.status.error_message) == (0, "")
 
 
-def test_health_is_serving(server, ours):
+def test_health_is_serving(server, needs_our_server):
     from grpc_health.v1 import health_pb2, health_pb2_grpc
 
     check = health_pb2_grpc.HealthStub(server.channel).Check

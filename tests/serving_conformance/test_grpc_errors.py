@@ -1,4 +1,4 @@
-"""Errors over gRPC, with TensorFlow Serving's codes and messages."""
+"""Wrong gRPC requests fail with the codes and messages of TensorFlow Serving."""
 
 import copy
 
@@ -25,7 +25,7 @@ STATUS = get_model_status_pb2.GetModelStatusRequest
 
 @pytest.fixture
 def valid(model, images):
-    """A valid request, which tests make invalid."""
+    """Returns a valid request, which the tests make invalid."""
     return served.predict_request(model.name, {"images": images})
 
 
@@ -57,8 +57,13 @@ def other_tensor(*shape, dtype="float32"):
     return change
 
 
-def to_model(*first, last=()):
-    """Replaces the images by zeros, with other first or last sizes."""
+def resize(*first, last=()):
+    """Returns a function that replaces images by zeros of another shape.
+
+    Args:
+        *first: first sizes of the new shape; the sizes in the middle are not changed.
+        last: last sizes of the new shape.
+    """
 
     def change(request):
         shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]
@@ -88,6 +93,7 @@ def output(*names):
 INVALID, NOT_FOUND = Code.INVALID_ARGUMENT, Code.NOT_FOUND
 SIZES = "input size does not match signature: "
 NOT_SERVED = "Servable not found for request: "
+# case: (function that changes a valid request, gRPC code, text in the message).
 BAD_REQUESTS = {
     "unknown model": (spec(name="nope"), NOT_FOUND, f"{NOT_SERVED}Latest(nope)"),
     "unknown version": (
@@ -122,9 +128,9 @@ BAD_REQUESTS = {
     "double": (other_tensor(1, 2, dtype="float64"), INVALID, ""),
     "scalar": (other_tensor(), INVALID, ""),
     "rank 2": (other_tensor(1, 2), INVALID, ""),
-    "empty batch": (to_model(0), INVALID, ""),
-    "other size": (to_model(1, 3), INVALID, ""),
-    "other channels": (to_model(1, last=(5,)), INVALID, ""),
+    "empty batch": (resize(0), INVALID, ""),
+    "other size": (resize(1, 3), INVALID, ""),
+    "other channels": (resize(1, last=(5,)), INVALID, ""),
 }
 
 
@@ -136,13 +142,13 @@ def test_bad_request_is_rejected(server, valid, model, case):
     assert actual[0] == code and text.format(name=model.name) in actual[1]
 
 
-def test_batch_over_the_maximum_is_rejected(server, model, own):
+def test_batch_over_the_maximum_is_rejected(server, model, models_folder):
     request = served.predict_request(model.name, {"images": model.images(65)})
     code, text = error_of(server.predict, request)
     assert code == INVALID and "larger than maximum input batch size 64" in text
 
 
-def test_errors_list_available_names(server, valid, model, ours):
+def test_errors_list_available_names(server, valid, model, needs_our_server):
     valid.model_spec.name = "nope"
     with pytest.raises(grpc.RpcError) as caught:
         server.predict(valid, timeout=60)
@@ -163,6 +169,7 @@ def test_bad_metadata_fields_are_rejected(server, model, case):
     assert actual[0] == code and text in actual[1]
 
 
+# case: (fields of the ModelSpec, gRPC code, text in the message).
 MODELS = {
     "no spec": ({}, INVALID, "Missing ModelSpec"),
     "unknown model": ({"name": "nope"}, NOT_FOUND, "nope"),
@@ -188,7 +195,7 @@ def test_unknown_models_are_rejected(server, model, call, case):
 
 # TensorFlow Serving's GetModelStatus ignores labels.
 @pytest.mark.parametrize("call", CALLS)
-def test_unknown_label_is_rejected(server, model, ours, call):
+def test_unknown_label_is_rejected(server, model, needs_our_server, call):
     request = copy.deepcopy(CALLS[call])
     spec(name=model.name, version_label="nope")(request)
     code, text = error_of(getattr(server, call), request)
@@ -204,7 +211,7 @@ UNIMPLEMENTED = {
 
 
 @pytest.mark.parametrize("method", UNIMPLEMENTED)
-def test_unsupported_methods_are_unimplemented(server, ours, method):
+def test_unsupported_methods_are_unimplemented(server, needs_our_server, method):
     stub, request = UNIMPLEMENTED[method]
     code, _ = error_of(getattr(server.stubs[stub], method), request)
     assert code == Code.UNIMPLEMENTED
@@ -215,5 +222,5 @@ def test_unknown_method_is_unimplemented(server):
     assert error_of(call, b"")[0] == Code.UNIMPLEMENTED
 
 
-def test_bytes_that_are_not_a_message_are_rejected(server, ours):
+def test_bytes_that_are_not_a_message_are_rejected(server, needs_our_server):
     assert error_of(server.predict_raw, b"\xff" * 9)[0] == INVALID

@@ -1,4 +1,4 @@
-"""Random malformed requests, which must fail without harm to other requests."""
+"""Random malformed requests fail, and do not change responses to other requests."""
 
 import collections
 import concurrent.futures
@@ -23,8 +23,8 @@ CODES = {
 
 
 def send_malformed(server, model, index):
-    """Sends a random request; returns the status. Some requests happen to be valid."""
-    request = mutations.make(SEED, index, model)
+    """Sends a random request, which is rarely valid; returns the status."""
+    request = mutations.make_request(SEED, index, model)
     if isinstance(request, mutations.Http):
         status = server.send(
             request.method, request.path, request.body, request.headers
@@ -53,7 +53,9 @@ def send_valid(server, model, expected):
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_requests_get_client_errors(server, model, conv, ours, count):
+def test_malformed_requests_get_client_errors(
+    server, model, conv, needs_our_server, count
+):
     expected = {}
     for target in (model, conv):
         request = served.predict_request(target.name, {"images": target.images(1)})

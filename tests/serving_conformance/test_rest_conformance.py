@@ -1,4 +1,4 @@
-"""TensorFlow Serving's REST interface: paths, formats, responses."""
+"""The server implements the paths and formats of TensorFlow Serving's REST API."""
 
 import base64
 import contextlib
@@ -20,22 +20,21 @@ def columns(response):
     assert response.status == 200, response.content
     document = response.json
     if "outputs" in document:
-        found = document["outputs"]
-        return {name: np.array(value) for name, value in found.items()}
+        return {name: np.array(x) for name, x in document["outputs"].items()}
     rows = document["predictions"]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 @pytest.fixture(scope="module")
 def by_grpc(server, model, images):
-    """The outputs for `images` over gRPC."""
+    """Returns the outputs for `images` over gRPC."""
     request = served.predict_request(model.name, {"images": images})
     return served.arrays(server.predict(request, timeout=60))
 
 
 @pytest.fixture(scope="module")
 def send(server, model):
-    """Sends a body to the model's :predict."""
+    """Returns a function that sends a body to the path `:predict` of the model."""
 
     def post(body, path=""):
         return server.post(f"{model.path}{path}:predict", body)
@@ -59,10 +58,10 @@ def test_outputs_equal_those_of_grpc(send, images, by_grpc, form):
     served.assert_equal(columns(send(FORMATS[form](images.tolist()))), by_grpc)
 
 
-def test_outputs_equal_those_of_the_export(send, own, model, images):
+def test_outputs_equal_those_of_the_export(send, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
-    expected = load_saved_model(own / model.name).predict(images)
+    expected = load_saved_model(models_folder / model.name).predict(images)
     served.assert_equal(columns(send({"instances": images.tolist()})), expected)
 
 
@@ -80,10 +79,10 @@ def test_single_output_is_a_plain_list(server, model, send, images, form, key):
     if "features" not in model.outputs:
         pytest.skip(f"{model.name} has no signature features")
     body = FORMATS[form](images.tolist()) | {"signature_name": "features"}
-    found = np.array(send(body).json[key])
+    features = np.array(send(body).json[key])
     request = served.predict_request(model.name, {"images": images}, "features")
     expected = served.arrays(server.predict(request, timeout=60))["features"]
-    np.testing.assert_allclose(found, expected, 1e-5, 1e-5)
+    np.testing.assert_allclose(features, expected, 1e-5, 1e-5)
 
 
 BYTES_FORMATS = {
@@ -97,7 +96,7 @@ BYTES_FORMATS = {
 @pytest.mark.parametrize("padding", ["=", ""])
 @pytest.mark.parametrize("form", BYTES_FORMATS)
 def test_images_as_base64_are_accepted(send, images, by_grpc, form, padding):
-    # A PNG may end in any number of bytes.
+    # Bytes after the end of a PNG file are ignored; they change the base64 padding.
     image_files = [png_files.png(image) + bytes(2 * i)
                 for i, image in enumerate(images)]  # fmt: skip
     files = [base64_object(image_file) for image_file in image_files]
@@ -107,7 +106,7 @@ def test_images_as_base64_are_accepted(send, images, by_grpc, form, padding):
     served.assert_equal(columns(send(body)), by_grpc)
 
 
-def test_large_whole_numbers_are_rounded(send, images):
+def test_large_integers_are_rounded_to_float32(send, images):
     by_pixel = []
     for pixel in 2**24, 2**24 + 1:
         rows = images[:1].astype(int).tolist()

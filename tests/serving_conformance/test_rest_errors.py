@@ -1,4 +1,4 @@
-"""Errors over REST, with TensorFlow Serving's messages."""
+"""Wrong REST requests fail with the messages of TensorFlow Serving."""
 
 import contextlib
 import http.client
@@ -12,11 +12,11 @@ served = pytest.importorskip("served")
 
 @pytest.fixture(scope="module")
 def send(server, model):
-    """Sends a body to the model's :predict."""
+    """Returns a function that sends a body to the path `:predict` of the model."""
     return lambda body: server.post(f"{model.path}:predict", body)
 
 
-def replaced(value):
+def replace_pixel(value):
     """Returns a function that makes a body whose first pixel is the JSON `value`."""
 
     def body(x):
@@ -38,6 +38,7 @@ def other_channels(x):
     return {"instances": np.array(x)[..., :1].repeat(4, -1).tolist()}
 
 
+# case: (function from images to a body, text in the message).
 BAD_BODIES = {
     "not JSON": (lambda x: b"hello", "JSON Parse error"),
     "not UTF-8": (lambda x: b'{"instances": ["\xff\xfe"]}', ""),
@@ -78,13 +79,13 @@ BAD_BODIES = {
     ),
     "ragged": (ragged, "Failed to process element: 1 of 'instances' list."),
     "a larger image": (larger, "Expecting tensor size: "),
-    "a string": (replaced('"1"'), "not of expected type: float"),
-    "null": (replaced("null"), "not of expected type: float"),
-    "true": (replaced("true"), "not of expected type: float"),
-    "an object": (replaced('{"a": 1}'), "not of expected type: float"),
-    "base64": (replaced('{"b64": "AA=="}'), "not of expected type: float"),
-    "over float32": (replaced("1e39"), "without loss of precision"),
-    "under float32": (replaced("-1e39"), "without loss of precision"),
+    "a string": (replace_pixel('"1"'), "not of expected type: float"),
+    "null": (replace_pixel("null"), "not of expected type: float"),
+    "true": (replace_pixel("true"), "not of expected type: float"),
+    "an object": (replace_pixel('{"a": 1}'), "not of expected type: float"),
+    "base64": (replace_pixel('{"b64": "AA=="}'), "not of expected type: float"),
+    "over float32": (replace_pixel("1e39"), "without loss of precision"),
+    "under float32": (replace_pixel("-1e39"), "without loss of precision"),
     "rank 2": (lambda x: {"instances": [[1, 2]]}, ""),
     "other size": (lambda x: {"instances": [x[0][:-1]]}, ""),
     "other channels": (other_channels, ""),
@@ -120,7 +121,7 @@ def test_bad_body_is_rejected(send, images, case):
     assert_error(send(body(images.tolist())), text)
 
 
-def test_batch_over_the_maximum_is_rejected(server, model, own):
+def test_batch_over_the_maximum_is_rejected(server, model, models_folder):
     response = server.post(
         f"{model.path}:predict", {"instances": model.images(65).tolist()}
     )
@@ -128,6 +129,7 @@ def test_batch_over_the_maximum_is_rejected(server, model, own):
 
 
 NOT_FOUND = "Servable not found for request: "
+# (method, path, HTTP status, text in the message).
 PATH_ERRORS = [
     ("POST", "/v1/models/nope:predict", 404, f"{NOT_FOUND}Latest(nope)"),
     (
@@ -167,7 +169,7 @@ AVAILABLE = {
 
 
 @pytest.mark.parametrize("case", AVAILABLE)
-def test_errors_list_available_names(server, model, ours, case):
+def test_errors_list_available_names(server, model, needs_our_server, case):
     path, name = AVAILABLE[case]
     body = {"signature_name": "nope", "instances": [1]}
     response = server.post(path.format(path=model.path), body)
@@ -176,12 +178,12 @@ def test_errors_list_available_names(server, model, ours, case):
 
 
 @pytest.mark.parametrize("method", ["classify", "regress"])
-def test_unsupported_methods_are_unimplemented(server, model, ours, method):
+def test_unsupported_methods_are_unimplemented(server, model, needs_our_server, method):
     response = server.post(f"{model.path}:{method}", {"examples": [{"a": 1}]})
     assert response.status == 501 and method in response.error
 
 
-def test_bad_chunk_is_rejected(server, model, ours):
+def test_bad_chunk_is_rejected(server, model, needs_our_server):
     head = f"POST {model.path}:predict HTTP/1.1\r\nHost: localhost\r\n"
     with contextlib.closing(server.connect(10)) as connection:
         connection.connect()

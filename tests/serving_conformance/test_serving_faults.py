@@ -1,4 +1,4 @@
-"""Clients that disconnect, send incomplete requests, or send too many requests."""
+"""Clients that disconnect or send incomplete requests do not block other clients."""
 
 import contextlib
 import json
@@ -16,9 +16,9 @@ from png_files import blank
 served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
-FILES = 200  # file descriptors of the server
-BATCH = 16
-BODY = 1_000_000
+FILES = 200  # largest number of open files of the server
+BATCH = 16  # largest number of images in a batch
+BODY = 1_000_000  # largest size of a body in bytes
 FLAGS = (
     f"--max_batch_size={BATCH}",
     "--max_enqueued_batches=1",
@@ -37,11 +37,11 @@ INCOMPLETE = {
 
 @pytest.fixture(scope="module")
 def limited(exports, tmp_path_factory):
-    """Our server with low limits."""
+    """Starts our server with low limits."""
     log = tmp_path_factory.mktemp("limited") / "log"
-    with served.started(exports, log, *FLAGS, files=FILES) as server:
+    with served.start_server(exports, log, *FLAGS, files=FILES) as server:
         yield server
-    assert log.stat().st_size < 20_000  # equal messages are logged once a minute
+    assert log.stat().st_size < 20_000  # equal messages are logged once per minute
 
 
 @pytest.fixture(scope="module")
@@ -50,7 +50,7 @@ def conv_model(limited):
 
 
 @pytest.fixture
-def check_quick(limited, conv_model):
+def check_outputs(limited, conv_model):
     """Returns a function that sends a request of one image and checks the outputs."""
     request = served.predict_request(CONV, {"images": conv_model.images(1)})
     expected = served.arrays(limited.predict(request, timeout=60))
@@ -63,7 +63,7 @@ def check_quick(limited, conv_model):
 
 
 def count_requests(server, status):
-    """Returns the number of requests with a final status, as the metrics report it."""
+    """Returns the number of requests with a status, which the server's metrics have."""
     line = rf'^:tensorflow:serving:request_count{{.*status="{status}"}} (.*)$'
     url = f"http://{server.host}:{server.port}/monitoring/prometheus/metrics"
     with urllib.request.urlopen(url, timeout=20) as response:
@@ -72,20 +72,20 @@ def count_requests(server, status):
 
 
 def slow_request(count=BATCH):
-    """Returns a request that takes tenths of a second."""
+    """Returns a request that takes some tenths of a second."""
     files = np.array([blank(1500)] * count, object)
     return served.predict_request(CONV, {"image_bytes": files}, "serve_bytes")
 
 
 @pytest.mark.slow
-def test_deadline_of_a_millisecond_is_exceeded(limited, check_quick):
+def test_deadline_of_a_millisecond_is_exceeded(limited, check_outputs):
     with pytest.raises(grpc.RpcError) as caught:
         limited.predict(slow_request(), timeout=0.001)
     assert caught.value.code() == Code.DEADLINE_EXCEEDED
-    check_quick()
+    check_outputs()
 
 
-def test_cancelled_requests_leave_the_queue(limited, conv_model, check_quick):
+def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
     limited.predict(slow_request(1), timeout=60)  # nothing else waits
     running = limited.predict.future(slow_request(), timeout=60)
     single = served.predict_request(
@@ -98,13 +98,13 @@ def test_cancelled_requests_leave_the_queue(limited, conv_model, check_quick):
         except grpc.RpcError as error:
             codes.append(error.code())
     running.result()
-    # On a busy machine, the server learns late that clients have cancelled.
+    # On a busy machine, cancelled requests may leave the queue too late for the next.
     assert set(codes) <= {Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE}
     assert codes and codes.count(Code.UNAVAILABLE) <= len(codes) // 5
-    check_quick()
+    check_outputs()
 
 
-def test_full_queue_rejects_requests(limited, conv_model, check_quick):
+def test_full_queue_rejects_requests(limited, conv_model, check_outputs):
     calls = [limited.predict.future(slow_request(), timeout=60) for _ in range(5)]
     served.wait_until(lambda: any(call.done() for call in calls))
     body = {"signature_name": "serve_bytes", "instances": [{"b64": ""}]}
@@ -114,10 +114,10 @@ def test_full_queue_rejects_requests(limited, conv_model, check_quick):
     assert 1 <= len(rejected) < len(calls)
     for call in rejected:
         assert call.code() == Code.UNAVAILABLE and FULL in call.details()
-    check_quick()
+    check_outputs()
 
 
-def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_quick):
+def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_outputs):
     body = json.dumps({"instances": conv_model.images(2).tolist()}).encode()
     for index in range(40):
         with contextlib.closing(limited.connect()) as connection:
@@ -125,28 +125,28 @@ def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_quic
             connection.putheader("Content-Length", str(len(body)))
             connection.endheaders()
             connection.send(body[: len(body) // (1 + index % 3)])
-    # Two in three clients have sent only a part of the body.
+    # Two thirds of the clients send only a part of the body.
     served.wait_until(lambda: count_requests(limited, "CANCELLED") >= 20)
-    check_quick()
+    check_outputs()
     assert limited.post(f"{conv_model.path}:predict", body).status == 200
 
 
-def test_unfinished_body_times_out(limited, conv_model, check_quick):
+def test_unfinished_body_times_out(limited, conv_model, check_outputs):
     with contextlib.closing(limited.connect()) as connection:
         connection.putrequest("POST", f"{conv_model.path}:predict")
         connection.putheader("Content-Length", "100")
         connection.endheaders(b'{"instances": ')
-        check_quick()
+        check_outputs()
         response = served.read_response(connection)
     assert response.status == 504 and response.error
 
 
-def test_message_over_the_limit_is_rejected(limited, check_quick):
+def test_message_over_the_limit_is_rejected(limited, check_outputs):
     images = served.predict_request(CONV, {"images": np.zeros(BODY, "float32")})
     with pytest.raises(grpc.RpcError) as caught:
         limited.predict(images, timeout=60)
     assert caught.value.code() == Code.RESOURCE_EXHAUSTED
-    check_quick()
+    check_outputs()
 
 
 def test_new_connections_replace_incomplete_requests(limited, conv_model):
@@ -171,7 +171,7 @@ def test_new_connections_replace_incomplete_requests(limited, conv_model):
     assert limited.process.poll() is None
 
 
-# 127.0.0.1 as in /proc/net, for an IPv4 socket and for gRPC's IPv6 socket.
+# 127.0.0.1 in the notation of /proc/net, for IPv4 sockets and for gRPC's IPv6 socket.
 LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
 
 

@@ -1,4 +1,4 @@
-"""Failed starts of our server, which must print one line and set an exit code."""
+"""If our server cannot start, it prints one line and exits with the expected code."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""SIGTERM under load. Requests that have arrived must still be answered."""
+"""After SIGTERM, the server still responds to all requests that have arrived."""
 
 import concurrent.futures
 import contextlib
@@ -28,7 +28,7 @@ class Load:
 
     def __init__(self, server, model, threads):
         self._server, self._path = server, f"{model.path}:predict"
-        # A slow request, so that many wait for a thread when the server stops.
+        # The requests are slow, so that many wait for a thread when the server stops.
         file = np.array([blank(2500)], object)
         self._request = served.predict_request(
             CONV, {"image_bytes": file}, "serve_bytes"
@@ -88,7 +88,7 @@ def readiness(server):
 
 @pytest.fixture
 def server(exports, tmp_path):
-    with served.started(exports, tmp_path / "log") as server:
+    with served.start_server(exports, tmp_path / "log") as server:
         yield server
 
 
@@ -103,13 +103,13 @@ def test_stop_under_load_loses_no_request(server):
     code = server.process.wait(40)
     load.ends.set()
     load.wait()
-    before = [o for o in load.outcomes if o[1] < stopped]
-    after = [o for o in load.outcomes if o[1] >= stopped]
-    late_finished = [o for o in before if o[2] > stopped + TRANSIT_SECONDS]
+    earlier = [o for o in load.outcomes if o[1] < stopped]
+    later = [o for o in load.outcomes if o[1] >= stopped]
+    finished_late = [o for o in earlier if o[2] > stopped + TRANSIT_SECONDS]
     assert code == 0
-    assert len(late_finished) >= 16
-    assert {outcome for *_, outcome in before} == {200, "OK"}
+    assert len(finished_late) >= 16
+    assert {outcome for *_, outcome in earlier} == {200, "OK"}
     # The connections of later requests may already be closed.
-    assert {o for *_, o in after if isinstance(o, int)} <= {200, 503}
+    assert {o for *_, o in later if isinstance(o, int)} <= {200, 503}
     for surface in ("REST", "gRPC"):
-        assert sum(name == surface for name, *_ in before) > 20
+        assert sum(name == surface for name, *_ in earlier) > 20

@@ -1,4 +1,4 @@
-"""Versions that are added, damaged or deleted while our server runs."""
+"""Our server loads added versions and unloads deleted versions while it runs."""
 
 import shutil
 import threading
@@ -14,7 +14,7 @@ CONV = "elu_cifar_11"
 
 @pytest.fixture(scope="module")
 def folder(exports, tmp_path_factory):
-    """A copy of the conv net's export, which tests may change."""
+    """Returns a copy of the export of elu_cifar_11, which tests may change."""
     folder = tmp_path_factory.mktemp("models")
     shutil.copytree(exports / CONV, folder / CONV)
     return folder
@@ -22,15 +22,15 @@ def folder(exports, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def server(folder, tmp_path_factory):
-    """Our server, which polls for versions twenty times a second."""
+    """Starts our server, which polls for versions twenty times per second."""
     log = tmp_path_factory.mktemp("watching") / "log"
     poll = "--file_system_poll_wait_seconds=0.05"
-    with served.started(folder, log, poll) as server:
+    with served.start_server(folder, log, poll) as server:
         yield server
 
 
 class Requests:
-    """Sends requests in a thread; records the version of each response and errors."""
+    """Sends requests in a thread, and records versions of responses and errors."""
 
     def __init__(self, server, model):
         images = {"images": model.images(1)}
@@ -65,7 +65,7 @@ def state(server, name, version):
 
 
 def test_versions_are_loaded_replaced_and_unloaded(server, folder):
-    """One test, because each step starts where the previous one ended."""
+    """One test has all steps, because each step needs the result of the last step."""
     model = server.model(CONV)
     one, two, three = (folder / CONV / str(version) for version in (1, 2, 3))
     images = {"images": model.images(2)}
@@ -73,7 +73,7 @@ def test_versions_are_loaded_replaced_and_unloaded(server, folder):
         server.predict(served.predict_request(CONV, images), timeout=60)
     )
     with Requests(server, model) as requests:
-        # A version that is still being copied: half of the graph, no variables.
+        # Version 2 is incomplete: it has half of the graph and no variables.
         two.mkdir()
         graph = (one / "saved_model.pb").read_bytes()
         (two / "saved_model.pb").write_bytes(graph[: len(graph) // 2])
@@ -108,12 +108,12 @@ def test_versions_are_loaded_replaced_and_unloaded(server, folder):
     assert sorted(set(requests.versions)) == [1, 2]
     changes = np.flatnonzero(np.diff(requests.versions))
     assert len(changes) == 2
-    found = server.predict(served.predict_request(CONV, images), timeout=60)
-    served.assert_equal(served.arrays(found), expected)
+    response = server.predict(served.predict_request(CONV, images), timeout=60)
+    served.assert_equal(served.arrays(response), expected)
 
 
 def names(server):
-    return [found["name"] for found in server.get("/models").json]
+    return [model["name"] for model in server.get("/models").json]
 
 
 def test_new_model_is_loaded_and_deleted_model_is_unloaded(server, folder):

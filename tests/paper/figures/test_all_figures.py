@@ -1,4 +1,4 @@
-"""Figures and tables of all experiments, drawn from synthetic rows."""
+"""The figure and the table of every experiment are drawn from synthetic rows."""
 
 import contextlib
 import types
@@ -63,7 +63,7 @@ def cells(lines):
     return [cell.strip("| ") for line in lines for cell in line.split(" | ")]
 
 
-# Texts that the table of an experiment has instead of the names of activations.
+# experiment: texts that the table has instead of the names of activations.
 NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"),
          "table1": ("elu_cifar_18", "allcnn_c"), "fig1": PAPER,
          "theorems": ("Theorem 2",)}  # fmt: skip
@@ -71,7 +71,7 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_both_files_and_the_table_of_an_experiment(name, tmp_path, monkeypatch):
-    # High resolution and the layout take most of the time, and have tests elsewhere.
+    # High resolution and layout are slow, and are tested in tests/paper/plots.
     monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
@@ -181,7 +181,7 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Figures by name that were drawn but not saved."""
+    """Returns {name: figure} of the figures that the test draws; none is saved."""
     figures = {}
 
     @contextlib.contextmanager
@@ -227,7 +227,9 @@ def test_other_activations_are_drawn(name, units, drawn, tmp_path):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_a_diverged_run_is_named_and_the_others_are_drawn(name, drawn, tmp_path):
+def test_the_report_lists_a_diverged_run_and_the_other_runs_are_drawn(
+    name, drawn, tmp_path
+):
     section = draw_and_report(name, plan(seeds=2), tmp_path, {("relu", 0)})
     assert name in drawn and "relu" in section and "diverged" in section
     found = views.points(name, tmp_path).rows

@@ -1,4 +1,4 @@
-"""Figures 2, 3 and 4: crossings, and which panels are drawn."""
+"""Figures 2, 3 and 4 show the expected crossings, notes and panels."""
 
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from elu_zoo.paper.run.spec import Plan
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Rows of panels and options of the figures that were drawn."""
+    """Returns the list of drawn figures: rows of panels, and options."""
     found = []
     monkeypatch.setattr(
         figures, "draw", lambda rows, stem, **options: found.append((rows, options))
@@ -47,7 +47,9 @@ def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
          "Runs that diverged: 8 of 8 at rate 0.01."),
     ],
 )  # fmt: skip
-def test_figure_3_names_the_rates_that_diverge(drawn, diverged, lengths, note):
+def test_the_note_of_figure_3_lists_the_learning_rates_that_diverge(
+    drawn, diverged, lengths, note
+):
     rows = rows_of("fig3", Plan("short", None, 2, Path("runs")))
     for row in rows:
         if row["variant"] == "lr 0.01" and row["activation"] in diverged:

@@ -1,4 +1,4 @@
-"""Figure 1: activations and their derivatives, compared with formulas."""
+"""The values and derivatives of figure 1 are compared with formulas."""
 
 from pathlib import Path
 
@@ -8,7 +8,7 @@ import pytest
 from elu_zoo.paper.figures import fig1_activations
 from elu_zoo.paper.run.spec import Plan
 
-# Value, derivative, and x at which the derivative jumps.
+# activation: (function, derivative, x at which the derivative jumps).
 FORMULAS = {
     "elu": (lambda x: np.where(x > 0, x, np.expm1(x)),
             lambda x: np.where(x > 0, 1, np.exp(x)), None),

@@ -1,4 +1,4 @@
-"""Rows of finished runs, measured from synthetic run folders."""
+"""The measures of each experiment are computed from a synthetic run folder."""
 
 import json
 import types
@@ -25,7 +25,7 @@ TEST = {"test_loss": 0.5, "test_error_percent": 2.25, "test_top5_error_percent":
 
 @pytest.fixture
 def workdir(tmp_path):
-    """The folder of a run of 3 epochs with 10 iterations, with all recordings."""
+    """Returns the folder of a run of 3 epochs with 10 iterations, with all records."""
     entry = dict(manifest.published()[manifest.list_weights("mnist_mlp_8x128*")[0]])
     entry["metrics"] = entry["metrics"] | TEST
     (tmp_path / "outcome.json").write_text(json.dumps(entry))
@@ -56,7 +56,7 @@ def lines(path, rows):
 
 
 def measured(name, workdir):
-    """Returns the rows of a run as the CSV file has them."""
+    """Returns the rows of a run, with the values as texts of the CSV file."""
     experiment = EXPERIMENTS[name]
     trial = experiment.trials(PLAN)[0]
     points = Points(workdir / "points.csv", experiment.columns)
@@ -105,7 +105,7 @@ def test_figures_4_and_5(workdir, name):
     # The last value is of the final weights.
     measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
     assert [(step, error) for step, error in found if error] == measured_at
-    # The last epoch's loss is the one of the run in results.csv.
+    # The loss of the last epoch equals the loss of the run in results.csv.
     assert set(column(rows[:-1], "last_epoch_loss")) == {""}
     assert rows[-1]["last_epoch_loss"] == f"{LOSSES[-1]:.6g}"
 
@@ -142,7 +142,7 @@ def test_depth_has_no_epoch_if_the_loss_was_never_low(workdir):
 
 @pytest.fixture
 def network(workdir, monkeypatch):
-    """A small network, with snapshots of three epochs."""
+    """Returns a small network, and writes snapshots of three epochs."""
     model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
     monkeypatch.setattr(noise, "trained", lambda workdir: model)
     folder = workdir / recorder.SNAPSHOTS

@@ -1,4 +1,4 @@
-"""Natural gradient and SGD on random images whose classes can be learned."""
+"""Natural gradient and SGD are compared on random images with learnable classes."""
 
 import dataclasses
 
@@ -31,7 +31,7 @@ def images(monkeypatch):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """The rows of panels that were drawn."""
+    """Returns the list of drawn rows of panels."""
     found = []
     monkeypatch.setattr(figures, "draw", lambda rows, *_, **__: found.append(rows))
     return found
@@ -112,7 +112,7 @@ def test_runs_that_diverged_are_counted(drawn):
 
 
 def test_methods_are_compared_at_equal_iterations_and_equal_time(drawn):
-    # In 2 s the natural gradient makes 20 steps, and SGD for longer makes 200.
+    # In 2 s, "natural gradient" makes 20 steps and "SGD for longer" makes 200 steps.
     curves = {
         "SGD": (2.0, {0: 3.0, 10: 2.0, 20: 1.0}),
         "natural gradient": (2.0, {0: 3.0, 10: 1.0, 20: 0.5}),
@@ -139,7 +139,7 @@ def test_methods_are_compared_at_equal_iterations_and_equal_time(drawn):
 
 
 @pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])
-def test_activations_without_a_derivative_are_refused(units, tmp_path):
+def test_activations_without_a_derivative_raise_an_error(units, tmp_path):
     plan = Plan("smoke", units, 1, tmp_path)
     with pytest.raises(errors.UsageError, match=f"elu, relu, .* {units[-1]}"):
         natural_gradient.compute(plan)

@@ -1,4 +1,4 @@
-"""Table 1: the paper's rows, and which of our runs are in the table."""
+"""Table 1 has the paper's rows, and those of our runs that have a whole schedule."""
 
 import types
 import zlib

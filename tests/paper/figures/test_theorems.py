@@ -1,4 +1,4 @@
-"""Lemmas and theorems: both sides of each statement agree."""
+"""Both sides of the equations of all lemmas and theorems agree."""
 
 from elu_zoo.paper.figures import theorems
 

@@ -1,4 +1,4 @@
-"""Timing: the benchmark's command, and its rows."""
+"""The timing experiment runs the benchmark's command and reads the rows."""
 
 import subprocess
 import sys
@@ -22,7 +22,7 @@ SECONDS = {
 
 @pytest.fixture
 def commands(monkeypatch):
-    """The commands that were run. Each command writes rows as the benchmark does."""
+    """Returns the list of commands. Each command writes rows as the benchmark does."""
     found = []
 
     def run(command, check, **arguments):
@@ -95,7 +95,7 @@ def test_the_command_is_found_on_the_path(commands, monkeypatch, tmp_path):
         FileNotFoundError("no elu-zoo-benchmark"),
     ],
 )
-def test_a_benchmark_that_fails_is_an_error(monkeypatch, error):
+def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
     def run(*_, **__):
         raise error
 

@@ -1,4 +1,4 @@
-"""Drawn figures: their files, their labels and the values in each kind of panel."""
+"""Figures have the expected files and labels, and panels have the expected values."""
 
 import contextlib
 import io
@@ -71,7 +71,7 @@ DRAWINGS = {
         stem,
     ),
 }
-# How often each figure has these words: the legend has each label once.
+# drawing: {word: number of occurrences}. The legend has each label once.
 WORDS = {
     "curves": {"ELU": 1, "ELU + BN": 1, "my_own (ours)": 1, "validation": 1,
                "start": 1, "ReLU": 1, "SGD": 1, "chance": 1, "a note": 1},
@@ -97,7 +97,7 @@ def test_both_files_of_a_drawing(kind, tmp_path):
     assert written == WORDS[kind]
 
 
-def test_equal_bytes_whatever_the_users_style(tmp_path):
+def test_files_do_not_depend_on_the_users_matplotlib_style(tmp_path):
     DRAWINGS["names"](tmp_path / "one")
     settings = dict(matplotlib.rcParams)
     with matplotlib.rc_context({"axes.facecolor": "red", "font.size": 20}):

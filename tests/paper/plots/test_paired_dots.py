@@ -1,4 +1,4 @@
-"""Paired runs: a dot for each run, a line for each seed, and means of runs."""
+"""Panels of paired runs have a dot for each run and a line for each seed."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Labels, colours and markers of activations and methods."""
+"""Activations and methods have labels, colours and markers that differ."""
 
 import itertools
 
@@ -27,13 +27,13 @@ def test_labels(arguments, label):
     assert palette.label(*arguments) == label
 
 
-def test_looks_differ_and_those_of_the_paper_never_change():
+def test_looks_differ_and_looks_of_the_papers_activations_are_fixed():
     others = [f"own_{i}" for i in range(20)]
     found = palette.looks([*NAMES, *others])
     assert len(set(found.values())) == len(NAMES) + 20
     assert all(palette.looks([name])[name] == found[name] for name in NAMES)
     assert palette.looks(reversed(others)) == palette.looks(others)
-    assert len(palette.looks([*others, "own_20"])) == 21  # the cycle begins again
+    assert len(palette.looks([*others, "own_20"])) == 21  # the colours repeat
 
 
 def test_methods_have_other_colours_than_activations():
@@ -56,7 +56,7 @@ XYZ = np.array([[0.4339, 0.3762, 0.1899], [0.2126, 0.7152, 0.0722],
 
 
 def lab(colour, seen):
-    """CIELAB of a colour, as a reader sees it."""
+    """Returns the CIELAB coordinates of a colour, as a reader sees the colour."""
     rgb = np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)]) / 255
     linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
     x, y, z = np.cbrt(XYZ @ np.clip(np.array(seen) @ linear, 0, 1))
@@ -64,8 +64,8 @@ def lab(colour, seen):
 
 
 @pytest.mark.parametrize("reader", SEEN)
-def test_colours_can_be_told_apart(reader):
+def test_colours_can_be_distinguished(reader):
     looks = palette.looks([*NAMES, *"abcd"]).values()
     seen = [lab(look.colour, SEEN[reader]) for look in looks]
     distances = [np.linalg.norm(a - b) for a, b in itertools.combinations(seen, 2)]
-    assert min(distances) > 16  # 2 is just visible
+    assert min(distances) > 16  # a distance of 2 is just visible

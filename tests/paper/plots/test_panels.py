@@ -1,4 +1,4 @@
-"""Curves of runs: summary, spread, and the axes of a zoomed panel."""
+"""Panels summarise the curves of several runs, and zoom to the visible values."""
 
 import math
 
@@ -103,6 +103,6 @@ def test_zoom_contains_the_ribbons():
     assert low < 3 - 1.2**0.5 and high > 4 + 1.2**0.5
 
 
-def test_zoom_without_a_point_is_refused():
+def test_zoom_without_a_point_raises_an_error():
     with pytest.raises(errors.UsageError, match="there is none from 2 to 3"):
         zoom(one(Series("elu", [0, 1], [[1, 2]])), 2, 3)

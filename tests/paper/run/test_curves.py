@@ -1,4 +1,4 @@
-"""Rows of finished runs: epochs, iterations and activation statistics."""
+"""The curves of a finished run are read by epoch and by iteration."""
 
 import json
 import math
@@ -78,7 +78,7 @@ def test_activation_statistics_are_read_by_epoch(tmp_path):
         mean = {"act_dense1": np.float32([epoch, 1])}
         median = {"act_dense1": np.float32([-epoch, -1])}
         Statistics(mean, median).save(folder / f"epoch-{epoch:05d}.npz")
-    (folder / ".epoch-00012.npz.abcdefgh").touch()  # left by a killed process
+    (folder / ".epoch-00012.npz.abcdefgh").touch()  # temporary file of a killed process
     found = curves.activations(tmp_path)
     assert list(found) == [0, 2, 11]
     for epoch, statistics in found.items():

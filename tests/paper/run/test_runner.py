@@ -1,4 +1,4 @@
-"""Runs in worker processes: two real runs, and stand-ins for runs."""
+"""The runner executes runs in worker processes, and restarts crashed workers."""
 
 import os
 import signal
@@ -70,14 +70,14 @@ def test_the_number_of_workers_is_jobs(stand_in, tmp_path, trials, jobs):
     assert len(processes(tmp_path)) == jobs
 
 
-def test_new_workers_after_some_runs(stand_in, tmp_path, monkeypatch):
+def test_workers_are_replaced_after_some_runs(stand_in, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "RUNS_PER_PROCESS", 2)
     trials = " ".join(f"quick{i}" for i in range(5))
     assert set(stand_in(trials)) == set(trials.split())
     assert len(processes(tmp_path)) >= 3
 
 
-def test_two_crashes_without_a_result_between_them_are_an_error(stand_in, tmp_path):
+def test_two_crashes_without_a_result_between_them_raise_an_error(stand_in, tmp_path):
     trials = "shaky1 quick2 shaky3"  # a shaky run crashes once
     assert set(stand_in(trials, jobs=1)) == set(trials.split())
     before = dict(os.environ)

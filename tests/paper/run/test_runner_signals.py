@@ -1,4 +1,4 @@
-"""Signals during runs: unfinished runs are saved, and no other run starts."""
+"""After a signal, unfinished runs are saved, and no other run starts."""
 
 import multiprocessing
 import os

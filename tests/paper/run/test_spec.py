@@ -1,4 +1,4 @@
-"""Plans and specs: checks, choices by budget, configs, folders and names."""
+"""Plans choose runs by budget; specs have configs, folders, hashes and names."""
 
 import dataclasses
 import runpy
@@ -31,7 +31,7 @@ def changed(**changes):
         ({"seeds": 0}, "seeds must be >= 1. Received: 0"),
     ],
 )
-def test_wrong_options_of_a_plan_are_refused(arguments, words):
+def test_wrong_options_of_a_plan_raise_an_error(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
         plan(**arguments)
 
@@ -70,7 +70,7 @@ def test_changes_apply_to_the_config_of_one_spec():
     ("key", "words"),
     [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')],
 )
-def test_a_change_of_an_unknown_field_is_refused(key, words):
+def test_a_change_of_an_unknown_field_raises_an_error(key, words):
     with pytest.raises(KeyError, match=words):
         changed(changes=((key, 3),)).load()
 

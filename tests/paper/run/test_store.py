@@ -1,4 +1,4 @@
-"""Results stores: which rows stay, which rows are replaced, and their order."""
+"""Results stores replace the rows of a repeated run, and keep all other rows."""
 
 import dataclasses
 
@@ -35,7 +35,7 @@ def test_a_missing_or_empty_file_has_no_rows(points, path):
     assert Points(path, COLUMNS).rows == []
 
 
-def test_a_file_with_other_columns_is_refused(points, path):
+def test_a_file_with_other_columns_raises_an_error(points, path):
     points.put(TRIAL, [{"epoch": 1, "loss": 1.0}])
     for columns in ("epoch",), (*COLUMNS, "time"):
         with pytest.raises(

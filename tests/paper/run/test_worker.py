@@ -13,7 +13,7 @@ from elu_zoo.training.recorder import Observe
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Replaces `training.train` and returns its calls; it raises `error` if set."""
+    """Replaces `training.train`; returns the calls. A call raises `error` if set."""
 
     class Trained(list):
         error = None
@@ -55,7 +55,7 @@ def test_a_run_is_trained_and_measured(trained, plan):
     }
 
 
-def test_a_finished_run_without_its_observed_files_is_an_error(trained, plan):
+def test_a_finished_run_without_recorded_files_raises_an_error(trained, plan):
     trial = Trial("quickstart", "", "smoke", "elu", 0, observe=Observe(losses=True))
     words = "did not record losses.float32. Delete"
     with pytest.raises(errors.DataError, match=words):

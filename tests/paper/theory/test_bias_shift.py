@@ -78,7 +78,7 @@ def test_positive_share_counts_the_largest_tenth_of_the_covariances():
     inputs = np.random.default_rng(0).normal(size=(5000, 25))
     squares = (inputs @ np.r_[-4, 3, 2, -1, np.zeros(21)] + 100)[:, None]
     assert module._of_layer(inputs, squares, None, 0.0).positive_share == 2 / 3
-    inputs[:, 10:] = 0  # now ten units vary, and a tenth of them is one unit
+    inputs[:, 10:] = 0  # only ten units vary, so that a tenth is one unit
     found = module._of_layer(inputs, squares, None, 0.0)
     assert found.positive_share == 0 and found.cosine is None
     assert found.input_correlation == pytest.approx(correlation(inputs[:, :10]))
@@ -196,13 +196,13 @@ IMAGES = np.random.default_rng(0).normal(size=(5, 2, 3, 1))
         ({"model": net((2, 3, 1), softmax=True)}, "The model returns probabilities"),
     ],
 )
-def test_wrong_arguments_are_refused(wrong, message):
+def test_wrong_arguments_raise_an_error(wrong, message):
     right = {"model": dense(), "images": IMAGES, "damping": 0.1}
     with pytest.raises(errors.UsageError, match=message):
         bias_shift(**right | wrong)
 
 
-def test_unsupported_layers_are_refused():
+def test_unsupported_layers_raise_an_error():
     shared = keras.layers.Conv2D(2, 3, padding="same", name="shared")
     grouped = keras.layers.Conv2D(2, 1, groups=2, name="grouped")
     unbiased = keras.layers.Dense(2, use_bias=False, name="unbiased")
@@ -216,7 +216,7 @@ def test_unsupported_layers_are_refused():
     assert "channels first" in module._unfit(shared)
 
 
-def test_other_backends_are_refused(monkeypatch):
+def test_unsupported_backends_raise_an_error(monkeypatch):
     monkeypatch.setattr(keras.backend, "backend", lambda: "torch")
     with pytest.raises(errors.UsageError, match="tensorflow or jax, not torch"):
         bias_shift(dense(), IMAGES)

@@ -1,4 +1,4 @@
-"""Lemmas and theorems of the paper's section 2, compared with inverted matrices."""
+"""The lemmas and theorems of section 2 are compared with inverted matrices."""
 
 import dataclasses
 import functools
@@ -235,7 +235,7 @@ GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))
         (2, np.ones(2), r"the shape \(d \+ 1,\), \(3,\). Received: \(2,\)"),
     ],
 )
-def test_wrong_arrays_of_a_unit_are_refused(index, wrong, message):
+def test_wrong_arrays_of_a_unit_raise_an_error(index, wrong, message):
     arrays = list(GOOD)
     arrays[index] = wrong
     with pytest.raises(errors.UsageError, match=message):
@@ -251,7 +251,7 @@ SINGULAR = {
 
 
 @pytest.mark.parametrize(("name", "inputs"), SINGULAR.items())
-def test_singular_matrices_are_refused_without_damping(name, inputs):
+def test_singular_matrices_without_damping_raise_an_error(name, inputs):
     gradient = np.ones(inputs.shape[1] + 1)
     with pytest.raises(errors.UsageError, match="is singular.*Pass more examples"):
         ng.natural_gradient(inputs, GOOD[1], gradient)
@@ -276,7 +276,7 @@ def test_singular_matrices_are_refused_without_damping(name, inputs):
         ({"damping": -1}, "damping must be >= 0"),
     ],
 )
-def test_wrong_arguments_of_a_layer_are_refused(wrong, message):
+def test_wrong_arguments_of_a_layer_raise_an_error(wrong, message):
     inputs, deltas, gradients = layer(3, 240)
     right = {"inputs": inputs, "deltas": deltas, "gradients": gradients}
     with pytest.raises(errors.UsageError, match=message):

@@ -96,7 +96,7 @@ def check_units(found, state, net, output, net_noise, output_noise):
 
 
 @pytest.mark.parametrize("images_a_part", [1000, 4])
-def test_the_response_equals_numpys(images_a_part, monkeypatch):
+def test_the_response_equals_the_response_computed_in_numpy(images_a_part, monkeypatch):
     values = NOISE["draws"] * (3 * 3 * 2 + 3)
     monkeypatch.setattr(noise, "_PART_VALUES", images_a_part * values)
     model = network()
@@ -269,7 +269,7 @@ def test_derivatives_equal_the_formulas(activation, expected):
         ),
     ],
 )
-def test_wrong_arguments_are_refused(changed, message):
+def test_wrong_arguments_raise_an_error(changed, message):
     with pytest.raises(errors.UsageError, match=message):
         noise_response(
             **{"model": unit("elu", [1.0], [0.0]), "images": PIXELS, **NOISE}

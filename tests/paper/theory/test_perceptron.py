@@ -1,4 +1,4 @@
-"""Networks in NumPy, compared with finite differences and the zoo's layers."""
+"""Networks in NumPy are compared with finite differences and with Keras layers."""
 
 import numpy as np
 import pytest
@@ -87,6 +87,6 @@ def test_labels_follow_the_softmax():
     np.testing.assert_allclose(shares, p, atol=4 * np.sqrt(0.25 / len(images)))
 
 
-def test_an_unknown_activation_is_refused():
+def test_an_unknown_activation_raises_an_error():
     with pytest.raises(errors.UsageError, match="'elus'. Did you mean 'elu'"):
         Perceptron("elus", [])

@@ -1,4 +1,4 @@
-"""Draws of activations and deltas, compared with backpropagation in NumPy."""
+"""Drawn activations and deltas are compared with backpropagation in NumPy."""
 
 import numpy as np
 import pytest
