@@ -167,9 +167,7 @@ def test_set_dropout_changes_the_rates(placement, inner, expected):
 def test_wrong_dropout_rates_raise_a_usage_error(value):
     with pytest.raises(errors.UsageError) as caught:
         small(dropout=value)
-    assert "dropout must have 3 rates in [0, 1), one for each" in str(
-        caught.value
-    )
+    assert "dropout must have 3 rates in [0, 1), one for each" in str(caught.value)
     assert f"Received: {value!r}." in str(caught.value)
 
 
