@@ -38,9 +38,7 @@ def save(tmp_path, **arrays):
         ),
     ],
 )
-def test_arrays_with_accepted_names_and_types_are_read(
-    tmp_path, arrays, images, labels, class_names
-):
+def test_accepted_arrays_are_read(tmp_path, arrays, images, labels, class_names):
     read = npz.read(save(tmp_path, **arrays), None)
     assert read["train_images"].dtype == np.uint8
     np.testing.assert_array_equal(read["train_images"], images)

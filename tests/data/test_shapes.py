@@ -15,9 +15,7 @@ from elu_zoo.data import shapes
         (None, None, 2**33),
     ],
 )
-def test_the_available_memory_is_the_smaller_of_two_limits(
-    tmp_path, monkeypatch, meminfo, container, expected
-):
+def test_available_memory_in_bytes(tmp_path, monkeypatch, meminfo, container, expected):
     for name, text in (("_MEMINFO", meminfo), ("_CONTAINER_LIMIT", container)):
         path = tmp_path / name
         if text is not None:

@@ -70,7 +70,7 @@ def check_jitted(statistics, mean):
     subtract, pool = layers.MeanSubtraction(mean), layers.SpatialPyramidPooling((2, 1))
     images, ones = np.ones((4, 2, 3, 3), "float32"), np.ones((4, 6), "float32")
 
-    def program(images, draws, iteration):
+    def apply(images, draws, iteration):
         with layers.keyed(iteration, EXAMPLES):
             dropped = dropout(ones, training=True)
         crops = [layers.PadCropFlip(2, n)(images, draws) for n in (None, (2, 3))]
@@ -79,7 +79,7 @@ def check_jitted(statistics, mean):
 
     draws = np.array([[0, 1, 0], [4, 4, 1], [2, 2, 1], [3, 0, 0]])
     for arguments in ((images, draws, 3), (images * 2, draws[::-1], 4)):
-        for a, b in zip(jax.jit(program)(*arguments), program(*arguments), strict=True):
+        for a, b in zip(jax.jit(apply)(*arguments), apply(*arguments), strict=True):
             np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)
 
 

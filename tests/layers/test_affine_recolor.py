@@ -183,12 +183,12 @@ def test_images_of_32_stay_within_a_field_of_94():
 def test_traced_outputs_equal_eager_outputs(jit_compile):
     layer = AffineRecolor(12)
     signature = tf.TensorSpec([None, 6, 5, 2]), tf.TensorSpec([None, None], tf.int32)
-    program = tf.function(
+    traced = tf.function(
         lambda x, d: layer(x, d), input_signature=signature, jit_compile=jit_compile
     )
     images, draws = random_images(7, 6, 5, 2).astype("float32"), random_draws(7, 2)
     for count in (7, 1):
-        outputs = program(images[:count], draws[:count])
+        outputs = traced(images[:count], draws[:count])
         expected = layer(images[:count], draws[:count])
         np.testing.assert_allclose(outputs, expected, 0, 1e-2)
 

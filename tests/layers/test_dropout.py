@@ -199,17 +199,17 @@ def test_threads_do_not_inherit_the_context():
 def test_functions_traced_after_a_change_of_the_rate_use_the_new_rate():
     layer = Dropout(0.0, seed=2)
 
-    def program():
+    def traced():
         return tf.function(lambda x: layer(x, training=True))
 
-    before = program()
+    before = traced()
     with keyed(0, np.arange(6)):
         np.testing.assert_array_equal(before(ONES), ONES)
         layer.rate = 0.5
         mask = reference(2, 0, range(6), (50,), 0.5)
-        np.testing.assert_array_equal(program()(ONES), mask * 2.0)
+        np.testing.assert_array_equal(traced()(ONES), mask * 2.0)
         np.testing.assert_array_equal(before(ONES), ONES)
-    assert np.any(program()(ONES) == 0)
+    assert np.any(traced()(ONES) == 0)
 
 
 @pytest.mark.parametrize("jit_compile", [False, True])
@@ -217,18 +217,18 @@ def test_traced_outputs_equal_eager_outputs(jit_compile):
     layer = Dropout(0.3, seed=9)
 
     @tf.function(jit_compile=jit_compile)
-    def program(x, iteration, examples):
+    def traced(x, iteration, examples):
         with keyed(iteration, examples):
             return layer(x, training=True)
 
     x = np.random.default_rng(0).normal(size=(6, 5, 4)).astype("float32")
     for iteration in (0, 1, 1_000_000):
         examples = tf.constant([5, 4, 3, 2, 1, iteration])
-        y = program(x, tf.constant(iteration), examples)
+        y = traced(x, tf.constant(iteration), examples)
         eager = drop(layer, x, iteration, examples)
         np.testing.assert_array_equal(y != 0, eager != 0)
         np.testing.assert_allclose(y, eager, rtol=1e-6)
-    assert program.experimental_get_tracing_count() == 1
+    assert traced.experimental_get_tracing_count() == 1
 
 
 @pytest.mark.parametrize("is_keyed", [False, True])

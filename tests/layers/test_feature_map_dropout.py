@@ -84,17 +84,17 @@ def test_kept_channels_equal_stored_channels():
 def test_functions_traced_after_a_change_of_the_rate_use_the_new_rate():
     layer, x = FeatureMapDropout(0.0, seed=2), ones(2, 20)
 
-    def program(training):
+    def traced(training):
         return tf.function(lambda x: layer(x, training=training))
 
-    before = program(True), program(False)
+    before = traced(True), traced(False)
     with keyed(0, range(2)):
         for each in before:
             np.testing.assert_array_equal(each(x), x)
         layer.rate = 0.5
         expected = FeatureMapDropout(0.5, seed=2)(x, training=True)
-        np.testing.assert_array_equal(program(True)(x), expected)
-        np.testing.assert_array_equal(program(False)(x), x / 2)
+        np.testing.assert_array_equal(traced(True)(x), expected)
+        np.testing.assert_array_equal(traced(False)(x), x / 2)
         np.testing.assert_array_equal(before[0](x), x)
     assert np.sum(expected) == 20
 
@@ -103,18 +103,18 @@ def test_traced_outputs_equal_eager_outputs_and_gradients():
     layer, x = FeatureMapDropout(0.3, seed=9), ones(6, 5, 20)
 
     @tf.function
-    def program(x, iteration):
+    def traced(x, iteration):
         with keyed(iteration, tf.range(6)), tf.GradientTape() as tape:
             tape.watch(x)
             y = layer(x, training=True)
         return y, tape.gradient(y, x), layer(x)
 
     for iteration in (0, 1, 1_000_000):
-        y, dx, inferred = program(tf.constant(x), tf.constant(iteration))
+        y, dx, inferred = traced(tf.constant(x), tf.constant(iteration))
         np.testing.assert_array_equal(y[0, 0], kept_channels(layer, iteration, 20))
         np.testing.assert_array_equal(dx, y)
         np.testing.assert_allclose(inferred, 0.7 * x, rtol=1e-6)
-    assert program.experimental_get_tracing_count() == 1
+    assert traced.experimental_get_tracing_count() == 1
 
 
 def test_a_rate_of_1_is_refused():
@@ -124,6 +124,6 @@ def test_a_rate_of_1_is_refused():
 
 def test_config_keeps_the_arguments():
     layer = FeatureMapDropout(0.25, seed=3, name="drop")
-    again = FeatureMapDropout.from_config(layer.get_config())
-    assert (again.name, again.rate, again.seed) == ("drop", 0.25, 3)
-    assert again.supports_masking and again.compute_output_shape((2, 3)) == (2, 3)
+    restored = FeatureMapDropout.from_config(layer.get_config())
+    assert (restored.name, restored.rate, restored.seed) == ("drop", 0.25, 3)
+    assert restored.supports_masking and restored.compute_output_shape((2, 3)) == (2, 3)

@@ -54,8 +54,8 @@ def test_gradients_equal_the_formula():
 def test_an_input_may_have_an_unknown_size():
     layer, parts = Highway(), noise(4, 5)
     signature = [tf.TensorSpec(shape) for shape in ([None, 5], [None, 5], [None, None])]
-    program = tf.function(lambda *parts: layer(parts), input_signature=signature)
-    np.testing.assert_allclose(program(*parts), reference(*parts), 1e-5, 1e-6)
+    traced = tf.function(lambda *parts: layer(parts), input_signature=signature)
+    np.testing.assert_allclose(traced(*parts), reference(*parts), 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize(

@@ -57,9 +57,9 @@ def test_a_piece_that_is_nan_or_infinite_is_the_output(value, piece):
 def test_inputs_may_have_unknown_sizes():
     layer = Maxout(2)
     signature = [tf.TensorSpec([None, None, 3, 6])]
-    program = tf.function(lambda x: layer(x), input_signature=signature)
+    traced = tf.function(lambda x: layer(x), input_signature=signature)
     for shape in ((4, 5, 3, 6), (1, 2, 3, 6)):
-        np.testing.assert_array_equal(program(noise(*shape)), layer(noise(*shape)))
+        np.testing.assert_array_equal(traced(noise(*shape)), layer(noise(*shape)))
 
 
 @pytest.mark.parametrize("pieces", [0, 2.0, (2,)], ids=repr)

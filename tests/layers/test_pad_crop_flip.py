@@ -103,11 +103,11 @@ def test_draws_may_have_any_integer_dtype(dtype):
 def test_traced_outputs_equal_the_reference(jit_compile, size):
     layer, draws = PadCropFlip(2, size), corner_draws(2)
     signature = tf.TensorSpec([None, 6, 5, 3]), tf.TensorSpec([None, 3], tf.int32)
-    program = tf.function(
+    traced = tf.function(
         lambda x, d: layer(x, d), input_signature=signature, jit_compile=jit_compile
     )
     images = RNG.normal(size=(18, 6, 5, 3)).astype("float32")
-    crops = program(images, draws)
+    crops = traced(images, draws)
     np.testing.assert_array_equal(crops, reference(images, draws, 2, size))
 
 

@@ -82,9 +82,9 @@ def test_half_precision_is_computed_in_float32(dtype):
 def test_maps_may_have_an_unknown_size():
     layer, maps = WithinChannelNormalization(3, 2.0, 0.75), noise(4, 5, 6, 2)
     signature = [tf.TensorSpec([None, None, None, 2])]
-    program = tf.function(lambda x: layer(x), input_signature=signature)
+    traced = tf.function(lambda x: layer(x), input_signature=signature)
     for inputs in (maps, maps[:1, 1:, :3]):
-        np.testing.assert_allclose(program(inputs), layer(inputs), rtol=1e-6)
+        np.testing.assert_allclose(traced(inputs), layer(inputs), rtol=1e-6)
     assert layer(keras.Input((None, 6, 2))).shape == (None, None, 6, 2)
     assert layer.compute_output_shape((None, 5, 6, 2)) == (None, 5, 6, 2)
 
