@@ -302,7 +302,7 @@ def _correlation(first: str, second: str, activation: str) -> ClaimTest:
 
 
 def _undecided(test: ClaimTest) -> ClaimTest:
-    """Returns a test that decides nothing, but whose effect is reported.
+    """Returns a test whose effect is reported, but decides no claim.
 
     The claim holds for constant other quantities, but these change along training.
     """

@@ -36,7 +36,7 @@ class Setting(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The setting in words."""
+        """Text of the setting for titles and tables."""
         return f"rate {self.rate}{', mean' * self.mean}"
 
     @property
