@@ -16,8 +16,7 @@ _CONTRAST = 2.0
 # per pixel from left to right and from top to bottom. The archived original truncates
 # 25.5, 2.4 and 2.4 to these integers, and 0.15 for a contrast change to 0.
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
-# The names of the first draws. Then one draw for each entry of _COLORS and channel
-# follows.
+# Names of the first draws. One draw for each entry of _COLORS and channel follows.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
 STILL = 2 ** (_BITS - 1)  # the draw that leaves an image unchanged
 

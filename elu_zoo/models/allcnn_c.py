@@ -12,8 +12,7 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# (units, side of the receptive field, stride, zeros on each side). The classifier is
-# added later.
+# (units, side of the receptive field, stride, zeros on each side). No classifier.
 CONVOLUTIONS = (
     (96, 3, 1, 1),
     (96, 3, 1, 1),

@@ -44,8 +44,7 @@ def elu_cifar_18(
     seven dropout rates for eight stacks; here the seventh stack has the rate of the
     sixth. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    With `padding="same"` the network needs less than half of the multiply-accumulates
-    that it needs with `padding="caffe"`.
+    `padding="same"` needs less than half of the multiply-accumulates of "caffe".
     The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).

@@ -9,8 +9,7 @@ from elu_zoo.layers import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 
-# (units, side of the receptive field) of the convolutions of each block. The classifier
-# is added to the last block.
+# Blocks of (units, side of the receptive field). The classifier is added later.
 BLOCKS = (
     ((192, 5), (160, 1), (96, 1)),
     ((192, 5), (192, 1), (192, 1)),

@@ -37,8 +37,7 @@ BASE = {
     "train.dropout": dropout(7),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# Dropout rates of the second stack in each iteration, at the end of the stack and
-# between the two convolutions.
+# Dropout rates at the end of the second stack and inside the stack, by iteration.
 END_RATES, INNER_RATES = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
 ZEROS = ((0.0,) * 7,) * 3
 
@@ -68,10 +67,7 @@ FIELDS = {
     "train.dropout": (ZEROS, "end_rates", END_RATES, [0.0] * 6),
     "train.dropout_placement": (("all",) * 3, "inner_rates", INNER_RATES, END_RATES),
 }
-NEEDED_ENTRIES = {
-    **observed.NEEDED_ENTRIES,
-    "model.name": {"train.dropout": dropout(8)},
-}
+NEEDED = {**observed.NEEDED_ENTRIES, "model.name": {"train.dropout": dropout(8)}}
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +142,7 @@ def small(name, arg=""):
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_changes_its_observable(observe, base, field):
     value, observable, expected_base, expected = FIELDS[field]
-    entries = {field: value, **NEEDED_ENTRIES.get(field, {})}
+    entries = {field: value, **NEEDED.get(field, {})}
     changed = observe(config_with(entries))[observable]
     if expected_base is not None:
         assert base[observable] == expected_base

@@ -71,10 +71,7 @@ FIELDS = {
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(3)), 1.5),
 }
 # With a stride of 2 the map is too small for two levels of the pyramid.
-NEEDED_ENTRIES = {
-    **observed.NEEDED_ENTRIES,
-    "model.stem_stride": {"model.spp_levels": (1,)},
-}
+NEEDED = {**observed.NEEDED_ENTRIES, "model.stem_stride": {"model.spp_levels": (1,)}}
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +153,7 @@ def config_with(entries=()):
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_changes_its_observable(observe, base, field):
     value, observable, expected_base, expected = FIELDS[field]
-    entries = {field: value, **NEEDED_ENTRIES.get(field, {})}
+    entries = {field: value, **NEEDED.get(field, {})}
     changed = observe(config_with(entries))[observable]
     if expected_base is not None:
         assert base[observable] == expected_base

@@ -32,12 +32,9 @@ def success(prediction):
 
 
 def replace_fetch(models=None, **responses):
-    """Returns a script that replaces `window.fetch`.
+    """Returns a script that replaces `window.fetch`; requests of other paths fail.
 
-    Args:
-        models: response to a request for the list of models. With None, the request
-            fails, as requests for unknown paths do.
-        **responses: {name of a model: (status, text) for its prediction requests}.
+    `models` is the list of models, and `responses` has (status, text) by model name.
     """
     by_path = {f"/v1/models/{name}:predict": r for name, r in responses.items()}
     if models is not None:

@@ -12,12 +12,7 @@ SECONDS = 20
 
 
 class Running:
-    """A started server.
-
-    Attributes:
-        server: the `Server`.
-        loop: the event loop of the server.
-    """
+    """A started `server`, with its event loop `loop`."""
 
     def __init__(self, settings):
         self.runner = asyncio.Runner()

@@ -55,10 +55,7 @@ def make_batcher(monkeypatch):
 
 @pytest.fixture
 def make_busy(make_batcher):
-    """Returns a function that creates a Batcher with a running request.
-
-    The function returns the signature, the Batcher and the future of the request.
-    """
+    """Returns a function that creates a signature, a Batcher and a running request."""
     signatures = []
 
     def make(is_batched=True, **settings):

@@ -43,10 +43,7 @@ def test_largest_signature_sets_the_limits(signature, kinds, max_body_bytes, exp
 
 @pytest.fixture
 def send(run, signature, monkeypatch):
-    """Returns a function that sends a body; a parsed body makes the test fail.
-
-    The model has a signature for numbers and, on request, a signature for files.
-    """
+    """Returns a function that sends a body; the test fails if the body is parsed."""
     running = run(max_batch_size=100)
     (model,) = running.server._repository.serving()
     files = signature(INPUTS["files"], {"y": ("float", (None,))})

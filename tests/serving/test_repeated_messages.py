@@ -10,10 +10,7 @@ from elu_zoo.serving.repeated_messages import RepeatedMessageFilter
 
 @pytest.fixture
 def log(monkeypatch):
-    """Returns a function that logs a message at a time in seconds.
-
-    The function returns the text of the message, or None if the filter drops it.
-    """
+    """Returns a function that logs a message and returns the logged text, or None."""
     now = [0.0]
     monkeypatch.setattr(repeated_messages.time, "monotonic", lambda: now[0])
     message_filter = RepeatedMessageFilter()

@@ -110,9 +110,7 @@ def test_folder_without_models_raises_an_error(tmp_path, folders):
         ("²", None),
     ],
 )
-def test_folders_of_versions_must_have_a_positive_integer_as_name(
-    net, loads, name, version
-):
+def test_names_of_versions_are_positive_integers(net, loads, name, version):
     write(net / name)
     if version is None:
         with pytest.raises(errors.UsageError):
@@ -303,42 +301,28 @@ def test_a_model_that_is_added_while_the_server_runs_is_loaded(net, loads):
     assert current(repo, "new") == 2 and current(repo) == 1
 
 
-# Texts of TensorFlow Serving.
-NOT_SERVED = "Servable not found for request: "
+# Texts of TensorFlow Serving, and names of the served models and of all models.
+NONE = "Servable not found for request: "
 NOT_FOUND = "Could not find "
-SERVED_MODELS = "net", "other"
-ALL_MODELS = "down", *SERVED_MODELS
+MODELS = "net", "other"
+ALL = "down", *MODELS
 
 
 @pytest.mark.parametrize(
     ("method", "query", "status", "text", "available"),
     [
         ("find", spec(""), 400, "Missing model name in request.", ()),
-        ("find", spec("nett"), 404, NOT_SERVED + "Latest(nett)", SERVED_MODELS),
-        (
-            "find",
-            spec(version=1),
-            404,
-            NOT_SERVED + "Specific(net, 1)",
-            ("net/versions/2",),
-        ),
-        ("find", spec("down", 1), 404, NOT_SERVED + "Specific(down, 1)", SERVED_MODELS),
-        (
-            "find",
-            spec("x" * 999),
-            404,
-            NOT_SERVED + f"Latest({'x' * 100}...)",
-            SERVED_MODELS,
-        ),
+        ("find", spec("nett"), 404, NONE + "Latest(nett)", MODELS),
+        ("find", spec(version=1), 404, NONE + "Specific(net, 1)", ("net/versions/2",)),
+        ("find", spec("down", 1), 404, NONE + "Specific(down, 1)", MODELS),
+        ("find", spec("x" * 999), 404, NONE + f"Latest({'x' * 100}...)", MODELS),
         ("find", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
-        ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL_MODELS),
+        ("status", spec("x"), 404, NOT_FOUND + "any versions of model x", ALL),
         ("status", spec(version=1), 404, NOT_FOUND + "version 1 of model net", ("2",)),
         ("status", spec(label="a"), 400, "Unrecognized servable version label: a", ()),
     ],
 )
-def test_unknown_names_raise_an_error_with_the_available_names(
-    net, loads, method, query, status, text, available
-):
+def test_unknown_names_raise(net, loads, method, query, status, text, available):
     for folder in "net/1", "net/2", "other/1", "down/1":
         write(net.parent / folder, "broken" if "down" in folder else "good")
     repo = open_repo(net.parent)

@@ -58,12 +58,7 @@ def other_tensor(*shape, dtype="float32"):
 
 
 def resize(*first, last=()):
-    """Returns a function that replaces images by zeros of another shape.
-
-    Args:
-        *first: first sizes of the new shape; the sizes in the middle are not changed.
-        last: last sizes of the new shape.
-    """
+    """Returns a function that replaces images by zeros with new first or last sizes."""
 
     def change(request):
         shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]

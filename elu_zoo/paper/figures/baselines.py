@@ -41,7 +41,7 @@ def trials(plan: Plan) -> list[Trial]:
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns one row: the end of the run."""
+    """Returns one row, with the measures at the end of the run."""
     *_, last = curves.epochs(workdir)
     return [last]
 

@@ -45,15 +45,15 @@ class Setting(NamedTuple):
 
     @property
     def label(self) -> str:
-        """The setting in words."""
+        """Text of the setting for titles and tables."""
         return f"rate {self.rate}{', mean' * self.mean}"
 
     @property
     def rate_of_sum(self) -> float:
         """The learning rate with which the sum over pixels gives the same steps.
 
-        SGD without momentum multiplies the gradient by the rate. The mean over pixels
-        at one rate is therefore the sum at that rate divided by the number of pixels.
+        The gradient of the mean is the gradient of the sum divided by the number of
+        pixels, and SGD without momentum multiplies the gradient by the rate.
         """
         return float(self.rate) / (_PIXELS if self.mean else 1)
 

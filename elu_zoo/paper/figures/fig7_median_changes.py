@@ -179,7 +179,7 @@ def _log_variances(
 
 
 def _share_without_change(activation: str) -> Read:
-    """Returns a reader of the share of all units whose median never changes."""
+    """Returns a reader of the fraction of units whose median never changes."""
 
     def read(rows: Rows) -> Values:
         runs = _by_seed(rows, Arm(activation), CHANGES)

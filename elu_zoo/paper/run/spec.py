@@ -51,7 +51,7 @@ class Plan:
 
     @property
     def smoke(self) -> bool:
-        """Whether the runs only test that everything runs."""
+        """Whether the runs only test that the code works."""
         return self.budget == "smoke"
 
     def arms(self, *default: str) -> tuple[str, ...]:
