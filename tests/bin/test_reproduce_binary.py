@@ -29,7 +29,7 @@ def test_defaults_reach_the_plan(cli, called, monkeypatch):
     assert named["jobs"] == 7
 
 
-def test_everything(cli, called):
+def test_flags_reach_the_plan(cli, called):
     result = cli(
         *("reproduce", "all", "--seeds=3"),
         *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
