@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, quiet
-from elu_zoo.export import answers, checks, origin, versions
+from elu_zoo.export import answers, checks, origin, quantization, versions
 from elu_zoo.export.answers import Answer, Autoencoder
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import in_graphs
@@ -88,6 +88,8 @@ def export_interchange(
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
     replace: bool = False,
+    quantize: str | None = None,
+    calibration: np.ndarray | None = None,
 ) -> Path:
     """Writes `model` to <directory>/<name>/<version>/ atomically.
 
@@ -104,6 +106,10 @@ def export_interchange(
         name: the model's name.
         format: `onnx` or `litert`.
         class_names, autoencoder, source, version, replace: as in `export_saved_model`.
+        quantize: `dynamic`, `float16` or `int8` for a smaller LiteRT file, see
+            `quantization.write`; None for float32.
+        calibration: raw training images (images, height, width, channels), 0..255,
+            which int8 needs, see `quantization.calibration_images`.
 
     Returns:
         The version's folder.
@@ -131,6 +137,8 @@ def export_interchange(
             f"{chosen.file} needs a model of float32 layers, but the model has other "
             "layers. Build it in float32; the weights are the same."
         )
+    if quantize is not None:
+        quantization.check(quantize, format, answer, calibration)
     target = Target(directory, name, chosen.file, version, source, replace)
     with target.written() as (path, temporary):
         file = temporary / chosen.file
@@ -138,14 +146,17 @@ def export_interchange(
             pixels = checks.noise(answer.image_shape)
             expected = checks.expected_outputs(answer, pixels)
             with _failures(format):
-                _write(answer, format, file)
+                _write(answer, format, file, quantize, calibration)
                 call = chosen.load(file)
                 found = call(pixels)
                 single = call(pixels[:1])
-        bound = chosen.tolerance
-        parity = checks.compare(expected, found, chosen.file, bound)
-        first = {key: values[:1] for key, values in expected.items()}
-        checks.compare(first, single, f"{chosen.file}, for one image,", bound)
+            if quantize == "int8":
+                parity = quantization.check_classes(answer, call, calibration, file)
+            else:
+                bound = quantization.TOLERANCE.get(quantize, chosen.tolerance)
+                parity = checks.compare(expected, found, chosen.file, bound)
+                first = {key: values[:1] for key, values in expected.items()}
+                checks.compare(first, single, f"{chosen.file}, for one image,", bound)
         if answer.class_names:
             versions.write_labels(temporary / "labels.txt", answer.class_names)
         origin.write(
@@ -154,6 +165,7 @@ def export_interchange(
             source=source,
             parity=parity,
             outputs={"serving_default": sorted(answer.compared)},
+            quantization=quantize,
         )
     return path
 
@@ -171,15 +183,40 @@ class _Named(keras.Model):
         return {name: outputs[name] for name in self._answer.compared}
 
 
-def _write(answer: Answer, format: str, file: Path) -> None:
+def _write(
+    answer: Answer,
+    format: str,
+    file: Path,
+    quantize: str | None,
+    calibration: np.ndarray | None,
+) -> None:
+    def convert(part: Answer, **options: Any) -> bytes:
+        _convert(part, format, file, options)
+        return file.read_bytes()
+
+    if quantize is None:
+        convert(answer)
+    else:
+        file.write_bytes(quantization.write(answer, quantize, calibration, convert))
+
+
+def _convert(answer: Answer, format: str, file: Path, options: dict[str, Any]) -> None:
     named = _Named(answer)
-    spec = tf.TensorSpec((None, *answer.image_shape), tf.float32, INPUT)
-    named(tf.zeros((1, *answer.image_shape)))
+    shape = answer.image_shape
+    spec = tf.TensorSpec((None, *shape), tf.float32, INPUT)
+    named(tf.zeros((1, *shape)))
     constants = in_graphs() if format == "onnx" else contextlib.nullcontext()
-    with warnings.catch_warnings(), constants:
-        # The converters use deprecated parts of NumPy and TensorFlow.
+    # The converters use deprecated parts of NumPy and TensorFlow. The quantizer prints
+    # its options.
+    with warnings.catch_warnings(), constants, quiet.native():
         warnings.simplefilter("ignore")
-        named.export(str(file), format=format, verbose=False, input_signature=[spec])
+        named.export(
+            str(file),
+            format=format,
+            verbose=False,
+            input_signature=[spec],
+            **options,
+        )
 
 
 def _check_installed(format: str) -> None:

@@ -54,6 +54,7 @@ def write(
     source: Mapping[str, Any] | None,
     parity: Mapping[str, Any],
     outputs: Mapping[str, Any],
+    quantization: str | None = None,
 ) -> None:
     """Writes the elu_zoo.json of an export.
 
@@ -63,6 +64,7 @@ def write(
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
         outputs: signature -> the names of its outputs.
+        quantization: `dynamic`, `float16` or `int8`; None for float32.
     """
     path.parent.mkdir(exist_ok=True)
     content = {
@@ -72,6 +74,7 @@ def write(
         "input_shape": list(answer.image_shape),
         "outputs": dict(outputs),
         "parity": dict(parity),
+        "quantization": quantization,
         "versions": {
             "elu_zoo": elu_zoo.__version__,
             "keras": keras.__version__,

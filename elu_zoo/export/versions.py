@@ -9,6 +9,7 @@ from elu_zoo import errors
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
+QUANTIZATIONS = ("dynamic", "float16", "int8")
 # Names that fit into the REST paths of TensorFlow Serving; a number reads as a version.
 _NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
@@ -28,6 +29,21 @@ def check_name(name: object) -> None:
         raise errors.UsageError(
             "name must be of letters, digits, '_', '-' and '.', contain a letter or "
             f"'_', and not start with '-' or '.'. Received: {name!r}."
+        )
+
+
+def check_quantize(kind: str | None, format: str) -> None:
+    """Checks that a format can be quantized in this way; None stands for float32.
+
+    Raises:
+        UsageError: the kind is unknown, or the format is not LiteRT.
+    """
+    if kind is not None and kind not in QUANTIZATIONS:
+        raise errors.unknown("quantization", kind, QUANTIZATIONS)
+    if kind is not None and format != "litert":
+        raise errors.UsageError(
+            f"Only --format=litert can be quantized, got --quantize={kind} and "
+            f"--format={format}. Remove --quantize, or pass --format=litert."
         )
 
 
