@@ -17,7 +17,7 @@ import numpy as np
 from absl import app
 
 import elu_zoo
-from elu_zoo import files
+from elu_zoo import files, quiet
 from elu_zoo.benchmark import machine, rounds
 from elu_zoo.data import load
 from elu_zoo.data.dataset import Split
@@ -101,10 +101,11 @@ def _error_percent(call: Any, split: Split) -> float:
         np.count_nonzero(call(part.images)["logits"].argmax(1) != part.labels)
         for part in split.parts(_BATCH)
     )
-    return 100 * wrong / len(split)
+    return 100 * float(wrong) / len(split)
 
 
 def main(_: list[str]) -> None:
+    quiet.start()
     rows = []
     for name, dataset in _NETWORKS:
         with tempfile.TemporaryDirectory() as folder:
