@@ -60,7 +60,7 @@ def serve_bytes():
     def of(shape):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
         def decoded(files):
-            return signatures.decoded_images(files, shape)
+            return signatures.decode_images(files, shape)
 
         return decoded
 
@@ -97,7 +97,7 @@ def test_all_readers_agree(tmp_path, home, serve_bytes, model, name):
     assert (loaded.dtype, loaded.shape) == (np.uint8, (1, *shape))
 
     asked = predictor.Predictor(None, shape, ["a", "b"])
-    given = inputs.of_files([str(path)], asked)
+    given = inputs.read_files([str(path)], asked)
     np.testing.assert_array_equal(given.images, loaded)
 
     served = serve_bytes[model](tf.constant([FILES[name]] * 2))

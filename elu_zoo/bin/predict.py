@@ -56,13 +56,15 @@ def main(argv: list[str]) -> int | None:
     if not model.is_autoencoder and _PICTURE.present:
         raise errors.UsageError("--picture needs an autoencoder; this is a classifier.")
     if paths:
-        given = inputs.of_files(paths, model)
+        given = inputs.read_files(paths, model)
     else:
-        given = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
+        given = inputs.load_test_images(
+            values.data, values.data_dir, _COUNT.value, model
+        )
     given = given.inverse() if _INVERT.value else given
     for sentence in given.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
-    rows, pixels = given.answered(model, _TOP.value)
+    rows, pixels = given.predict(model, _TOP.value)
     note = ""
     if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
         note = predictor.picture(_PICTURE.value, given.images, pixels)

@@ -10,7 +10,8 @@ SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
 QUANTIZATIONS = ("dynamic", "float16", "int8")
-# Names that fit into the REST paths of TensorFlow Serving; a number reads as a version.
+# Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
+# a version.
 _NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -23,12 +24,12 @@ def check_name(name: object) -> None:
     """Checks that a model can have this name under a server.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: the name is not valid.
     """
     if not is_name(name):
         raise errors.UsageError(
-            "name must be of letters, digits, '_', '-' and '.', contain a letter or "
-            f"'_', and not start with '-' or '.'. Received: {name!r}."
+            "name must consist of letters, digits, '_', '-' and '.', contain a letter "
+            f"or '_', and not start with '-' or '.'. Received: {name!r}."
         )
 
 
@@ -67,11 +68,11 @@ def new_version(folder: Path, version: int | None) -> Path:
     """Returns the path of a version that does not exist yet.
 
     Args:
-        folder: <directory>/<name>; it need not exist.
-        version: a positive integer, or None for the highest one plus 1.
+        folder: <directory>/<name>, which may be missing.
+        version: a positive integer, or None for the highest version plus 1.
 
     Raises:
-        UsageError: `version` is not a positive integer, or it exists.
+        UsageError: `version` is not a positive integer, or this version exists.
     """
     known = versions(folder)
     if version is None:
@@ -83,7 +84,7 @@ def new_version(folder: Path, version: int | None) -> Path:
     if version in known:
         raise errors.UsageError(
             f"{known[version]} exists already and is never overwritten. Leave out the "
-            f"version to write {max(known) + 1}, or name one that does not exist."
+            f"version to write {max(known) + 1}, or pass one that does not exist."
         )
     return folder / str(version)
 
@@ -97,7 +98,7 @@ def find_version(directory: Path) -> Path:
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: it contains no model, or several.
+        UsageError: `directory` contains no model, or several.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")
@@ -111,7 +112,7 @@ def find_version(directory: Path) -> Path:
     if len(models) > 1:
         names = ", ".join(path.name for path in models)
         raise errors.UsageError(
-            f"{directory} holds several models: {names}. Name the folder of one."
+            f"{directory} holds several models: {names}. Pass the folder of one model."
         )
     if not models:
         raise errors.UsageError(
