@@ -1,6 +1,7 @@
 """Measures quantized LiteRT files: error, size and time an image.
 
-python tools/small_exports.py
+python tools/small_exports.py                 measures all networks
+python tools/small_exports.py elu_cifar_11    measures one, and keeps the other rows
 
 Writes configs/results/small_exports.csv. Errors are of all test images. Times are of
 one image, in rounds that run the four files of a network in random order. Needs
@@ -18,7 +19,7 @@ import numpy as np
 from absl import app
 
 import elu_zoo
-from elu_zoo import files, quiet
+from elu_zoo import files, quiet, results
 from elu_zoo.benchmark import machine, rounds
 from elu_zoo.data import load
 from elu_zoo.data.dataset import Split
@@ -108,17 +109,19 @@ def _error_percent(call: Any, split: Split) -> float:
     return 100 * float(wrong) / len(split)
 
 
-def main(_: list[str]) -> None:
+def main(argv: list[str]) -> None:
     quiet.start()
-    rows = []
+    names = argv[1:] or [name for name, _ in _NETWORKS]
+    rows = [row for row in results.read_file(_CSV) if row["model"] not in names]
     for name, dataset in _NETWORKS:
-        with tempfile.TemporaryDirectory() as folder:
-            rows += measured(name, dataset, Path(folder))
-        buffer = io.StringIO()
-        writer = csv.DictWriter(buffer, rows[0], lineterminator="\n")
-        writer.writeheader()
-        writer.writerows(rows)
-        files.write_bytes(_CSV, buffer.getvalue().encode())
+        if name in names:
+            with tempfile.TemporaryDirectory() as folder:
+                rows += measured(name, dataset, Path(folder))
+    buffer = io.StringIO()
+    writer = csv.DictWriter(buffer, rows[0], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(rows)
+    files.write_bytes(_CSV, buffer.getvalue().encode())
 
 
 if __name__ == "__main__":

@@ -20,7 +20,7 @@ def dense():
 
 
 def convolution():
-    """Returns a classifier whose last layer is a 1 x 1 convolution on 14 x 14 pixels."""
+    """Returns a classifier that ends in a 1 x 1 convolution on 14 x 14 pixels."""
     head = keras.layers.Conv2D(10, 1, name="head")
     layers = [keras.layers.Conv2D(4, 3), head, keras.layers.GlobalAveragePooling2D()]
     return keras.Sequential([keras.Input(SHAPE), *layers])

@@ -11,7 +11,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.data import order
 from elu_zoo.data.dataset import Split
-from elu_zoo.export import answers, interchange, quantization, versions
+from elu_zoo.export import answers, interchange, quantization
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.layers import GlobalContrastNormalization
 
@@ -33,7 +33,13 @@ def needs_litert():
         pytest.skip("ai_edge_litert is not installed")
 
 
-@pytest.mark.parametrize("kind", versions.QUANTIZATIONS)
+SLOW = pytest.mark.slow
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["int8", pytest.param("dynamic", marks=SLOW), pytest.param("float16", marks=SLOW)],
+)
 def test_quantized_file_agrees_with_keras(whitening, tmp_path, kind):
     needs_litert()
     model = classifier(GlobalContrastNormalization(), whitening)

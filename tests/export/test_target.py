@@ -102,8 +102,8 @@ def test_refusal_describes_both_models(tmp_path, version, effect):
     assert str(refused.value) == (
         f"{tmp_path}/net/5 holds another model: cifar10, elu (alpha 1), old. Version "
         f"{version or 6} (photos, relu, new) would {effect}. Pass --name=<another "
-        "name> to keep both models, or --replace to write this version (in Python name= and "
-        "replace=True)."
+        "name> to keep both models, or --replace to write this version (in Python "
+        "name= and replace=True)."
     )
 
 
