@@ -60,7 +60,7 @@ def serve_bytes():
     def of(shape):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
         def decoded(files):
-            return signatures.decoded_images(files, shape)
+            return signatures.decode_images(files, shape)
 
         return decoded
 
@@ -97,7 +97,7 @@ def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, nam
     assert (loaded.dtype, loaded.shape) == (np.uint8, (1, *shape))
 
     model_of_command = predictor.Predictor(None, shape, ["a", "b"])
-    read = inputs.of_files([str(path)], model_of_command)
+    read = inputs.read_files([str(path)], model_of_command)
     np.testing.assert_array_equal(read.images, loaded)
 
     served = serve_bytes[model](tf.constant([FILES[name]] * 2))

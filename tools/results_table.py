@@ -13,7 +13,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from absl import app, flags
-from pages import cards, counts, marks, measurements, overview, runs, speed, weights
+from pages import (
+    cards,
+    counts,
+    marks,
+    measurements,
+    overview,
+    runs,
+    small_exports,
+    speed,
+    weights,
+)
 
 from elu_zoo import files, zoo
 from elu_zoo.weights import manifest
@@ -34,6 +44,7 @@ def contents(found: measurements.Measurements) -> Mapping[str, marks.Content]:
         "tally": lambda link: counts.tally(found.claims, link),
         "finetune": lambda link: runs.finetuning_table(found.runs),
         "reliability": lambda link: counts.reliability(found.faults),
+        "small_exports": lambda link: small_exports.table(found.small_exports),
         "speed": lambda link: speed.summary(found.times, link),
     }
 

@@ -26,16 +26,17 @@ _FORMAT = absl_flags.DEFINE_enum(
     ["saved_model", "onnx", "litert"],
     "File format; onnx needs the extra elu-zoo[onnx], litert needs elu-zoo[litert].",
 )
-_VERSION = absl_flags.DEFINE_integer(
-    "version",
+_QUANTIZE = absl_flags.DEFINE_enum(
+    "quantize",
     None,
-    "Version number; by default the next free number.",
-    lower_bound=1,
+    versions.QUANTIZATIONS,
+    "Smaller LiteRT file; int8 needs the training images. Default: float32.",
+)
+_VERSION = absl_flags.DEFINE_integer(
+    "version", None, "Version number; by default the next free number.", lower_bound=1
 )
 _REPLACE = absl_flags.DEFINE_bool(
-    "replace",
-    False,
-    "Replace the current version even if it has other weights.",
+    "replace", False, "Replace the current version even if it has other weights."
 )
 flags.define_model()
 absl_flags.mark_flags_as_required(["model", "weights"])
@@ -44,6 +45,7 @@ absl_flags.mark_flags_as_required(["model", "weights"])
 def check(argv: list[str]) -> None:
     early.check_flags(argv)
     versions.check_name(_name())
+    versions.check_quantize(_QUANTIZE.value, _FORMAT.value)
 
 
 def _name() -> str:
@@ -54,15 +56,14 @@ def main(_: list[str]) -> None:
     values, name = absl_flags.FLAGS, _name()
 
     from elu_zoo import zoo
-    from elu_zoo.export import interchange, origin, predictor, saved_model
+    from elu_zoo.export import interchange, origin, predictor, quantization, saved_model
     from elu_zoo.export.target import Target
 
     found = flags.pretrained()
     version = {"version": _VERSION.value, "replace": _REPLACE.value}
     version["source"] = origin.of_weights(found)
-    if _FORMAT.value == "saved_model":
-        export, file = saved_model.export_saved_model, versions.SAVED_MODEL
-    else:
+    export, file = saved_model.export_saved_model, versions.SAVED_MODEL
+    if _FORMAT.value != "saved_model":
         export = functools.partial(interchange.export_interchange, format=_FORMAT.value)
         file = interchange.FORMATS[_FORMAT.value].file
     Target(_EXPORT_DIR.value, name, file, **version).check()
@@ -71,6 +72,7 @@ def main(_: list[str]) -> None:
     described = predictor.description(model, values.model, found)
     if _FORMAT.value != "saved_model":
         del described["classifier"]  # only for the signature `features`
+        described |= quantization.arguments(_QUANTIZE.value, found, model)
     path = export(model, _EXPORT_DIR.value, name=name, **version, **described)
     print(path)
 

@@ -56,13 +56,15 @@ def main(argv: list[str]) -> int | None:
     if not model.is_autoencoder and _PICTURE.present:
         raise errors.UsageError("The model is a classifier. Remove --picture.")
     if paths:
-        images = inputs.of_files(paths, model)
+        images = inputs.read_files(paths, model)
     else:
-        images = inputs.of_data(values.data, values.data_dir, _COUNT.value, model)
+        images = inputs.load_test_images(
+            values.data, values.data_dir, _COUNT.value, model
+        )
     images = images.inverse() if _INVERT.value else images
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
-    rows, pixels = images.answered(model, _TOP.value)
+    rows, pixels = images.predict(model, _TOP.value)
     note = ""
     if model.is_autoencoder and (_PICTURE.present or not _JSON.value):
         note = predictor.picture(_PICTURE.value, images.images, pixels)

@@ -1,4 +1,4 @@
-"""The answer of an exported model: raw images to named outputs."""
+"""Answers: functions from raw images to the named outputs of an exported model."""
 
 import dataclasses
 import math
@@ -21,10 +21,12 @@ class Autoencoder:
     """How to read the output of an autoencoder.
 
     Attributes:
-        code: the name of the layer whose output, (batch, units), is the code.
-        readout: "sigmoid" for an output of one logit per pixel, or "linear".
-        scale: the factor of the model's preprocessing. The readout is divided by it, so
-            that a reconstruction has the range of the raw images.
+        code: the name of the layer that outputs the code, (batch, units).
+        readout: the function from outputs to scaled pixels: "sigmoid" for outputs of
+            one logit per pixel, or "linear".
+        scale: the factor by which the preprocessing multiplies raw pixels. Scaled
+            pixels are divided by this factor, so that a reconstruction has the range
+            of the raw images.
 
     Raises:
         UsageError: the readout is unknown, or the scale is not finite and positive.
@@ -48,11 +50,12 @@ class Answer:
     """A function from raw images to named outputs.
 
     Attributes:
-        model: raw images (batch, height, width, channels) -> the input of `read`.
-        read: the output of `model` -> outputs by name.
+        model: a model from raw images (batch, height, width, channels) to the argument
+            of `read`.
+        read: a function from the output of `model` to outputs by name.
         readout: the activation that `read` applies to the first output of `model`.
         compared: the outputs that the parity check of an export compares.
-        class_names: in the order of a classifier's logits; () for an autoencoder.
+        class_names: the class names in the order of the logits; () for an autoencoder.
         has_features: whether `read` also returns `features`, the classifier's input.
     """
 
@@ -85,25 +88,27 @@ def make(
 ) -> Answer:
     """Returns the answer of a classifier or of an autoencoder.
 
-    A classifier answers `logits` and `probabilities`, float32 (batch, classes), and
-    `classes`, int64 (batch,), the index of the largest logit. With `classifier`, it
-    also has `features`, float32 (batch, units), the input of that layer; a feature map
-    is averaged over its pixels. An autoencoder answers `reconstructions`, float32 in
-    the shape and range of the images, and `codes`, float32 (batch, units).
+    The outputs of a classifier are `logits` and `probabilities`, float32 (batch,
+    classes), and `classes`, int64 (batch,), the index of the largest logit. With the
+    argument `classifier`, another output is `features`, float32 (batch, units): the
+    input of the classifier layer, averaged over the pixels if it is a feature map. The
+    outputs of an autoencoder are `reconstructions`, float32 in the shape and range of
+    the images, and `codes`, float32 (batch, units).
 
     Args:
         model: one input, (batch, height, width, 1 or 3), and one output: logits
             (batch, classes), or one number per pixel in the shape of the input.
-        class_names: of a classifier, else None.
-        autoencoder: of an autoencoder, else None.
+        class_names: the class names of a classifier; None for an autoencoder.
+        autoencoder: the description of an autoencoder; None for a classifier.
         classifier: the name of the layer that outputs the logits.
 
     Raises:
-        UsageError: both or neither are given, or the model does not fit.
+        UsageError: not exactly one of `class_names` and `autoencoder` is None, or the
+            model does not fit the description.
     """
     if (class_names is None) == (autoencoder is None):
         raise errors.UsageError(
-            "Give class_names for a classifier, or autoencoder for an autoencoder; "
+            "Pass class_names for a classifier, or autoencoder for an autoencoder; "
             f"got {'neither' if class_names is None else 'both'}."
         )
     if autoencoder is None:
@@ -162,7 +167,7 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
     shapes = [tuple(tensor.shape) for tensor in keras.tree.flatten(code)]
     if [len(shape) for shape in shapes] != [2] or not shapes[0][-1]:
         raise errors.UsageError(
-            "The code must be one output (batch, units), the layer "
+            "The code must be one output (batch, units), but the layer "
             f"{autoencoder.code!r} has {shapes}."
         )
     both = _with_output(model, code, autoencoder.code)
@@ -189,7 +194,7 @@ def _with_output(model: keras.Model, tensor: Any, layer: str) -> keras.Model:
     except ValueError as error:
         raise errors.UsageError(
             f"The layer {layer!r} was part of another model before. Export a model "
-            "that shares no layers."
+            "that shares no layers with other models."
         ) from error
 
 
@@ -202,5 +207,5 @@ def _check_form(model: keras.Model, output: str, fits: Callable) -> None:
         raise errors.UsageError(
             "The model must map one image input (batch, height, width, 1 or 3) of "
             f"fixed size to one output {output}, got {inputs} to {outputs}. "
-            "Describe a classifier by class_names, an autoencoder by autoencoder."
+            "Pass class_names for a classifier, or autoencoder for an autoencoder."
         )

@@ -22,13 +22,15 @@ Parity = dict[str, dict[str, float]]  # output -> {"difference": ..., "allowed":
 
 
 def check(directory: Path, answer: Answer) -> Parity:
-    """Checks the graph of a written SavedModel, and that it answers as the model.
+    """Checks the graph and the outputs of a written SavedModel.
 
     Raises:
-        EluZooError: the SavedModel does not run, or see `check_graph`, `check_parity`.
+        EluZooError: the SavedModel does not run, or one of the checks `check_graph` and
+            `check_parity` fails.
     """
     check_graph(directory)
-    # An accelerator may use kernels of different precision for the two.
+    # On an accelerator the model and the SavedModel may use kernels of different
+    # precision.
     with tf.device("CPU:0"):
         try:
             saved = tf.saved_model.load(str(directory))
@@ -66,16 +68,16 @@ def check_graph(directory: Path) -> None:
             if node.op in _PYTHON_OPS or not hasattr(tf.raw_ops, node.op):
                 raise errors.EluZooError(
                     f"The node {node.name} is a {node.op}, which a server does not "
-                    "have. Use ops of TensorFlow in every layer."
+                    "have. Use stock TensorFlow ops in every layer."
                 )
 
 
 def check_parity(answer: Answer, signatures: Any) -> Parity:
-    """Checks that every signature answers as the Keras model, see `compare`.
+    """Compares the outputs of every signature with the outputs of the Keras model.
 
     Args:
-        answer: of the Keras model.
-        signatures: of the loaded SavedModel.
+        answer: the answer of the Keras model.
+        signatures: the signatures of the loaded SavedModel, by name.
 
     Returns:
         For each output, the result of `compare` with the largest difference.
@@ -92,9 +94,10 @@ def check_parity(answer: Answer, signatures: Any) -> Parity:
         batches.append((FEATURES, {"images": images}, (FEATURES,)))
     parity = {}
     for signature, batch, names in batches:
-        found = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
-        wanted = {name: expected[name] for name in names}
-        for name, row in compare(wanted, found, f"the signature {signature}").items():
+        outputs = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
+        reference = {name: expected[name] for name in names}
+        source = f"the signature {signature}"
+        for name, row in compare(reference, outputs, source).items():
             worst = parity.setdefault(name, row)
             if row["difference"] > worst["difference"]:
                 parity[name] = row
@@ -130,13 +133,13 @@ def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray
             raise errors.EluZooError(
                 f"The model's {name} for noise images are not finite."
             )
-    _check_not_read_out(answer.readout, keras.tree.flatten(outputs)[0])
+    _check_logits(answer.readout, keras.tree.flatten(outputs)[0])
     return expected
 
 
 def compare(
     expected: Mapping[str, np.ndarray],
-    found: Mapping[str, np.ndarray],
+    outputs: Mapping[str, np.ndarray],
     source: str,
     tolerance: float = TOLERANCE,
 ) -> Parity:
@@ -144,9 +147,9 @@ def compare(
 
     Args:
         expected: outputs of the Keras model by name.
-        found: outputs of the export by name.
-        source: the part of the export, for messages.
-        tolerance: relative to the largest value.
+        outputs: outputs of the export by name.
+        source: the compared file or signature, for messages.
+        tolerance: the bound of the difference, relative to the largest value.
 
     Raises:
         EluZooError: a difference is too large.
@@ -154,18 +157,19 @@ def compare(
     parity = {}
     for name, values in expected.items():
         limit = tolerance * max(1.0, float(np.abs(values).max()))
-        difference = float(np.abs(found[name] - values).max())
+        difference = float(np.abs(outputs[name] - values).max())
         # A NaN fails this comparison.
         if not difference <= limit:
             raise errors.EluZooError(
-                f"The {name} of {source} differ by {difference:.3g} from the Keras "
-                f"model's; at most {limit:.3g} is allowed."
+                f"The {name} of {source} differ by {difference:.3g} from the "
+                f"outputs of the Keras model; at most {limit:.3g} is allowed."
             )
         parity[name] = {"difference": difference, "allowed": limit}
     return parity
 
 
-def _check_not_read_out(readout: str, output: Any) -> None:
+def _check_logits(readout: str, output: Any) -> None:
+    """Checks that the model does not apply the readout, which the export applies."""
     values = keras.ops.convert_to_numpy(output).astype(np.float32)
     if readout == "softmax":
         done = np.all(values >= 0) and np.allclose(values.sum(-1), 1, atol=1e-3)
@@ -174,6 +178,6 @@ def _check_not_read_out(readout: str, output: Any) -> None:
     if done:
         kind = "probabilities" if readout == "softmax" else "pixels in [0, 1]"
         raise errors.UsageError(
-            f"The model returns {kind}; an export takes logits. Build it with "
-            "classifier_activation=None."
+            f"The model returns {kind}, but an export needs logits. Remove the last "
+            "activation of the model, or build it with classifier_activation=None."
         )

@@ -18,7 +18,8 @@ class Inputs:
 
     Attributes:
         images: uint8 `(n, height, width, channels)`, 0..255.
-        rows: for each image its name as `image`, and its class, if known, as `true`.
+        rows: a dict for each image, with the name as `image` and, if the class is
+            known, its name as `true`.
         left_out: a sentence for each file that cannot be used.
         inverted: whether the pixels are 255 minus the pixels of the files.
     """
@@ -35,7 +36,7 @@ class Inputs:
         )
 
     def complaints(self, predictor: Predictor) -> list[str]:
-        """Returns warnings: files left out, and images unlike the training images."""
+        """Returns warnings about files left out and about implausible pixels."""
         names = [row["image"] for row in self.rows]
         read = 255 - self.images if self.inverted else self.images
         found = [*self.left_out, plausibility.scale_complaint(read, names)]
@@ -44,13 +45,13 @@ class Inputs:
             found.append(ground(self.images, names, "--invert", self.inverted))
         return [sentence for sentence in found if sentence]
 
-    def answered(
+    def predict(
         self, predictor: Predictor, top: int
     ) -> tuple[list[dict[str, Any]], np.ndarray | None]:
         """Returns the rows with predictions, and the reconstructions if any.
 
         Args:
-            predictor: of the model.
+            predictor: the predictor of the model.
             top: the largest number of classes per image.
         """
         if predictor.is_autoencoder:
@@ -61,20 +62,21 @@ class Inputs:
         return [row | prediction for row, prediction in both], pixels
 
 
-def of_files(paths: Sequence[str], predictor: Predictor) -> Inputs:
+def read_files(paths: Sequence[str], predictor: Predictor) -> Inputs:
     """Returns the images of files and folders, see `read_images`."""
     images, names, left_out = read_images(paths, predictor.image_shape)
     return Inputs(images, [{"image": str(name)} for name in names], left_out)
 
 
-def of_data(
+def load_test_images(
     name: str, data_dir: str | None, count: int, predictor: Predictor
 ) -> Inputs:
     """Returns the first test images of a data set."""
     if name in load.ENCODED:
         raise errors.UsageError(
-            f"The images of {name} stay on the disk: name their files or folders "
-            "instead of --data. elu-zoo-evaluate measures all test images."
+            f"The images of {name} are not loaded into memory, which --data requires. "
+            "Pass image files or folders instead of --data, or run elu-zoo-evaluate to "
+            "measure all test images."
         )
     data = load.load(name, data_dir, predictor.image_shape)
     test = data.test.first(min(count, len(data.test)))

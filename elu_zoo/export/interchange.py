@@ -14,7 +14,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, quiet
-from elu_zoo.export import answers, checks, origin, versions
+from elu_zoo.export import answers, checks, origin, quantization, versions
 from elu_zoo.export.answers import Answer, Autoencoder
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import embed_constants
@@ -45,7 +45,7 @@ def load_litert(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
     from ai_edge_litert.interpreter import Interpreter
 
     interpreter = Interpreter(str(path))
-    with quiet.native():  # It prints the name of its delegate.
+    with quiet.native():  # The interpreter prints the name of its delegate.
         interpreter.allocate_tensors()
     runner = interpreter.get_signature_runner("serving_default")
     return lambda images: runner(**{INPUT: np.asarray(images, np.float32)})
@@ -57,9 +57,9 @@ class Format:
 
     Attributes:
         file: the name of the model's file.
-        packages: needed to write and run the file.
-        load: path of the file -> function from images to outputs by name.
-        tolerance: of `checks.compare`.
+        packages: the packages that write and run the file.
+        load: returns a function from images to outputs by name, for the path of a file.
+        tolerance: the tolerance of `checks.compare`.
     """
 
     file: str
@@ -68,10 +68,12 @@ class Format:
     tolerance: float = checks.TOLERANCE
 
 
-# By the name of the format, which is also the name of the package's extra.
+# By the name of the format, which is also the name of the extra that installs the
+# packages of the format.
 FORMATS = {
-    # ONNX Runtime adds in another order, and whitening real images cancels large sums:
-    # up to 9.2e-5 of an image's largest logit on the CIFAR test sets, 2e-6 on noise.
+    # ONNX Runtime adds in another order than TensorFlow, and whitening cancels large
+    # sums. The logits differ by up to 9.2e-5 of the largest logit of an image on the
+    # CIFAR test sets, and by up to 2e-6 on noise.
     "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx, 2e-4),
     "litert": Format(versions.LITERT, ("ai_edge_litert",), load_litert),
 }
@@ -88,6 +90,8 @@ def export_interchange(
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
     replace: bool = False,
+    quantize: str | None = None,
+    calibration: np.ndarray | None = None,
 ) -> Path:
     """Writes `model` to <directory>/<name>/<version>/ atomically.
 
@@ -99,11 +103,15 @@ def export_interchange(
     file does not refuse NaN.
 
     Args:
-        model: as in `export_saved_model`, with float32 layers.
-        directory: the base of all exports; a name in it has versions of one format.
+        model: see `export_saved_model`; all layers compute in float32.
+        directory: the base of all exports. All versions of a name have one format.
         name: the model's name.
         format: `onnx` or `litert`.
-        class_names, autoencoder, source, version, replace: as in `export_saved_model`.
+        class_names, autoencoder, source, version, replace: see `export_saved_model`.
+        quantize: `dynamic`, `float16` or `int8` for a smaller LiteRT file, see
+            `quantization.write`; None for float32.
+        calibration: raw training images (images, height, width, channels), 0..255,
+            which int8 needs, see `quantization.calibration_images`.
 
     Returns:
         The version's folder.
@@ -122,30 +130,35 @@ def export_interchange(
     _check_installed(format)
     if keras.config.backend() != "tensorflow":
         raise errors.UsageError(
-            f"{chosen.file} is written with KERAS_BACKEND=tensorflow, not "
-            f"{keras.config.backend()}. Load the weights there; they are the same file."
+            f"{chosen.file} must be written with KERAS_BACKEND=tensorflow, got "
+            f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
+            "the same for all backends."
         )
     answer = answers.make(model, class_names, autoencoder)
     if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
         raise errors.UsageError(
             f"{chosen.file} needs a model of float32 layers, but the model has other "
-            "layers. Build it in float32; the weights are the same."
+            "layers. Build the model in float32, with the same weights."
         )
+    if quantize is not None:
+        quantization.check(quantize, format, answer, calibration)
     target = Target(directory, name, chosen.file, version, source, replace)
-    with target.written() as (path, temporary):
+    with target.write_version() as (path, temporary):
         file = temporary / chosen.file
         with tf.device("CPU:0"):
             pixels = checks.noise(answer.image_shape)
             expected = checks.expected_outputs(answer, pixels)
-            with _failures(format):
-                _write(answer, format, file)
+            with _converter_errors(format):
+                _write(answer, format, file, quantize, calibration)
                 call = chosen.load(file)
                 found = call(pixels)
                 single = call(pixels[:1])
-        bound = chosen.tolerance
+        bound = quantization.TOLERANCE.get(quantize, chosen.tolerance)
         parity = checks.compare(expected, found, chosen.file, bound)
         first = {key: values[:1] for key, values in expected.items()}
         checks.compare(first, single, f"{chosen.file}, for one image,", bound)
+        if quantize == "int8":
+            parity |= quantization.check_classes(answer, call, calibration, file)
         if answer.class_names:
             versions.write_labels(temporary / "labels.txt", answer.class_names)
         origin.write(
@@ -154,6 +167,7 @@ def export_interchange(
             source=source,
             parity=parity,
             outputs={"serving_default": sorted(answer.compared)},
+            quantization=quantize,
         )
     return path
 
@@ -171,15 +185,40 @@ class _Named(keras.Model):
         return {name: outputs[name] for name in self._answer.compared}
 
 
-def _write(answer: Answer, format: str, file: Path) -> None:
+def _write(
+    answer: Answer,
+    format: str,
+    file: Path,
+    quantize: str | None,
+    calibration: np.ndarray | None,
+) -> None:
+    def convert(part: Answer, **options: Any) -> bytes:
+        _convert(part, format, file, options)
+        return file.read_bytes()
+
+    if quantize is None:
+        convert(answer)
+    else:
+        file.write_bytes(quantization.write(answer, quantize, calibration, convert))
+
+
+def _convert(answer: Answer, format: str, file: Path, options: dict[str, Any]) -> None:
     named = _Named(answer)
-    spec = tf.TensorSpec((None, *answer.image_shape), tf.float32, INPUT)
-    named(tf.zeros((1, *answer.image_shape)))
+    shape = answer.image_shape
+    spec = tf.TensorSpec((None, *shape), tf.float32, INPUT)
+    named(tf.zeros((1, *shape)))
     constants = embed_constants() if format == "onnx" else contextlib.nullcontext()
-    with warnings.catch_warnings(), constants:
-        # The converters use deprecated parts of NumPy and TensorFlow.
+    # The converters use deprecated parts of NumPy and TensorFlow. The quantizer prints
+    # its options.
+    with warnings.catch_warnings(), constants, quiet.native():
         warnings.simplefilter("ignore")
-        named.export(str(file), format=format, verbose=False, input_signature=[spec])
+        named.export(
+            str(file),
+            format=format,
+            verbose=False,
+            input_signature=[spec],
+            **options,
+        )
 
 
 def _check_installed(format: str) -> None:
@@ -193,8 +232,8 @@ def _check_installed(format: str) -> None:
 
 
 @contextlib.contextmanager
-def _failures(format: str) -> Iterator[None]:
-    """Turns any error of a converter or runtime into one line."""
+def _converter_errors(format: str) -> Iterator[None]:
+    """Raises any error of a converter or runtime as an `EluZooError` of one line."""
     try:
         yield
     except OSError:

@@ -1,4 +1,4 @@
-"""An exported model in Python, with the answers of a server."""
+"""An exported model in Python, which returns the outputs that a server returns."""
 
 import dataclasses
 import os
@@ -19,7 +19,7 @@ class LoadedModel:
 
     Attributes:
         path: the version's folder.
-        class_names: in the order of the outputs; () for an autoencoder.
+        class_names: the class names in the order of the logits; () for an autoencoder.
         image_shape: (height, width, channels) of the images that `predict` takes.
     """
 
@@ -87,7 +87,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: it contains no model, or several.
+        UsageError: `directory` contains no model, or several.
         CorruptError: a file is missing or damaged, or `export_saved_model` did not
             write the SavedModel.
     """
@@ -101,7 +101,8 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise errors.CorruptError(
-            f"{path} is damaged or not an export of elu_zoo: {reason} Export it again."
+            f"{path} is damaged or not an export of elu_zoo: {reason} "
+            "Export the model again."
         ) from error
     return LoadedModel(path, class_names, tuple(image_shape), saved)
 
@@ -109,11 +110,11 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
 def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
     outputs = signatures["serving_default"].structured_outputs
     if set(outputs) != set(signatures["serve_bytes"].structured_outputs):
-        raise ValueError("Its signatures have different outputs.")
+        raise ValueError("The signatures have different outputs.")
     if set(outputs) == answers.OUTPUTS_OF_AN_AUTOENCODER:
         return ()
     if set(outputs) != answers.OUTPUTS_OF_A_CLASSIFIER:
-        raise ValueError(f"Its outputs are {', '.join(sorted(outputs))}.")
+        raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
     labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:
         raise ValueError(f"labels.txt has {len(labels)} lines, not one per class.")

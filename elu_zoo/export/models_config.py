@@ -10,10 +10,10 @@ _MOUNTED_AT = "/models"
 
 
 def text(directory: Path) -> str:
-    """Returns the list of the SavedModels in the base of all exports, as a text proto.
+    """Returns the text proto that lists the SavedModels in the base of all exports.
 
-    TensorFlow Serving needs absolute paths. They are for a container that mounts
-    `directory` at /models:
+    TensorFlow Serving needs absolute paths. The listed paths exist in a container that
+    mounts `directory` at /models:
 
         docker run -p 8501:8501 -v "$PWD/exports:/models" tensorflow/serving \\
             --model_config_file=/models/models.config
@@ -42,7 +42,8 @@ def write(directory: Path) -> None:
     """
     try:
         listed = None
-        # Listed again after the write: another export may have finished meanwhile.
+        # The folder is listed again after the write, because another export may have
+        # finished in the meantime.
         while (current := text(directory)) != listed:
             files.write_bytes(directory / NAME, current.encode())
             listed = current

@@ -16,14 +16,14 @@ from elu_zoo.weights.pretrained import Pretrained
 
 FILE = "assets.extra/elu_zoo.json"  # in a folder that TensorFlow Serving ignores
 FORMAT = 1
-# The fields of `of_weights`; a file of an earlier version may lack some.
+# The fields of `of_weights`. Exports by earlier versions of elu_zoo may lack some.
 FIELDS = ("model", "dataset", "activation", "alpha", "weights", "preprocessing")
 
 
 def of_weights(weights: Pretrained) -> dict[str, Any]:
     """Returns the origin of a model with weights.
 
-    Without an entry, `dataset` and the `tag` of the weights are None.
+    For weights without an entry, `dataset` and the `tag` of the weights are None.
     """
     tag = weights.entry["tag"] if weights.entry else None
     sha256 = weights.entry["sha256"] if weights.entry else files.sha256(weights.path)
@@ -38,7 +38,8 @@ def of_weights(weights: Pretrained) -> dict[str, Any]:
 
 
 def read(version: Path) -> dict[str, Any] | None:
-    """Returns the elu_zoo.json of an exported version; None if missing or damaged."""
+    """Returns the elu_zoo.json of an exported version; None if it is missing
+    or damaged."""
     for file in (version / FILE, version / Path(FILE).name):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             content = json.loads(file.read_bytes())
@@ -54,15 +55,17 @@ def write(
     source: Mapping[str, Any] | None,
     parity: Mapping[str, Any],
     outputs: Mapping[str, Any],
+    quantization: str | None = None,
 ) -> None:
     """Writes the elu_zoo.json of an export.
 
     Args:
-        path: of the file; its folder is created.
-        answer: of the model.
+        path: the path of the file, whose folder is created.
+        answer: the answer of the exported model.
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
-        outputs: signature -> the names of its outputs.
+        outputs: the names of the outputs, by signature.
+        quantization: `dynamic`, `float16` or `int8`; None for float32.
     """
     path.parent.mkdir(exist_ok=True)
     content = {
@@ -72,6 +75,7 @@ def write(
         "input_shape": list(answer.image_shape),
         "outputs": dict(outputs),
         "parity": dict(parity),
+        "quantization": quantization,
         "versions": {
             "elu_zoo": elu_zoo.__version__,
             "keras": keras.__version__,

@@ -8,12 +8,12 @@ import numpy as np
 from elu_zoo import errors, files
 
 COLUMNS = 10
-# Viewers can open the picture of 1000 digits, 1138 x 23,590 pixels.
+# Image viewers can open the picture of 1000 digits, which has 1138 x 23,590 pixels.
 LIMIT = 1000
 GAP = 2
 BAND_GAP = 10
 GREY = 128
-_SIDE = 112  # Smaller images are enlarged up to this side.
+_SIDE = 112  # in pixels; small images are enlarged up to this side.
 
 
 def write_pairs(
@@ -43,7 +43,8 @@ def pairs(images: np.ndarray, reconstructions: np.ndarray) -> np.ndarray:
 
     Args:
         images: `(n, height, width, channels)`, 0..255, n >= 1.
-        reconstructions: of the same shape; values outside 0..255 are clipped.
+        reconstructions: an array in the shape of `images`; values outside 0..255 are
+            clipped.
 
     Returns:
         uint8 array `(height, width, channels)`.

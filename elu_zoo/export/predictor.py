@@ -16,13 +16,14 @@ from elu_zoo.weights.pretrained import Pretrained
 
 @dataclasses.dataclass(frozen=True)
 class Predictor:
-    """A model that predicts, exported or not.
+    """An exported model or a model with weights, for predictions.
 
     Attributes:
-        answer: raw 0..255 images `(batch, height, width, channels)` -> outputs by name,
-            see `answers.make`.
+        answer: a function from raw 0..255 images `(batch, height, width, channels)` to
+            outputs by name, see `answers.make`.
         image_shape: `(height, width, channels)`.
-        class_names: in the order of the outputs; empty for an autoencoder.
+        class_names: the class names in the order of the logits; empty for an
+            autoencoder.
         dataset: the name of the training data set; None if unknown.
     """
 
@@ -40,7 +41,7 @@ def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
     origin_fields = origin.read(loaded.path) or {}
-    dataset = origin_fields.get("dataset")  # Older exports lack it.
+    dataset = origin_fields.get("dataset")  # Older exports lack this field.
     return Predictor(loaded.predict, loaded.image_shape, loaded.class_names, dataset)
 
 
@@ -61,13 +62,13 @@ def description(
 ) -> dict[str, Any]:
     """Returns the `class_names`, `autoencoder` and `classifier` of a model.
 
-    They are the arguments of `answers.make` and `export_saved_model`. Without an entry,
-    the indices of the classes are their names.
+    The result holds arguments of `answers.make` and `export_saved_model`. For weights
+    without an entry, the class names are the indices of the classes.
 
     Args:
-        model: of `get_model`.
+        model: a model of `get_model`.
         name: the model's name.
-        weights: of the model; None for initial weights.
+        weights: the weights of the model; None for initial weights.
     """
     registered = registry.entry(name)
     if not registered.is_autoencoder:
@@ -103,7 +104,7 @@ def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str,
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Returns names; a name of several classes, as in ImageNet, gets their index."""
+    """Returns names; names that several classes share, as in ImageNet, get an index."""
     counts = collections.Counter(names)
     return [
         name if counts[name] == 1 else f"{name} (class {index})"
@@ -116,7 +117,7 @@ def reconstructed(
 ) -> tuple[list[dict[str, Any]], np.ndarray]:
     """Returns the `squared_error` and `code` of each image, and the reconstructions.
 
-    The error is the sum over the pixels of an image in [0, 1].
+    The squared error is the sum over the pixels of an image, scaled to [0, 1].
     """
     outputs = predictor.answer(images)
     reconstructions = outputs["reconstructions"]

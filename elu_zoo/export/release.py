@@ -20,17 +20,17 @@ def write(
     folder: Path,
     statistics: Path | None = None,
 ) -> None:
-    """Replaces a folder by the files of a release, atomically.
+    """Replaces a folder with the files of a release, atomically.
 
     The files are `<tag>.weights.h5`, `<tag>.json`, the model card `README.md`,
     `<tag>.tar.gz` with the SavedModel as `<model>/1/`, and the statistics.
 
     Args:
         weights: the float16 weight file of a finished run.
-        entry: of the weights, as published.
-        rows: of configs/results/results.csv, including the row of the run.
-        folder: is deleted first.
-        statistics: the file of the statistics that the entry names, if released too.
+        entry: the entry of the weights, as published.
+        rows: the rows of configs/results/results.csv, including the row of the run.
+        folder: the folder of the release; an existing folder is deleted.
+        statistics: the statistics file that the entry names; None to leave it out.
 
     Raises:
         CorruptError: the entry lacks fields of the card, or belongs to other weights.
@@ -58,7 +58,7 @@ def write(
                 version=1,
                 **described,
             )
-            # It lists the models of one machine.
+            # models.config lists the models of one machine.
             Path(scratch, models_config.NAME).unlink()
             archive(Path(scratch), new / f"{tag}.tar.gz")
 

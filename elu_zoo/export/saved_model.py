@@ -52,34 +52,35 @@ def export_saved_model(
             number per pixel, in the shape of the input.
         directory: the base of all exports; created if missing.
         name: the model's name under a server.
-        class_names: of a classifier, in the order of the outputs.
-        autoencoder: of an autoencoder, instead of `class_names`.
-        classifier: the name of the layer that outputs the logits; without it there is
-            no signature `features`.
+        class_names: the class names of a classifier, in the order of the logits.
+        autoencoder: the description of an autoencoder, instead of `class_names`.
+        classifier: the name of the layer that outputs the logits; None for an export
+            without the signature `features`.
         source: the origin of the model for elu_zoo.json, see `origin.of_weights`.
-        version: a positive integer that does not exist yet; None for the highest one
-            plus 1.
+        version: a positive integer that does not exist yet; None for the highest
+            version plus 1.
         replace: write the version even if the highest version of this name is another
-            model, or not known to be the same; the log reports the replacement.
+            model or a model of unknown origin. The log reports the replacement.
 
     Returns:
         The version's folder.
 
     Raises:
-        UsageError: the model has another form, `class_names`, `autoencoder` or
-            `classifier` do not fit it, the version exists, or the name belongs to
+        UsageError: the model does not have the form above, `class_names`,
+            `autoencoder` or `classifier` do not fit the model, the version exists, or the name belongs to
             another model and `replace` is False.
         ResourceError: the folder cannot be written.
         EluZooError: the written SavedModel failed a check.
     """
     if keras.config.backend() != "tensorflow":
         raise errors.UsageError(
-            "A SavedModel is written with KERAS_BACKEND=tensorflow, not "
-            f"{keras.config.backend()}. Load the weights there; they are the same file."
+            "A SavedModel must be written with KERAS_BACKEND=tensorflow, got "
+            f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
+            "the same for all backends."
         )
     answer = answers.make(model, class_names, autoencoder, classifier)
     target = Target(directory, name, versions.SAVED_MODEL, version, source, replace)
-    with target.written() as (path, temporary):
+    with target.write_version() as (path, temporary):
         endpoints = signatures.endpoints(answer)
         _save(endpoints, answer.class_names, temporary)
         warmup.write(temporary / warmup.FILE, name, answer.image_shape, endpoints)
@@ -114,5 +115,5 @@ def _save(endpoints: dict, class_names: Sequence[str], directory: Path) -> None:
         except AssertionError as error:
             raise errors.EluZooError(
                 "A layer has state that is not a variable, such as a lookup table, "
-                "which an export cannot store. Use variables only."
+                "which an export cannot store. Store the state in variables."
             ) from error

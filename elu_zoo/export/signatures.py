@@ -7,7 +7,7 @@ from elu_zoo.data.images import decode
 from elu_zoo.data.shapes import Shape
 from elu_zoo.export.answers import FEATURES, Answer
 
-# The limits of decoded images: a file of 12 kB can decode to gigabytes, in minutes.
+# Limits of image sizes: decoding a file of 12 kB can take gigabytes and minutes.
 MOST_PIXELS = 2**25
 MOST_PIXELS_OF_A_BATCH = 2**27
 _AT_ONCE = 2
@@ -26,7 +26,7 @@ def endpoints(answer: Answer) -> dict:
     - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size, to
       the same outputs. The REST API of TensorFlow Serving takes an input whose name
       ends in `_bytes` as {"b64": ...}.
-    - `features`: `images` to `features`, if the answer has them.
+    - `features`: `images` to `features`, if the answer has features.
 
     A wrong shape, an empty batch, NaN or infinite pixels, bytes that are not an image,
     and images that are too large fail the request with an InvalidArgumentError, never
@@ -35,33 +35,35 @@ def endpoints(answer: Answer) -> dict:
     shape = answer.image_shape
 
     # All signatures call one function, so that the graph is stored once. TensorFlow
-    # inlines it and drops unused outputs.
+    # inlines the function and drops unused outputs.
     @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32)])
     def network(images):
         return answer.all_outputs(images)
 
-    def answered(images):
+    def outputs_without_features(images):
         outputs = network(images)
         return {name: outputs[name] for name in outputs if name != FEATURES}
 
-    # Max-pooling on a CPU drops NaN: without this check a NaN pixel gets a finite
-    # answer.
+    # Max-pooling on a CPU drops NaN. Without this check, an image with NaN pixels would
+    # get finite outputs.
     def checked(images):
-        images = _not_empty(tf.ensure_shape(images, (None, *shape)), shape)
+        images = _check_not_empty(tf.ensure_shape(images, (None, *shape)), shape)
         return tf.debugging.assert_all_finite(images, _NOT_FINITE)
 
     images_spec = tf.TensorSpec((None, *shape), tf.float32, "images")
 
-    # The shape of a signature is not enforced at a request: without ensure_shape a
-    # wrong rank reaches the kernels, and some of them crash the process.
+    # TensorFlow does not enforce the shape of a signature. Without ensure_shape, images
+    # of a wrong rank would reach kernels that crash the process.
     @tf.function(input_signature=[images_spec])
     def serving_default(images):
-        return answered(checked(images))
+        return outputs_without_features(checked(images))
 
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
     def serve_bytes(image_bytes):
-        files = _not_empty(tf.ensure_shape(image_bytes, (None,)), shape)
-        return answered(tf.cast(decoded_images(files, shape), tf.float32))
+        files = _check_not_empty(tf.ensure_shape(image_bytes, (None,)), shape)
+        return outputs_without_features(
+            tf.cast(decode_images(files, shape), tf.float32)
+        )
 
     @tf.function(input_signature=[images_spec])
     def features(images):
@@ -73,14 +75,14 @@ def endpoints(answer: Answer) -> dict:
     return {name: f.get_concrete_function() for name, f in functions.items()}
 
 
-def decoded_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
+def decode_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Decodes PNG or JPEG files, string (batch,), to uint8 (batch, *shape).
 
-    The images are resized as in `images.decode`; `bounded` checks their sizes.
+    The images are resized as in `images.decode`; `check_sizes` checks their sizes.
     """
     return tf.map_fn(
         lambda encoded: decode(encoded, shape),
-        bounded(files),
+        check_sizes(files),
         fn_output_signature=tf.TensorSpec(shape, tf.uint8),
         parallel_iterations=_AT_ONCE,
     )
@@ -109,12 +111,12 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
         return tf.cond(is_png, png, jpeg)
 
 
-def bounded(encoded: tf.Tensor) -> tf.Tensor:
+def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
     """Returns PNG or JPEG files, string (batch,), after a check of their headers.
 
     Raises:
         tf.errors.InvalidArgumentError: a file is neither PNG nor JPEG, has more than
-            `MOST_PIXELS`, or the batch more than `MOST_PIXELS_OF_A_BATCH`.
+            `MOST_PIXELS`, or the batch has more than `MOST_PIXELS_OF_A_BATCH`.
     """
     counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
     few = [
@@ -131,7 +133,7 @@ def bounded(encoded: tf.Tensor) -> tf.Tensor:
         return tf.identity(encoded)
 
 
-def _not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:
+def _check_not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:
     size = "x".join(map(str, shape))
     guard = tf.debugging.Assert(
         tf.shape(batch)[0] > 0,

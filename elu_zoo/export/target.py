@@ -1,4 +1,4 @@
-"""A new version of an export: what it may replace, and its atomic publication."""
+"""Target: a new version of an export, which appears atomically."""
 
 import contextlib
 import dataclasses
@@ -28,7 +28,7 @@ class Target:
         file: the version's main file: `SAVED_MODEL`, `ONNX` or `LITERT`.
         version: see `versions.new_version`.
         source: see `origin.of_weights`; None if unknown.
-        replace: allow a name whose highest version is another model, see
+        replace: allow the highest version of this name to be another model, see
             `provenance.is_same`.
     """
 
@@ -40,7 +40,7 @@ class Target:
     replace: bool = False
 
     def check(self) -> None:
-        """Checks that the version can be written, before any work is done.
+        """Checks that the version can be written.
 
         Raises:
             UsageError: the name or version is not valid, the versions of this name have
@@ -50,10 +50,10 @@ class Target:
         """
         versions.check_name(self.name)
         with self._disk_errors():
-            self._replaced(self._path())
+            self._describe_replacement(self._path())
 
     @contextlib.contextmanager
-    def written(self) -> Iterator[tuple[Path, Path]]:
+    def write_version(self) -> Iterator[tuple[Path, Path]]:
         """Yields the path of the version and a temporary folder that becomes it.
 
         If the block raises, the temporary folder and new parent folders are removed.
@@ -77,15 +77,15 @@ class Target:
                 yield path, temporary
                 locks.enter_context(_locked(folder))
                 versions.new_version(folder, int(path.name))
-                replaced = self._replaced(path)
+                replaced = self._describe_replacement(path)
         if replaced:
             logging.warning("%s", replaced)
 
     def _path(self) -> Path:
         return versions.new_version(Path(self.directory, self.name), self.version)
 
-    def _replaced(self, path: Path) -> str:
-        """Returns one line about the other model under this name; "" without one.
+    def _describe_replacement(self, path: Path) -> str:
+        """Returns one line about the other model that is replaced; "" without one.
 
         Raises:
             UsageError: the other model may not be replaced.
@@ -100,18 +100,18 @@ class Target:
             return ""
         is_highest = number > highest
         if not self.replace:
-            effect = "be served in its place" if is_highest else "lie below it"
+            effect = "be served instead" if is_highest else "be lower and not served"
             old, new = provenance.text(served), provenance.text(self.source)
             raise errors.UsageError(
                 f"{known[highest]} holds another model: {old}. Version {number} ({new})"
-                f" would {effect}. Pass --name=<another name> to keep them apart, or "
-                "--replace to go on (in Python name= and replace=True)."
+                f" would {effect}. Pass --name=<another name> to keep both models, or "
+                "--replace to write this version (in Python name= and replace=True)."
             )
         old, new = provenance.label(served), provenance.label(self.source)
         if is_highest:
             effect = f"replaces version {highest}: {old} -> {new}"
         else:
-            effect = f"is {new}; servers go on taking version {highest}: {old}"
+            effect = f"is {new}; servers keep the higher version {highest}: {old}"
         return f"version {number} of {self.name} {effect}"
 
     @contextlib.contextmanager
@@ -128,7 +128,7 @@ class Target:
 def _check_same_format(known: Mapping[int, Path], file: str) -> None:
     """Refuses a SavedModel among versions of another format, and the reverse.
 
-    A server takes the highest version, and fails if that is not a SavedModel.
+    A server loads the highest version, and fails if this version is not a SavedModel.
     """
     is_saved_model = file == versions.SAVED_MODEL
     others = (versions.SAVED_MODEL,)
@@ -138,9 +138,9 @@ def _check_same_format(known: Mapping[int, Path], file: str) -> None:
         for other in others:
             if (path / other).exists():
                 raise errors.UsageError(
-                    f"{path} holds {other}, and {file} must not lie among its versions:"
-                    " a server takes the highest one of any format. Name another "
-                    "directory."
+                    f"{path} holds {other}, and all versions of a name must have the "
+                    f"same format, got {file}. Pass another --export_dir (in Python "
+                    "directory=)."
                 )
 
 
@@ -148,8 +148,8 @@ def _check_same_format(known: Mapping[int, Path], file: str) -> None:
 def _locked(folder: Path):
     """Holds the lock of a folder, if the file system has locks.
 
-    Windows and some network file systems have none: there, two exports that finish at
-    the same moment do not see each other.
+    Windows and some network file systems have no locks. Two exports that finish at the
+    same moment on these systems do not see each other.
     """
     descriptor = _lock(folder)
     try:
@@ -160,7 +160,7 @@ def _locked(folder: Path):
 
 
 def _lock(folder: Path, *, wait: bool = True) -> int | None:
-    """Locks a folder and returns its descriptor; None if that is not possible."""
+    """Locks a folder and returns its descriptor; None if it cannot be locked."""
     try:
         import fcntl
     except ModuleNotFoundError:  # Windows

@@ -9,7 +9,9 @@ from elu_zoo import errors
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
-# Names that fit into the REST paths of TensorFlow Serving; a number reads as a version.
+QUANTIZATIONS = ("dynamic", "float16", "int8")
+# Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
+# a version.
 _NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
@@ -22,12 +24,27 @@ def check_name(name: object) -> None:
     """Checks that a model can have this name under a server.
 
     Raises:
-        UsageError: it cannot.
+        UsageError: the name is not valid.
     """
     if not is_name(name):
         raise errors.UsageError(
-            "name must be of letters, digits, '_', '-' and '.', contain a letter or "
-            f"'_', and not start with '-' or '.'. Received: {name!r}."
+            "name must consist of letters, digits, '_', '-' and '.', contain a letter "
+            f"or '_', and not start with '-' or '.'. Received: {name!r}."
+        )
+
+
+def check_quantize(kind: str | None, format: str) -> None:
+    """Checks that a format can be quantized in this way; None stands for float32.
+
+    Raises:
+        UsageError: the kind is unknown, or the format is not LiteRT.
+    """
+    if kind is not None and kind not in QUANTIZATIONS:
+        raise errors.unknown("quantization", kind, QUANTIZATIONS)
+    if kind is not None and format != "litert":
+        raise errors.UsageError(
+            f"Only --format=litert can be quantized, got --quantize={kind} and "
+            f"--format={format}. Remove --quantize, or pass --format=litert."
         )
 
 
@@ -51,11 +68,11 @@ def new_version(folder: Path, version: int | None) -> Path:
     """Returns the path of a version that does not exist yet.
 
     Args:
-        folder: <directory>/<name>; it need not exist.
-        version: a positive integer, or None for the highest one plus 1.
+        folder: <directory>/<name>, which may be missing.
+        version: a positive integer, or None for the highest version plus 1.
 
     Raises:
-        UsageError: `version` is not a positive integer, or it exists.
+        UsageError: `version` is not a positive integer, or this version exists.
     """
     known = versions(folder)
     if version is None:
@@ -67,7 +84,7 @@ def new_version(folder: Path, version: int | None) -> Path:
     if version in known:
         raise errors.UsageError(
             f"{known[version]} exists already and is never overwritten. Leave out the "
-            f"version to write {max(known) + 1}, or name one that does not exist."
+            f"version to write {max(known) + 1}, or pass one that does not exist."
         )
     return folder / str(version)
 
@@ -81,7 +98,7 @@ def find_version(directory: Path) -> Path:
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: it contains no model, or several.
+        UsageError: `directory` contains no model, or several.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")
@@ -95,7 +112,7 @@ def find_version(directory: Path) -> Path:
     if len(models) > 1:
         names = ", ".join(path.name for path in models)
         raise errors.UsageError(
-            f"{directory} holds several models: {names}. Name the folder of one."
+            f"{directory} holds several models: {names}. Pass the folder of one model."
         )
     if not models:
         raise errors.UsageError(

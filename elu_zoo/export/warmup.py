@@ -1,8 +1,8 @@
 """Warm-up requests, which TensorFlow Serving runs before a model is ready.
 
 Without them, the first user requests wait for the initialization of each signature. The
-file is a TFRecord of tensorflow.serving.PredictionLog. Its fields are encoded here, so
-that an export does not need the package tensorflow-serving-api.
+file is a TFRecord of messages tensorflow.serving.PredictionLog. This module encodes the
+fields of a message, so that an export does not need tensorflow-serving-api.
 """
 
 from collections.abc import Collection
@@ -27,7 +27,7 @@ def write(
     """Writes warm-up requests with seeded noise for the given signatures.
 
     Args:
-        path: of the file; its folder is created.
+        path: the path of the file, whose folder is created.
         name: the model's name.
         shape: (height, width, channels) of an image.
         signatures: the names of the model's signatures.

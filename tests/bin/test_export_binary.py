@@ -77,7 +77,7 @@ def test_a_wrong_name_is_refused_before_the_lookup_of_weights(
     monkeypatch.setattr(origin, "of_weights", pytest.fail)
     arguments = MODEL, "--weights", trained, "--export_dir=o", "--name=../net"
     result = cli("export", *arguments)
-    assert result.code == 2 and "name must be of letters" in result.error
+    assert result.code == 2 and "name must consist of letters" in result.error
     assert not (tmp_path / "o").exists()
 
 
@@ -98,6 +98,10 @@ def test_unverified_weights_need_a_flag(cli, tmp_path):
         ([], "Missing: --export_dir, --model, --weights."),
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
+        (
+            [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=int8"],
+            "Only --format=litert can be quantized",
+        ),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
     ],
 )

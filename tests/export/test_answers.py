@@ -14,7 +14,7 @@ SHAPE = (4, 4, 1)
 
 
 @pytest.mark.parametrize("readout", READOUTS)
-def test_signatures(autoencoders, autoencoder_exports, readout):
+def test_signatures_of_an_autoencoder(autoencoders, autoencoder_exports, readout):
     saved = tf.saved_model.load(str(autoencoder_exports / readout / "1"))
     shape = (None, *autoencoders[readout].input_shape[1:])
     inputs = {
@@ -32,7 +32,7 @@ def test_signatures(autoencoders, autoencoder_exports, readout):
 
 
 @pytest.mark.parametrize("readout", READOUTS)
-def test_outputs(autoencoder_exports, expected, readout):
+def test_outputs_agree_with_keras(autoencoder_exports, expected, readout):
     loaded = load_saved_model(autoencoder_exports / readout)
     assert loaded.class_names == ()
     images = np.random.default_rng(3).integers(0, 256, (5, *loaded.image_shape))
@@ -48,7 +48,7 @@ def test_outputs(autoencoder_exports, expected, readout):
             np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
 
 
-def test_reduced_precision():
+def test_outputs_of_reduced_precision_are_float32():
     model = autoencoder(keras.layers.Dense(8, dtype="mixed_bfloat16", name="code"))
     outputs = answers.make(model, None, DESCRIBED)(np.zeros((1, *SHAPE)))
     assert {values.dtype for values in outputs.values()} == {tf.float32}
@@ -103,7 +103,7 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
         (
             lambda: autoencoder(code()),
             {"class_names": ["a"]},
-            r"one output \(batch, classes\), .*an autoencoder by autoencoder",
+            r"one output \(batch, classes\), .* or autoencoder for an autoencoder",
         ),
         (
             lambda: autoencoder(code(), out=(2, 8, 1)),
@@ -126,7 +126,7 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
                 [keras.Input(SHAPE), keras.layers.Conv2D(1, 1, name="code")]
             ),
             {"autoencoder": DESCRIBED},
-            r"\(batch, units\), the layer 'code' has \[\(None, 4, 4, 1\)\]",
+            r"\(batch, units\), but the layer 'code' has \[\(None, 4, 4, 1\)\]",
         ),
         (
             two_codes,
@@ -145,7 +145,7 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
         ),
     ],
 )
-def test_unfit_model(model, arguments, message):
+def test_unfit_model_is_refused(model, arguments, message):
     model = model() if callable(model) else model
     arguments = {"class_names": None, "autoencoder": None, **arguments}
     with pytest.raises(errors.UsageError, match=message):
@@ -161,6 +161,6 @@ def test_unfit_model(model, arguments, message):
         (("code", "linear", None), "got None"),
     ],
 )
-def test_bad_description(arguments, message):
+def test_bad_description_is_refused(arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         Autoencoder(*arguments)

@@ -92,7 +92,7 @@ def autoencoder(scale, readout="linear", units=2):
     return answers.make(model, None, answers.Autoencoder("code", readout, 1))
 
 
-# The rule: at most 1e-5 * max(1, largest |value|).
+# The largest allowed difference is 1e-5 * max(1, largest |value|).
 @pytest.mark.parametrize(
     ("scale", "error", "passes"),
     [
@@ -123,27 +123,27 @@ def test_parity_rule(make, output, scale, error, passes, which):
             checks.check_parity(answer, served)
 
 
-# A second sigmoid on pixels in [0, 1] would be wrong, and give no other error.
+# Without this check, an export would apply a second sigmoid to pixels in [0, 1].
 @pytest.mark.parametrize(
     ("scale", "readout", "passes"),
     [(0.9, "sigmoid", False), (0.9, "linear", True), (1.2, "sigmoid", True)],
 )
-def test_pixels_instead_of_logits(scale, readout, passes):
+def test_pixels_instead_of_logits_are_refused(scale, readout, passes):
     answer = autoencoder(scale, readout)
     served = signatures(answer, "codes")
     if passes:
         checks.check_parity(answer, served)
     else:
-        with pytest.raises(errors.UsageError, match="returns pixels .* takes logits"):
+        with pytest.raises(errors.UsageError, match="returns pixels .* needs logits"):
             checks.check_parity(answer, served)
 
 
-# A sigmoid makes finite pixels of an infinite code.
+# A sigmoid maps an infinite code to finite pixels.
 @pytest.mark.parametrize(
     ("readout", "layer", "output"),
     [("linear", "pixels", "reconstructions"), ("sigmoid", "code", "codes")],
 )
-def test_values_that_are_not_finite(readout, layer, output):
+def test_values_that_are_not_finite_are_refused(readout, layer, output):
     answer = autoencoder(1.0, readout)
     bias = answer.model.get_layer(layer).bias
     bias.assign(np.full(bias.shape, np.inf))

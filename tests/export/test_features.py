@@ -14,13 +14,13 @@ DIGITS = list("0123456789")
 
 
 def dense():
-    """A classifier of a vector."""
+    """Returns a classifier whose last layer reads a vector."""
     layers = [keras.layers.GlobalMaxPooling2D(), keras.layers.Dense(10, name="head")]
     return keras.Sequential([keras.Input(SHAPE), keras.layers.Conv2D(4, 3), *layers])
 
 
 def convolution():
-    """A classifier of a map of 14 x 14 pixels, a 1 x 1 convolution."""
+    """Returns a classifier that ends in a 1 x 1 convolution on 14 x 14 pixels."""
     head = keras.layers.Conv2D(10, 1, name="head")
     layers = [keras.layers.Conv2D(4, 3), head, keras.layers.GlobalAveragePooling2D()]
     return keras.Sequential([keras.Input(SHAPE), *layers])
@@ -55,7 +55,7 @@ def test_no_features_without_a_classifier(autoencoders):
         assert set(signatures.endpoints(answer)) == both
 
 
-def test_unknown_classifier():
+def test_unknown_classifier_suggests_the_nearest():
     model = elu_zoo.get_model("mnist_mlp_8x128", preprocessing=False, width=0.05)
     with pytest.raises(errors.UsageError, match="Did you mean 'classifier'"):
         answers.make(model, DIGITS, None, "clasifier")
@@ -65,7 +65,7 @@ def test_unknown_classifier():
     assert described["classifier"] is None
 
 
-def test_parity_of_features():
+def test_features_that_differ_are_refused():
     answer = answers.make(dense(), DIGITS, None, "head")
 
     def with_error(outputs):

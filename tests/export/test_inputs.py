@@ -14,18 +14,18 @@ ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 @pytest.mark.parametrize("name", load.ENCODED)
 def test_encoded_data_sets_are_refused(name):
-    with pytest.raises(errors.UsageError, match=f"{name} stay on the disk: name their"):
-        inputs.of_data(name, None, 5, None)
+    with pytest.raises(errors.UsageError, match=f"{name} are not loaded into memory"):
+        inputs.load_test_images(name, None, 5, None)
 
 
 @pytest.mark.parametrize(
-    ("dataset", "said"),
+    ("dataset", "warning"),
     [("mnist", "dark on light"), (None, "dark on light"), ("x", "")],
 )
-def test_dark_on_light_digits(dataset, said):
+def test_dark_on_light_digits_get_a_warning(dataset, warning):
     given = inputs.Inputs(PAPER, ROWS)
     found = given.complaints(Predictor(None, (28, 28, 1), "01", dataset))
-    assert len(found) == bool(said) and said in "".join(found)
+    assert len(found) == bool(warning) and warning in "".join(found)
 
 
 def test_left_out_files_come_first():
@@ -37,13 +37,13 @@ def test_left_out_files_come_first():
     ]
 
 
-def test_the_inverse():
+def test_inverse_gets_no_warning():
     given = inputs.Inputs(PAPER - 3, ROWS).inverse()
     assert given.inverted and (given.images == 3).all()
     assert given.complaints(Predictor(None, (28, 28, 1), "01")) == []
 
 
-def test_scale_of_inverted_images():
+def test_scale_of_inverted_images_gets_a_warning():
     small = np.zeros((1, 28, 28, 1), np.uint8) + np.uint8(1)
     inverted = inputs.Inputs(small, [{"image": "a"}]).inverse()
     found = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))

@@ -51,7 +51,7 @@ def assert_close(format, found, expected):
     assert (np.abs(found - expected) <= limits).all()
 
 
-def test_classifier(models, class_names, tmp_path, format):
+def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
     model = models["colour"]
     path = export(tmp_path, format, model, class_names=class_names)
     assert path == tmp_path / "net" / "1"
@@ -77,7 +77,7 @@ def test_classifier(models, class_names, tmp_path, format):
     assert parity["allowed"] == pytest.approx(bound * largest)
 
 
-def test_autoencoder(autoencoders, expected, tmp_path, format):
+def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format):
     described = Autoencoder("code", "sigmoid", 1 / 255)
     model = autoencoders["sigmoid"]
     path = export(tmp_path, format, model, class_names=None, autoencoder=described)
@@ -114,7 +114,7 @@ def test_published_weights_on_real_images(tmp_path, format, name, weights):
     assert written["weights"] == made["weights"]
 
 
-def test_constants_are_not_inputs(whitening):
+def test_whitening_constants_are_not_inputs_inside_in_graphs(whitening):
     spec = tf.TensorSpec((None, 16, 16, 3))
     whitening.build(spec.shape)
 
@@ -128,7 +128,7 @@ def test_constants_are_not_inputs(whitening):
     assert captured() == 2
 
 
-def test_versions_and_kinds(tmp_path, format):
+def test_versions_of_a_name_have_one_format(tmp_path, format):
     of_a, of_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
     assert export(tmp_path, format, **of_a).name == "1"
     assert export(tmp_path, format, version=5, **of_a).name == "5"
@@ -165,7 +165,7 @@ def read_out():
         (read_out, {}, errors.UsageError, "classifier_activation=None"),
     ],
 )
-def test_a_failure_leaves_nothing(
+def test_failure_leaves_no_files(
     tmp_path, format, capfd, model, arguments, kind, message
 ):
     with pytest.raises(kind, match=message) as caught:
@@ -174,7 +174,7 @@ def test_a_failure_leaves_nothing(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_full_disk(tmp_path, format, monkeypatch):
+def test_full_disk_leaves_no_files(tmp_path, format, monkeypatch):
     def full(*_):
         raise OSError(28, os.strerror(28))
 
@@ -185,7 +185,7 @@ def test_a_full_disk(tmp_path, format, monkeypatch):
 
 
 @pytest.mark.parametrize("missing", ["tf2onnx", "onnxruntime", "ai_edge_litert"])
-def test_missing_package(tmp_path, monkeypatch, missing):
+def test_missing_package_is_refused(tmp_path, monkeypatch, missing):
     there = interchange.importlib.util.find_spec
     monkeypatch.setattr(
         interchange.importlib.util,
@@ -199,6 +199,6 @@ def test_missing_package(tmp_path, monkeypatch, missing):
     assert not list(tmp_path.iterdir())
 
 
-def test_unknown_format(tmp_path):
+def test_unknown_format_suggests_the_nearest(tmp_path):
     with pytest.raises(errors.UsageError, match="Did you mean 'onnx'"):
         export(tmp_path, "onx")

@@ -1,4 +1,4 @@
-"""Loading an export in Python: its path, damage, and bad images."""
+"""Loading an export in Python: paths, damaged files, and bad images."""
 
 import shutil
 
@@ -31,36 +31,36 @@ def test_path_forms(copy, class_names, form):
 
 
 @pytest.mark.parametrize("labels", ["", "plane\ncañon\nbird\n"])
-def test_labels_of_other_classes(copy, labels):
+def test_labels_of_other_classes_are_refused(copy, labels):
     (copy / "colour" / "1" / "assets" / "labels.txt").write_text(labels, "utf-8")
     with pytest.raises(errors.CorruptError, match="labels.txt has . lines"):
         load_saved_model(copy / "colour")
 
 
-def test_highest_version_is_taken(copy):
+def test_highest_version_is_loaded(copy):
     shutil.copytree(copy / "colour" / "1", copy / "colour" / "10")
     shutil.copytree(copy / "colour" / "1", copy / "colour" / "9")
     assert load_saved_model(copy).path.name == "10"
 
 
-def test_missing_folder(tmp_path):
+def test_missing_folder_is_refused(tmp_path):
     with pytest.raises(errors.NotFoundError, match="does not exist"):
         load_saved_model(tmp_path / "nothing")
 
 
-def test_no_versions(tmp_path):
+def test_folder_without_versions_is_refused(tmp_path):
     (tmp_path / "net" / "latest").mkdir(parents=True)
     for path in (tmp_path, tmp_path / "net"):
         with pytest.raises(errors.UsageError, match="holds no exported model"):
             load_saved_model(path)
 
 
-def test_several_models(exports):
+def test_several_models_are_refused(exports):
     with pytest.raises(errors.UsageError, match="several models: colour, grey"):
         load_saved_model(exports)
 
 
-def test_not_a_folder(tmp_path):
+def test_file_is_refused(tmp_path):
     (tmp_path / "net.keras").write_bytes(b"")
     with pytest.raises(errors.UsageError, match="not a folder"):
         load_saved_model(tmp_path / "net.keras")
@@ -94,13 +94,13 @@ DATA = "variables/variables.data-00000-of-00001"
         ("assets/labels.txt", remove),
     ],
 )
-def test_damaged(copy, file, damage):
+def test_damaged_file_is_refused(copy, file, damage):
     damage(copy / "colour" / "1" / file)
     with pytest.raises(errors.CorruptError, match="is damaged or not an export"):
         load_saved_model(copy / "colour")
 
 
-def test_foreign_saved_model(tmp_path):
+def test_foreign_saved_model_is_refused(tmp_path):
     tf.saved_model.save(tf.Module(), str(tmp_path / "net" / "1"))
     with pytest.raises(errors.CorruptError, match="not an export of elu_zoo"):
         load_saved_model(tmp_path)
@@ -109,12 +109,12 @@ def test_foreign_saved_model(tmp_path):
 @pytest.mark.parametrize(
     ("outputs", "of_bytes", "message"),
     [
-        (["codes"], ["codes"], "Its outputs are codes."),
-        (["codes", "logits"], ["codes", "logits"], "Its outputs are codes, logits."),
+        (["codes"], ["codes"], "The outputs are codes."),
+        (["codes", "logits"], ["codes", "logits"], "The outputs are codes, logits."),
         (["codes", "reconstructions"], ["codes"], "different outputs"),
     ],
 )
-def test_foreign_outputs(tmp_path, outputs, of_bytes, message):
+def test_foreign_outputs_are_refused(tmp_path, outputs, of_bytes, message):
     def signature(spec, names):
         return tf.function(
             lambda **_: {name: tf.zeros((1, 2)) for name in names}
@@ -140,7 +140,7 @@ def test_foreign_outputs(tmp_path, outputs, of_bytes, message):
         ([[1, 2], [3]], "must be an array"),
     ],
 )
-def test_predict_refuses(loaded, images, message):
+def test_predict_refuses_bad_images(loaded, images, message):
     with pytest.raises(errors.UsageError, match=message):
         loaded.predict(images)
 
@@ -154,6 +154,6 @@ def test_predict_refuses(loaded, images, message):
         ([b"no image"], "^serve_bytes: assertion failed: .The file is neither"),
     ],
 )
-def test_predict_bytes_refuses(loaded, encoded, message):
+def test_predict_bytes_refuses_bad_files(loaded, encoded, message):
     with pytest.raises(errors.UsageError, match=message):
         loaded.predict_bytes(encoded)

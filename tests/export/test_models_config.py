@@ -41,13 +41,13 @@ def folder(tmp_path):
     return tmp_path
 
 
-def test_text(folder):
+def test_saved_models_are_listed(folder):
     models_config.write(folder)
     assert (folder / "models.config").read_text() == EXPECTED
     assert not list(folder.glob(".models*"))
 
 
-def test_tensorflow_serving_reads_it(folder):
+def test_tensorflow_serving_reads_the_list(folder):
     pytest.importorskip("tensorflow_serving")
     with warnings.catch_warnings():
         # The code was generated for an earlier protobuf.
@@ -75,7 +75,7 @@ def test_an_export_at_the_same_time_is_listed(folder, monkeypatch):
     assert 'name: "z"' in (folder / "models.config").read_text()
 
 
-def test_a_full_disk(folder, monkeypatch):
+def test_full_disk_keeps_the_old_list(folder, monkeypatch):
     models_config.write(folder)
     add(folder, "z/1")
 

@@ -1,4 +1,4 @@
-"""elu_zoo.json, and the size of an export."""
+"""The file elu_zoo.json of an export, and the size of an export."""
 
 import json
 
@@ -36,7 +36,7 @@ def read(path):
 @pytest.mark.parametrize(
     ("activation", "alpha"), [({"name": "elu", "alpha": 0.5}, 0.5), ("relu", None)]
 )
-def test_weights_with_an_entry(tmp_path, activation, alpha):
+def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
     entry, content, _ = made_weights.make(activation=activation)
     weights = made_weights.write(tmp_path, entry, content)
     written = read(export(tmp_path / "e", made_weights.MODEL, weights=weights))
@@ -56,6 +56,7 @@ def test_weights_with_an_entry(tmp_path, activation, alpha):
             "serve_bytes": OUTPUTS,
             "features": ["features"],
         },
+        "quantization": None,
         "versions": {
             "elu_zoo": elu_zoo.__version__,
             "keras": keras.__version__,
@@ -67,7 +68,7 @@ def test_weights_with_an_entry(tmp_path, activation, alpha):
         assert 0 <= row["difference"] <= row["allowed"]
 
 
-def test_weights_without_an_entry(tmp_path):
+def test_origin_of_weights_without_an_entry(tmp_path):
     path = tmp_path / "x.weights.h5"
     path.write_bytes(
         weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu"))
@@ -86,7 +87,7 @@ def test_weights_without_an_entry(tmp_path):
         ("autoencoder_exports", "linear", None, {"reconstructions", "codes"}),
     ],
 )
-def test_unknown_origin(request, directory, name, classes, compared):
+def test_unknown_origin_is_null(request, directory, name, classes, compared):
     written = read(request.getfixturevalue(directory) / name / "1")
     assert {field: written[field] for field in origin.FIELDS} == dict.fromkeys(
         origin.FIELDS
@@ -94,8 +95,7 @@ def test_unknown_origin(request, directory, name, classes, compared):
     assert written["classes"] == classes and set(written["parity"]) == compared
 
 
-def test_size(tmp_path, whitening):
-    """The statistics of the whitening are stored once, as float32."""
+def test_whitening_is_stored_once(tmp_path, whitening):
     layers = [keras.layers.Flatten(), keras.layers.Dense(2)]
     model = keras.Sequential([keras.Input((16, 16, 3)), whitening, *layers])
     path = export_saved_model(model, tmp_path, name="net", class_names=["a", "b"])

@@ -32,9 +32,9 @@ def jpeg(height, width):
 
 
 @pytest.fixture(scope="module")
-def bounded():
+def check_sizes():
     spec = tf.TensorSpec((None,), tf.string)
-    return tf.function(signatures.bounded, input_signature=[spec])
+    return tf.function(signatures.check_sizes, input_signature=[spec])
 
 
 FEW, MANY = "An image has more than 33554432 pixels", "134217728 pixels together"
@@ -61,9 +61,9 @@ NEITHER = "The file is neither PNG nor JPEG"
         ([b"\xff\xd8\xff\xe0" + bytes(100)], "JPEG"),
     ],
 )
-def test_bounds(bounded, files, words):
+def test_headers_with_too_many_pixels_are_refused(check_sizes, files, words):
     if words is None:
-        assert bounded(tf.constant(files)).numpy().tolist() == files
+        assert check_sizes(tf.constant(files)).numpy().tolist() == files
         return
     with pytest.raises(tf.errors.InvalidArgumentError, match=words):
-        bounded(tf.constant(files))
+        check_sizes(tf.constant(files))

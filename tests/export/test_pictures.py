@@ -41,7 +41,7 @@ def reference(originals, reconstructions):
     ("count", "shape"),
     [(1, (28, 28, 1)), (3, (5, 40, 3)), (11, (57, 2, 1)), (23, (2, 113, 3))],
 )
-def test_layout(count, shape):
+def test_layout_agrees_with_the_reference(count, shape):
     originals, reconstructions = images(count, shape), images(count, shape, seed=1)
     found = pictures.pairs(originals, reconstructions)
     assert found.dtype == np.uint8
@@ -56,7 +56,7 @@ def test_values_are_rounded_and_clipped():
 
 
 @pytest.mark.parametrize("channels", [1, 3])
-def test_file(tmp_path, channels):
+def test_png_file_holds_the_picture(tmp_path, channels):
     originals = images(3, (40, 30, channels)).astype(np.uint8)
     path = tmp_path / "new" / "picture.png"
     assert pictures.write_pairs(path, originals, 255 - originals) == 3
@@ -67,7 +67,7 @@ def test_file(tmp_path, channels):
     np.testing.assert_array_equal(np.array(picture).reshape(expected.shape), expected)
 
 
-def test_limit(tmp_path):
+def test_picture_has_at_most_limit_images(tmp_path):
     many = images(pictures.LIMIT + 5, (1, 113, 1))
     path = tmp_path / "picture.png"
     assert pictures.write_pairs(str(path), many, many) == pictures.LIMIT
@@ -75,7 +75,7 @@ def test_limit(tmp_path):
         assert picture.size == (10 * 115 - 2, pictures.LIMIT // 10 * 14 - 10)
 
 
-def test_file_cannot_be_written(tmp_path):
+def test_unwritable_file_raises(tmp_path):
     (tmp_path / "picture.png").mkdir()
     one = images(1)
     with pytest.raises(errors.ResourceError, match=r"Cannot write .*picture.png: Is a"):

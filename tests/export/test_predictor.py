@@ -67,19 +67,19 @@ def test_reconstructions_need_rescaling(monkeypatch):
         predictor.description(model, NAME)
 
 
-def test_autoencoder(made, images, tmp_path):
+def test_autoencoder_agrees_with_numpy(made, images, tmp_path):
     path, pixels = made
     model = zoo.get_model(NAME, weights=path)
     outputs = model(images.astype(np.float32)).numpy().astype(np.float64)
     codes = zoo.get_model(NAME, weights=path, features="code")(images)
     reference = pixels(outputs)
     squared_errors = ((reference / 255 - images / 255) ** 2).sum((1, 2, 3))
-    for asked in (
+    for predicts in (
         predictor.from_weights(pretrained.find(NAME, path)),
         predictor.from_saved_model(export(NAME, tmp_path, weights=path)),
     ):
-        assert asked.is_autoencoder and asked.image_shape == (28, 28, 1)
-        rows, reconstructions = predictor.reconstructed(asked, images)
+        assert predicts.is_autoencoder and predicts.image_shape == (28, 28, 1)
+        rows, reconstructions = predictor.reconstructed(predicts, images)
         np.testing.assert_allclose(reconstructions, reference, rtol=1e-4, atol=1e-2)
         for row, error, code in zip(rows, squared_errors, codes, strict=True):
             assert set(row) == {"squared_error", "code"}
@@ -87,21 +87,21 @@ def test_autoencoder(made, images, tmp_path):
             np.testing.assert_allclose(row["code"], code, rtol=1e-4, atol=1e-5)
 
 
-def test_classifier(images, tmp_path):
+def test_classifier_agrees_with_numpy(images, tmp_path):
     entry, content, _ = made_weights.make()
     path = made_weights.write(tmp_path, entry, content)
     logits = zoo.get_model(made_weights.MODEL, weights=path)(images)
     reference = keras.ops.softmax(logits).numpy()
-    for asked in (
+    for predicts in (
         predictor.from_weights(pretrained.find(made_weights.MODEL, path)),
         predictor.from_saved_model(
             export(made_weights.MODEL, tmp_path / "exports", weights=path)
         ),
     ):
-        assert not asked.is_autoencoder
-        assert list(asked.class_names) == made_weights.CLASSES
+        assert not predicts.is_autoencoder
+        assert list(predicts.class_names) == made_weights.CLASSES
         for row, probabilities in zip(
-            predictor.ranked(asked, images, 2), reference, strict=True
+            predictor.ranked(predicts, images, 2), reference, strict=True
         ):
             best = np.argsort(-probabilities)[:2]
             names = [made_weights.CLASSES[i] for i in best]
@@ -111,14 +111,14 @@ def test_classifier(images, tmp_path):
             )
 
 
-def test_classes_with_the_same_name(images):
+def test_classes_with_the_same_name_get_an_index(images):
     probabilities = np.float32([[0.5, 0.1, 0.3, 0.1]] * len(images))
-    asked = predictor.Predictor(
+    predicts = predictor.Predictor(
         lambda _: {"probabilities": probabilities},
         images.shape[1:],
         ["crane", "dog", "crane", "cat"],
     )
-    found = predictor.ranked(asked, images, 3)[0]
+    found = predictor.ranked(predicts, images, 3)[0]
     best = {"crane (class 0)": 0.5, "crane (class 2)": 0.3, "dog": 0.1}
     assert found == {"class": "crane (class 0)", "probabilities": best}
 
@@ -133,7 +133,7 @@ def test_classes_with_the_same_name(images):
         ),
     ],
 )
-def test_a_file_without_an_entry(tmp_path, name, described):
+def test_description_of_a_file_without_an_entry(tmp_path, name, described):
     path = tmp_path / "x.weights.h5"
     path.write_bytes(weight_file.write(zoo.get_model(name)))
     weights = pretrained.find(name, path, allow_unverified=True)
@@ -156,5 +156,5 @@ def test_a_file_without_an_entry(tmp_path, name, described):
         ),
     ],
 )
-def test_text(row, text):
+def test_text_rounds_numbers(row, text):
     assert predictor.text(row) == text

@@ -60,7 +60,7 @@ def test_signature(exports, signature):
 
 
 @pytest.mark.parametrize("name", ["colour", "grey"])
-def test_answers(models, exports, name):
+def test_outputs_agree_with_keras(models, exports, name):
     loaded = load_saved_model(exports / name)
     shape = loaded.image_shape
     images = np.random.default_rng(3).integers(0, 256, (5, *shape), np.uint8)
@@ -92,7 +92,7 @@ def test_graph_names_no_local_path(exports):
     assert b"elu_zoo" not in content and b"/tmp/" not in content
 
 
-def test_labels(exports):
+def test_labels_have_one_name_per_line(exports):
     labels = (exports / "colour" / "1" / "assets" / "labels.txt").read_bytes()
     assert labels.decode() == "plane\ncañon\nbird\ndeer\n"
 
@@ -167,7 +167,7 @@ TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
         ),
     ],
 )
-def test_usage_errors_leave_nothing(tmp_path, model, arguments, message):
+def test_usage_errors_leave_no_files(tmp_path, model, arguments, message):
     with pytest.raises(errors.UsageError, match=message):
         export(tmp_path / "exports", model, **arguments)
     assert not list(tmp_path.iterdir())
@@ -187,7 +187,7 @@ def infinite():
         (infinite, "not finite"),
     ],
 )
-def test_failed_check_leaves_nothing(tmp_path, layer, message):
+def test_failed_check_leaves_no_files(tmp_path, layer, message):
     model = small((4, 4, 1), layer())
     # The form of ELU in training is compiled by XLA; no other layer changes with it.
     with form("nested"), pytest.raises(errors.EluZooError, match=message):
@@ -211,7 +211,7 @@ def test_version_is_hidden_until_it_is_checked(tmp_path, monkeypatch):
     assert not list(tmp_path.iterdir())
 
 
-def test_full_disk(tmp_path):
+def test_full_disk_leaves_no_files(tmp_path):
     model = small((4, 4, 1), keras.layers.Flatten(), keras.layers.Dense(4000))
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
@@ -223,14 +223,14 @@ def test_full_disk(tmp_path):
     assert not list(tmp_path.iterdir())
 
 
-def test_directory_is_a_file(tmp_path):
+def test_directory_that_is_a_file_is_refused(tmp_path):
     (tmp_path / "exports").write_text("not a folder")
     with pytest.raises(errors.ResourceError, match="Cannot export to"):
         export(tmp_path / "exports")
 
 
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float64"])
-def test_other_precisions(tmp_path, dtype):
+def test_other_precisions_return_float32_logits(tmp_path, dtype):
     convolution = keras.layers.Conv2D(16, 3, dtype=dtype)
     loaded = load_saved_model(export(tmp_path, small((8, 8, 3), convolution, ELU())))
     assert loaded.predict(np.zeros((1, 8, 8, 3)))["logits"].dtype == np.float32

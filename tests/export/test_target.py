@@ -35,7 +35,7 @@ def add(folder, number, source, file=versions.SAVED_MODEL):
 
 
 def publish(target):
-    with target.written() as (path, temporary):
+    with target.write_version() as (path, temporary):
         (temporary / target.file).touch()
     return path
 
@@ -51,7 +51,9 @@ def publish(target):
         ({5: A}, 3, A),
     ],
 )
-def test_same_model(tmp_path, caplog, file, there, version, source):
+def test_version_of_the_same_model_is_written(
+    tmp_path, caplog, file, there, version, source
+):
     for number, existing in there.items():
         add(tmp_path, number, existing, file)
     target = Target(tmp_path, "net", file, version, source)
@@ -61,17 +63,19 @@ def test_same_model(tmp_path, caplog, file, there, version, source):
 
 
 @pytest.mark.parametrize(
-    ("there", "version", "source", "said"),
+    ("there", "version", "source", "message"),
     [
         ({1: A, 2: B}, None, A, "version 3 of net replaces version 2: b -> a"),
         ({1: A}, 7, B, "version 7 of net replaces version 1: a -> b"),
-        ({5: A}, 3, B, "version 3 of net is b; servers go on taking version 5: a"),
+        ({5: A}, 3, B, "version 3 of net is b; servers keep the higher version 5: a"),
         ({1: A}, None, None, "version 2 of net replaces version 1: a -> UNKNOWN"),
         ({1: None}, None, A, "version 2 of net replaces version 1: UNKNOWN -> a"),
         ({1: b"{"}, None, A, "version 2 of net replaces version 1: UNKNOWN -> a"),
     ],
 )
-def test_another_model(tmp_path, caplog, there, version, source, said):
+def test_another_model_is_replaced_only_with_replace(
+    tmp_path, caplog, there, version, source, message
+):
     for number, existing in there.items():
         add(tmp_path, number, existing)
     target = Target(tmp_path, "net", versions.SAVED_MODEL, version, source)
@@ -84,13 +88,13 @@ def test_another_model(tmp_path, caplog, there, version, source, said):
     assert caplog.messages == []
     assert publish(target).is_dir()
     (line,) = caplog.messages
-    assert line.replace(provenance.UNKNOWN, "UNKNOWN").startswith(said)
+    assert line.replace(provenance.UNKNOWN, "UNKNOWN").startswith(message)
 
 
 @pytest.mark.parametrize(
-    ("version", "effect"), [(None, "be served in its place"), (3, "lie below it")]
+    ("version", "effect"), [(None, "be served instead"), (3, "be lower and not served")]
 )
-def test_message_of_a_refusal(tmp_path, version, effect):
+def test_refusal_describes_both_models(tmp_path, version, effect):
     add(tmp_path, 5, made("old", dataset="cifar10"))
     source = made("new", dataset="photos", activation="relu", alpha=None)
     with pytest.raises(errors.UsageError) as refused:
@@ -98,19 +102,19 @@ def test_message_of_a_refusal(tmp_path, version, effect):
     assert str(refused.value) == (
         f"{tmp_path}/net/5 holds another model: cifar10, elu (alpha 1), old. Version "
         f"{version or 6} (photos, relu, new) would {effect}. Pass --name=<another "
-        "name> to keep them apart, or --replace to go on (in Python name= and "
-        "replace=True)."
+        "name> to keep both models, or --replace to write this version (in Python "
+        "name= and replace=True)."
     )
 
 
 @pytest.mark.parametrize(
     ("number", "message"),
-    [(1, "1 exists already"), (2, "2 holds another model: b. Version 1 .* lie below")],
+    [(1, "1 exists already"), (2, "2 holds another model: b. Version 1 .* be lower")],
 )
-def test_concurrent_export_finished_first(tmp_path, number, message):
+def test_concurrent_export_that_finished_first_is_kept(tmp_path, number, message):
     source = {"weights": {"tag": "b", "sha256": "b"}}
     with pytest.raises(errors.UsageError, match=message):
-        with Target(tmp_path, "net", versions.SAVED_MODEL, source=A).written():
+        with Target(tmp_path, "net", versions.SAVED_MODEL, source=A).write_version():
             add(tmp_path, number, source)
     assert [path.name for path in (tmp_path / "net").iterdir()] == [str(number)]
 
@@ -121,7 +125,7 @@ def test_concurrent_export_finished_during_the_wait_for_the_lock(tmp_path, monke
             add(tmp_path, 2, B)
 
     with pytest.raises(errors.UsageError, match="net/2 holds another model: .* b. V"):
-        with Target(tmp_path, "net", versions.SAVED_MODEL, source=A).written():
+        with Target(tmp_path, "net", versions.SAVED_MODEL, source=A).write_version():
             monkeypatch.setattr(fcntl, "flock", add_once)
     assert [path.name for path in (tmp_path / "net").iterdir()] == ["2"]
 
@@ -149,7 +153,7 @@ def test_lock_is_held_during_the_rename(tmp_path, monkeypatch):
 
 
 def test_leftovers_of_a_killed_export_are_removed(tmp_path):
-    """A process that ends loses its lock, so nobody holds the lock of a leftover."""
+    """The lock of a leftover is free, because a process that ends loses its locks."""
     leftover = tmp_path / "net" / ".1.ab_d12ef"
     kept = [tmp_path / "net" / name for name in (".1", ".net.ab_d12ef", "notes")]
     for folder in (leftover, *kept):
@@ -167,7 +171,7 @@ def test_running_export_is_not_a_leftover(tmp_path, monkeypatch, locks):
     if not locks:
         monkeypatch.setattr(fcntl, "flock", no_locks)
     target = Target(tmp_path, "net", versions.SAVED_MODEL, replace=True)
-    with target.written() as (path, temporary):
+    with target.write_version() as (path, temporary):
         (temporary / target.file).touch()
         other = publish(dataclasses.replace(target, version=5))
     assert (path / target.file).exists() and (other / target.file).exists()

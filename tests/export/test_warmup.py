@@ -42,7 +42,7 @@ CLASSIFIER = [
         ("autoencoder_exports", "sigmoid", CLASSIFIER[:3]),
     ],
 )
-def test_requests(request, log, directory, name, expected):
+def test_requests_run_on_every_signature(request, log, directory, name, expected):
     path = request.getfixturevalue(directory) / name / "1"
     saved, found = tf.saved_model.load(str(path)), []
     for asked in requests(path, log):
@@ -60,7 +60,7 @@ def test_requests(request, log, directory, name, expected):
     assert found == expected
 
 
-def test_a_full_disk(tmp_path):
+def test_full_disk_raises(tmp_path):
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
     try:
@@ -70,7 +70,7 @@ def test_a_full_disk(tmp_path):
         resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
-def test_equal_models_get_equal_bytes(exports, tmp_path):
+def test_requests_are_reproducible(exports, tmp_path):
     signatures = {signature for signature, _ in CLASSIFIER}
     warmup.write(tmp_path / "w" / "x", "colour", (12, 12, 3), signatures)
     written = (exports / "colour" / "1" / warmup.FILE).read_bytes()
