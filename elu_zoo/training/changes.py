@@ -4,6 +4,7 @@ from elu_zoo import errors
 from elu_zoo.data import image_changes
 from elu_zoo.data.dataset import Split
 from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.weights import cards_measures
 
 Row = dict[str, str | int | float]
 UNCHANGED = "none"
@@ -30,7 +31,9 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
             "than imagenet2012."
         )
     cases = [(UNCHANGED, 0)]
-    cases += [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]
+    cases += [
+        (kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES
+    ]
     rows = []
     for kind, severity in cases:
         images = split.images
@@ -40,3 +43,21 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
         found = {"kind": kind, "severity": severity, "images": len(split)}
         rows.append({**found, "error_percent": round(error, 4)})
     return rows
+
+
+def by_kind(rows: list[Row]) -> list[dict[str, str]]:
+    """Returns the result of `measure` as a table: a line per kind, errors in percent.
+
+    Returns:
+        Rows with the kind, the error without a change (`none`), the errors at the
+        severities "1" to "5", and their `mean`.
+    """
+    unchanged = rows[0]["error_percent"]
+    lines = []
+    for kind, mean in cards_measures.means(rows[1:]).items():
+        found = {
+            str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind
+        }
+        cells = {"none": unchanged, **found, "mean": mean}
+        lines.append({"error, %": kind} | {k: f"{v:.2f}" for k, v in cells.items()})
+    return lines

@@ -10,7 +10,13 @@ from elu_zoo.weights.manifest import Entry
 COLUMNS = (
     "tag config model dataset activation seed kind severity images error_percent"
 ).split()
-UNCALIBRATED = "The probabilities are not calibrated."
+
+
+def limit(entry: Entry) -> str:
+    """Returns the sentence on probabilities of the section on limits."""
+    if "temperature" in entry.get("calibration", {}):
+        return "The model's probabilities are without the temperature of this card."
+    return "The probabilities are not calibrated."
 
 
 def calibration(entry: Entry) -> str:
@@ -88,6 +94,5 @@ def changes(entry: Entry, rows: Sequence[Row]) -> str:
         f"|{'---|' * (len(kinds) + 2)}\n" + "\n".join(lines) + "\n\nMeans over five "
         "severities, which `elu_zoo/data/image_changes.py` lists; `none` is without a "
         "change. The first test images were used. Both files have the same config and "
-        "seed."
-        * (len(tags) > 1)
+        "seed." * (len(tags) > 1)
     )
