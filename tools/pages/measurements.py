@@ -11,18 +11,19 @@ FOLDER = Path("configs") / "results"  # of the repository
 
 @dataclasses.dataclass(frozen=True)
 class Measurements:
-    """Rows of results.csv, paper.csv, claims.csv, reliability.csv and benchmark.csv."""
+    """Rows of the CSV files, such as results.csv and benchmark.csv."""
 
     runs: list[results.Row]
     paper: list[results.Row]
     claims: list[results.Row]
     faults: list[results.Row]
+    changes: list[results.Row]
     times: list[report.Row]
 
 
 def read(root: Path) -> Measurements:
     """Reads the CSV files of a repository."""
     folder = root / FOLDER
-    names = "results.csv", "paper.csv", "claims.csv", "reliability.csv"
-    tables = (results.read_file(folder / name) for name in names)
+    names = "results", "paper", "claims", "reliability", "image_changes"
+    tables = (results.read_file(folder / f"{name}.csv") for name in names)
     return Measurements(*tables, times=report.read(folder / "benchmark.csv"))
