@@ -47,7 +47,7 @@ def test_what_is_too_large_is_found():
     assert too_large("a", method.replace(", h", "")) == set()
 
 
-@pytest.mark.parametrize(("folder", "most"), [("elu_zoo", 30_800), ("tests", 42_150)])
+@pytest.mark.parametrize(("folder", "most"), [("elu_zoo", 31_400), ("tests", 42_520)])
 def test_the_whole_does_not_grow(folder, most):
     """Whoever raises a limit says in the commit what the lines are worth."""
     files = (ROOT.parent / folder).rglob("*.py")

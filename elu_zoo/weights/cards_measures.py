@@ -88,11 +88,17 @@ def changes(entry: Entry, rows: Sequence[Row]) -> str:
         name = own[0]["activation"] + (", this file" if tag == entry["tag"] else "")
         cells = " | ".join(f"{value:.2f}" for value in means(own).values())
         lines.append(f"| {name} | {int(own[0]['images']):,} | {cells} |")
+    count = int(of_tag[entry["tag"]][0]["images"])
+    notes = [
+        "Means over five severities, which `elu_zoo/data/image_changes.py` lists; "
+        "`none` is without a change."
+    ]
+    if count < entry["examples"]["test"]:
+        notes.append(f"Only the first {count:,} test images were used.")
+    if len(tags) > 1:
+        notes.append("The files have the same config and seed.")
     return (
         "\n\n### Changed images\n\n"
         f"| error, % | test images | {' | '.join(kinds)} |\n"
-        f"|{'---|' * (len(kinds) + 2)}\n" + "\n".join(lines) + "\n\nMeans over five "
-        "severities, which `elu_zoo/data/image_changes.py` lists; `none` is without a "
-        "change. The first test images were used. Both files have the same config and "
-        "seed." * (len(tags) > 1)
+        f"|{'---|' * (len(kinds) + 2)}\n" + "\n".join(lines + ["", " ".join(notes)])
     )

@@ -111,5 +111,5 @@ def test_training_cost_counts_three_passes_of_two_operations():
         "config": {"train": {"batch_size": 50}},
         "wall_time_seconds": 5400,
     }
-    expected = {"training_pflop": 300.0, "training_hours": 1.5}
+    expected = {"training_pflop": 0.3, "training_hours": 1.5}
     assert training_cost.measure(run) == expected

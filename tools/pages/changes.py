@@ -50,8 +50,8 @@ def caption(rows: runs.Rows) -> str:
             f"(`{first['model']}`, {first['dataset']}, {int(first['images']):,} images)"
         )
     return (
-        "The paper says in section 1 that ELUs ensure a noise-robust deactivation "
-        "state; under pixel noise the mean errors of ELU and ReLU over five severities "
+        "The paper says in section 1 that an activation function which saturates for "
+        "small inputs is more robust to noise; under pixel noise the mean errors of ELU and ReLU over five severities "
         f"are {', '.join(measured)}, with one seed for each file."
     )
 
