@@ -51,7 +51,8 @@ def caption(rows: runs.Rows) -> str:
         )
     return (
         "The paper says in section 1 that an activation function which saturates for "
-        "small inputs is more robust to noise; under pixel noise the mean errors of ELU and ReLU over five severities "
+        "small inputs is more robust to noise; under pixel noise the mean errors of "
+        "ELU and ReLU over five severities "
         f"are {', '.join(measured)}, with one seed for each file."
     )
 
