@@ -4,8 +4,8 @@ python tools/results_table.py           writes the files that are out of date
 python tools/results_table.py --check   exits with 1 if a file is out of date
 
 Tables of a README.md are between marks, see pages/marks.py. runs.md, speed.md and
-cards.md of configs/results/ are written whole. figures/overview.png is drawn again if
-its points have changed.
+cards.md of configs/results/ are written whole. overview.png and image_changes.png of
+figures/ are drawn again if their points have changed.
 """
 
 import sys
@@ -15,6 +15,7 @@ from pathlib import Path
 from absl import app, flags
 from pages import (
     cards,
+    changes,
     counts,
     marks,
     measurements,
@@ -29,7 +30,8 @@ from elu_zoo import files, zoo
 from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
-_POINTS, _PICTURE = (f"{overview.STEM.as_posix()}.{kind}" for kind in ("csv", "png"))
+# A figure of a module is drawn from a field of the measurements.
+_FIGURES = {overview: "runs", changes: "changes"}
 _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if out of date.")
 
 
@@ -62,10 +64,13 @@ def generate(root: Path) -> dict[str, str]:
     folder = measurements.FOLDER.as_posix()
     return {
         **marks.fill(texts, contents(found)),
-        f"{folder}/cards.md": cards.page(found.runs, found.paper),
+        f"{folder}/cards.md": cards.page(found.runs, found.paper, found.changes),
         f"{folder}/runs.md": runs.page(found.runs, found.paper),
         f"{folder}/speed.md": speed.page(found.times),
-        _POINTS: overview.text(found.runs),
+        **{
+            f"{figure.STEM.as_posix()}.csv": figure.text(getattr(found, field))
+            for figure, field in _FIGURES.items()
+        },
     }
 
 
@@ -76,20 +81,22 @@ def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
         for name, text in texts.items()
         if not (root / name).is_file() or (root / name).read_text() != text
     ]
-    # Points are compared, because the bytes of a figure depend on matplotlib's version.
-    if _POINTS in names or not (root / _PICTURE).is_file():
-        names.append(_PICTURE)
+    # The points decide: the bytes of a figure depend on matplotlib's version.
+    for stem in (figure.STEM.as_posix() for figure in _FIGURES):
+        if f"{stem}.csv" in names or not (root / f"{stem}.png").is_file():
+            names.append(f"{stem}.png")
     return names
 
 
 def write(root: Path) -> None:
     """Writes the generated files that are out of date."""
-    texts = generate(root)
-    for name in find_stale(root, texts):
-        if name == _PICTURE:
-            overview.draw(measurements.read(root).runs, root / overview.STEM)
-        else:
-            files.write_bytes(root / name, texts[name].encode())
+    texts, found = generate(root), measurements.read(root)
+    names = find_stale(root, texts)
+    for name in texts.keys() & set(names):
+        files.write_bytes(root / name, texts[name].encode())
+    for figure, field in _FIGURES.items():
+        if f"{figure.STEM.as_posix()}.png" in names:
+            figure.draw(getattr(found, field), root / figure.STEM)
 
 
 def main(argv: list[str]) -> None:

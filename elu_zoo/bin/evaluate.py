@@ -1,6 +1,6 @@
-"""Measures loss and error of weights on a split of a data set.
+"""Measures loss, error and calibration of weights on a split of a data set.
 
-elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist
+elu-zoo-evaluate --model=mnist_mlp_8x128 --weights=mnist --data=mnist [--changes]
 elu-zoo-evaluate --model=elu_imagenet_15 --weights=<run> --data=imagenet2012
 """
 
@@ -9,10 +9,15 @@ import sys
 
 from absl import flags as absl_flags
 
-from elu_zoo.bin import early, flags
+from elu_zoo.bin import early, flags, table
 
 _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test"], "The split to measure."
+)
+_CHANGES = absl_flags.DEFINE_bool(
+    "changes",
+    False,
+    "Measure errors under noise, blur, contrast, shifts and rotations instead.",
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
 flags.define_model()
@@ -23,44 +28,42 @@ absl_flags.mark_flags_as_required(["model", "weights", "data"])
 def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
 
-    from elu_zoo import predictions, zoo
+    from elu_zoo import errors, predictions, zoo
+    from elu_zoo.training import calibrate, changes, evaluation_notes
     from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.training.loss import Objective, describe
+    from elu_zoo.training.loss import Objective
 
     found = flags.pretrained()
     model = zoo.get_model(values.model, weights=found)
-    entry = found.entry
+    entry, is_classifier = found.entry, len(model.output_shape) == 2
     trained = entry["config"].get("data", {}) if entry else {}
+    if _CHANGES.value and not is_classifier:
+        raise errors.UsageError("--changes needs a classifier. Remove --changes.")
     data = _load(values, model.input_shape[1:], trained)
-    if len(model.output_shape) == 2:  # a classifier
+    if is_classifier:
         classes = model.output_shape[1]
         predictions.check_classes(classes, found, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
-    measures = Objective(found.loss, found.preprocessing)
-    measured = Evaluator(model, measures)(split)
-    own = entry and entry["dataset"] == data.name
-    settings = entry["config"].get("data", {}) if own else {}
-    seen = _SPLIT.value == "train" or settings.get("train_on_validation")
+    evaluator = Evaluator(model, Objective(found.loss, found.preprocessing))
+    rows, notes = [], []
+    if _CHANGES.value:
+        rows = changes.measure(evaluator, split)
+        measured = {"changes": rows}
+    elif found.loss != "softmax_cross_entropy":
+        measured = evaluator(split)
+    else:
+        measured, notes = calibrate.evaluate(evaluator, data, _SPLIT.value, entry)
     if _JSON.value:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **measured}))
+    elif rows:
+        table.show(changes.by_kind(rows))
     else:
         print(
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
-            f"{describe(measured)}"
+            f"{calibrate.describe(measured)}"
         )
-    if data.note and not own:
-        print(f"note: {data.note}", file=sys.stderr)
-    if own and entry.get("images", data.images) != data.images:
-        print(
-            f"note: the images have changed since {entry['tag']} was trained, from "
-            f"{entry['images']} to {data.images}.",
-            file=sys.stderr,
-        )
-    if own and seen and _SPLIT.value != "test":
-        print(
-            f"note: {entry['tag']} was trained on these {_SPLIT.value} images.",
-            file=sys.stderr,
-        )
+    for note in [*evaluation_notes.notes(entry, data, _SPLIT.value), *notes]:
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _load(values, shape: tuple[int, int, int], trained: dict):

@@ -67,8 +67,8 @@ def export_saved_model(
 
     Raises:
         UsageError: the model does not have the form above, `class_names`,
-            `autoencoder` or `classifier` do not fit the model, the version exists, or the name belongs to
-            another model and `replace` is False.
+            `autoencoder` or `classifier` do not fit the model, the version exists, or
+            the name belongs to another model and `replace` is False.
         ResourceError: the folder cannot be written.
         EluZooError: the written SavedModel failed a check.
     """

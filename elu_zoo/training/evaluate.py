@@ -63,6 +63,25 @@ class Evaluator:
         """
         return self._objective.measure(self._outputs(split, check))
 
+    def responses(
+        self, split: "Split | EncodedSplit"
+    ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
+        """Returns a classifier's measures, logits and labels on a split.
+
+        Returns:
+            The objective's measures, logits `(n, classes)` and labels `(n,)`.
+        """
+        kept = []
+
+        def parts():
+            for part, outputs in self._outputs(split):
+                kept.append((outputs, np.asarray(part.labels)))
+                yield part, outputs
+
+        measured = self._objective.measure(parts())
+        logits, labels = (np.concatenate(each) for each in zip(*kept, strict=True))
+        return measured, logits, labels
+
     def _outputs(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
     ) -> Iterator:

@@ -21,7 +21,7 @@ from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
 from elu_zoo.training.run import Run
 from elu_zoo.training.state import TrainState, versions
-from elu_zoo.weights import manifest
+from elu_zoo.weights import manifest, training_cost
 from elu_zoo.weights.hdf5 import weight_file
 
 # Arguments of builders that have an effect in training only.
@@ -133,6 +133,7 @@ def write(
         "data_terms": _terms(data.terms, parent),
         "sources": [],
     }
+    entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note}

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from elu_zoo import errors, registry, results
-from elu_zoo.weights import cards_training, manifest
+from elu_zoo.weights import cards_measures, cards_training, manifest
 
 # The fields that a card needs; loading weights needs manifest.FIELDS alone.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
@@ -105,6 +105,10 @@ def text(
     """
     _check(entry)
     paper = results.read("paper.csv")
+    changes = results.read("image_changes.csv")
+    evaluation = results.evaluation(entry, rows, paper)
+    evaluation += cards_measures.calibration(entry)
+    evaluation += cards_measures.changes(entry, changes)
     parts = (
         f"# {entry['tag']}",
         _summary(entry, paper),
@@ -112,8 +116,8 @@ def text(
         f"## Training data\n\n{cards_training.training_data(entry)}",
         f"## Preprocessing\n\n{cards_training.preprocessing(entry)}",
         f"## Training procedure\n\n{cards_training.procedure(entry)}",
-        f"## Evaluation\n\n{results.evaluation(entry, rows, paper)}",
-        f"## Limits\n\n{_limits(entry, rows)}",
+        f"## Evaluation\n\n{evaluation}",
+        f"## Limits\n\n{_limits(entry, rows, changes)}",
         f"## How to use\n\n{_how_to_use(entry)}",
         f"## Files\n\n{_files(entry)}",
         f"## Citation\n\n{_CITATION}",
@@ -174,7 +178,9 @@ def _uses(entry: manifest.Entry) -> str:
     )
 
 
-def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> str:
+def _limits(
+    entry: manifest.Entry, rows: Sequence[results.Row], changes: Sequence[results.Row]
+) -> str:
     share, classes = entry["schedule_share"], entry["classes"]
     height, width, _ = entry["arguments"]["input_shape"]
     limits = []
@@ -191,15 +197,18 @@ def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> str:
     if classes:
         limits.append(
             f"Every image gets one of the {len(classes)} classes, even if it shows "
-            "something else. The probabilities are not calibrated."
+            "something else. " + cards_measures.limit(entry)
         )
     if entry["dataset"] in _DATA:
         limits.append(_DATA[entry["dataset"]][1])
     if "note" in entry:
         limits.append(entry["note"])
+    unmeasured = "resizing other images"
+    if all(row["tag"] != entry["tag"] for row in changes):
+        unmeasured += ", of noise, of shifts"
     limits += [
-        f"Trained on images of {height} x {width} pixels only. The effect of resizing "
-        "other images, of noise, of shifts and of attacks was not measured.",
+        f"Trained on images of {height} x {width} pixels only. The effect of "
+        f"{unmeasured} and of attacks was not measured.",
         "Weights are rounded to float16. The test error is that of rounded weights.",
     ]
     return "\n".join(f"- {limit}" for limit in limits)

@@ -5,6 +5,7 @@ from importlib import resources
 from typing import Any
 
 from elu_zoo.configs import common, table1_baselines
+from elu_zoo.weights import training_cost
 from elu_zoo.weights.manifest import Entry
 
 
@@ -77,6 +78,11 @@ def procedure(entry: Entry) -> str:
         "code": f"commit {entry['commit']} on {_versions(entry)}",
         "duration": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
     }
+    if "training_pflop" in entry:
+        rows["cost"] = (
+            f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA}), "
+            f"{entry['training_hours']:g} hours"
+        )
     if "parent" in entry:
         rows["initial weights"] = f"{entry['parent']}, except for the classifier"
         frozen = entry["config"]["train"].get("freeze") or ["nothing"]

@@ -32,7 +32,19 @@ def test_measures_equal_those_of_the_run(process, cli, trained):
         "images": 500,
         "loss": pytest.approx(entry["metrics"]["validation_loss"]),
         "error_percent": entry["metrics"]["validation_error_percent"],
+        "nll_nats": pytest.approx(entry["metrics"]["validation_loss"]),
+        "ece_percent": pytest.approx(50, abs=50),
     }
+
+
+def test_errors_on_changed_images(cli, trained):
+    changed = ["--weights", trained, DATA, "--changes", "--split=validation"]
+    result = cli("evaluate", MODEL, *changed, "--json")
+    assert (result.code, result.err) == (0, "")
+    rows = json.loads(result.out)["changes"]
+    assert len(rows) == 26 and {row["images"] for row in rows} == {500}
+    result = cli("evaluate", MODEL, *changed)
+    assert "rotation" in result.out and f"{rows[0]['error_percent']:.2f}" in result.out
 
 
 def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
@@ -127,6 +139,10 @@ def test_unverified_weights_need_a_flag(cli, unverified):
         ),
         ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
         ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean '--weights'?"),
+        (
+            ["--model=mnist_autoencoder", "--weights=mnist", DATA, "--changes"],
+            "--changes needs a classifier. Remove --changes.",
+        ),
         ([MODEL, "--weights=RUN", DATA, "extra"], "Unexpected arguments: extra."),
     ],
 )

@@ -11,14 +11,15 @@ from elu_zoo.weights import cards, manifest
 
 ROOT = TOOLS.parent
 PAGES = [f"configs/results/{name}.md" for name in ("cards", "runs", "speed")]
-POINTS = "configs/results/figures/overview.csv"
-PICTURE = "configs/results/figures/overview.png"
+FIGURES = "configs/results/figures"
+POINTS, PICTURE = (f"{FIGURES}/overview.{kind}" for kind in ("csv", "png"))
+CHANGES = f"{FIGURES}/image_changes.csv"
 
 
 def test_the_committed_files_are_up_to_date():
     texts = results_table.generate(ROOT)
-    readmes = [name for name in texts if name not in (*PAGES, POINTS)]
-    assert list(texts) == [*readmes, *PAGES, POINTS] and "README.md" in readmes
+    readmes = [name for name in texts if name not in (*PAGES, POINTS, CHANGES)]
+    assert list(texts) == [*readmes, *PAGES, POINTS, CHANGES] and "README.md" in readmes
     assert results_table.find_stale(ROOT, texts) == []
 
 
@@ -84,6 +85,7 @@ def test_the_card_page_has_a_linked_section_for_every_file():
     page = (ROOT / "configs/results/cards.md").read_text()
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert titles == manifest.list_weights()
+    assert "](figures/image_changes.png)" in page
     # Anchors of GitHub.
     anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
     assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors

@@ -12,7 +12,7 @@ import pytest
 import elu_zoo
 from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import cards, manifest, pretrained
+from elu_zoo.weights import calibration, cards, manifest, pretrained, training_cost
 
 GOLDEN = Path(__file__).parent / "golden.json"
 TAGS = sorted(manifest.published())
@@ -29,11 +29,13 @@ TYPES = {
     **dict.fromkeys("format bytes parameters multiply_accumulates".split(), int),
     **dict.fromkeys("seed step epochs".split(), int),
     **dict.fromkeys("schedule_share wall_time_seconds".split(), NUMBER),
+    **dict.fromkeys("training_pflop training_hours".split(), NUMBER),
     **dict.fromkeys("arguments preprocessing config metrics".split(), dict),
     **dict.fromkeys("examples versions".split(), dict),
     **dict.fromkeys("classes sources".split(), list),
     **dict.fromkeys("tag model dataset sha256 schedule commit backend".split(), str),
     **dict.fromkeys("hardware licence data_terms command".split(), str),
+    "calibration": dict,
     manifest.MEANING_HASH: str,
 }
 MAY_BE_EMPTY = {"seed", "sources", "classes"}
@@ -42,7 +44,8 @@ MAY_BE_EMPTY = {"seed", "sources", "classes"}
 @published
 def test_an_entry_has_all_fields_with_valid_values(tag):
     entry = manifest.published()[tag]
-    assert set(entry) == set(TYPES) > cards.FIELDS > manifest.FIELDS
+    fields = TYPES.keys() - ([] if entry["classes"] else ["calibration"])
+    assert set(entry) == fields > cards.FIELDS > manifest.FIELDS
     for field, value in entry.items():
         assert isinstance(value, TYPES[field]) and not isinstance(value, bool), field
         assert value or field in MAY_BE_EMPTY, field
@@ -76,10 +79,31 @@ def test_a_weight_file_agrees_with_its_entry(tag):
     selected = pretrained.find(entry["model"], tag)
     content = selected.path.read_bytes()
     assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
-    # The first entries were written before the fields below existed.
-    later = {"command", manifest.MEANING_HASH}
-    stored = json.loads(selected.path.with_name(f"{tag}.json").read_text())
-    assert stored in (entry, {k: v for k, v in entry.items() if k not in later})
+    beside = json.loads(selected.path.with_name(f"{tag}.json").read_text())
+    assert beside == entry
+
+
+@pytest.mark.parametrize(
+    "tag", [tag for tag in TAGS if manifest.published()[tag]["classes"]]
+)
+def test_an_entry_states_a_temperature_or_the_reason_for_its_absence(tag):
+    entry = manifest.published()[tag]
+    found = entry["calibration"]
+    names = {"nll_nats", "ece_percent"}
+    if calibration.has_held_out(entry):
+        names |= {"temperature", "temperature_source"}
+        names |= {"nll_nats_at_temperature", "ece_percent_at_temperature"}
+        assert found["nll_nats_at_temperature"] < found["nll_nats"]
+    else:
+        names |= {"no_temperature"}
+    assert set(found) == names
+    assert found["nll_nats"] == pytest.approx(entry["metrics"]["test_loss"], rel=1e-4)
+
+
+@published
+def test_an_entry_states_the_cost_of_its_training(tag):
+    entry = manifest.published()[tag]
+    assert training_cost.measure(entry).items() <= entry.items()
 
 
 @published

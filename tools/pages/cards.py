@@ -4,7 +4,7 @@ import re
 
 from elu_zoo import results
 from elu_zoo.weights import cards, manifest
-from pages import runs
+from pages import changes, runs
 
 _HEAD = f"""# Model cards
 
@@ -16,12 +16,13 @@ seed, with Student's 95 % interval of the mean. The paper's number is in the tab
 the recipe is the paper's.
 
 {cards.LICENCE}
-
+"""
+_TABLE = """
 | weights | this file | its recipe | the paper | schedule | size |
 |---|---|---|---|---|---|"""
 
 
-def page(rows: runs.Rows, paper: runs.Rows) -> str:
+def page(rows: runs.Rows, paper: runs.Rows, changed: runs.Rows) -> str:
     """Returns cards.md."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     # Cards check the entries, so that they must be made before the table.
@@ -36,7 +37,9 @@ def page(rows: runs.Rows, paper: runs.Rows) -> str:
             f"| {theirs.value if theirs else ''} "
             f"| {runs.schedule(entry)} | {entry['bytes'] / 1e6:.1f} MB |"
         )
-    return "\n".join([_HEAD, *lines, "", *sections])
+    figure = "![Test error under five changes of images](figures/image_changes.png)"
+    head = [_HEAD, figure, "", changes.caption(changed), _TABLE]
+    return "\n".join([*head, *lines, "", *sections])
 
 
 def anchor(tag: str) -> str:

@@ -18,12 +18,20 @@ class Measurements:
     claims: list[results.Row]
     faults: list[results.Row]
     small_exports: list[results.Row]
+    changes: list[results.Row]
     times: list[report.Row]
 
 
 def read(root: Path) -> Measurements:
     """Reads the CSV files of a repository."""
     folder = root / FOLDER
-    names = "results", "paper", "claims", "reliability", "small_exports"
+    names = (
+        "results",
+        "paper",
+        "claims",
+        "reliability",
+        "small_exports",
+        "image_changes",
+    )
     tables = (results.read_file(folder / f"{name}.csv") for name in names)
     return Measurements(*tables, times=report.read(folder / "benchmark.csv"))

@@ -1,0 +1,138 @@
+"""Changes of images at five severities: noise, blur, contrast, shift and rotation.
+
+Noise, blur and contrast are kinds of ImageNet-C, and shift and rotation are kinds of
+ImageNet-P: D. Hendrycks, T. Dietterich, "Benchmarking Neural Network Robustness to
+Common Corruptions and Perturbations", ICLR 2019. The levels are ours. They are small
+enough for images of 28 x 28 pixels.
+"""
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from elu_zoo import errors
+
+# Levels of the severities 1 to 5.
+LEVELS = {
+    "noise": (10, 20, 30, 40, 60),  # standard deviation, of pixels 0..255
+    "blur": (0.5, 0.75, 1.0, 1.5, 2.0),  # standard deviation, in pixels
+    "contrast": (0.75, 0.5, 0.35, 0.25, 0.15),  # factor around the image's mean
+    "shift": (1, 2, 3, 4, 6),  # pixels, in any direction
+    "rotation": (5, 10, 15, 20, 30),  # degrees, clockwise or not
+}
+SEVERITIES = range(1, 6)
+_BATCH_SIZE = 1000  # bounds the memory of the float32 images
+
+Floats = np.ndarray
+
+
+def change(images: np.ndarray, kind: str, severity: int, seed: int = 0) -> np.ndarray:
+    """Returns changed copies of images.
+
+    The change of an image depends on the seed, the kind, the severity, the size of the
+    images and the index of the image. It does not depend on the number of images.
+
+    Args:
+        images: uint8 `(n, height, width, channels)`.
+        kind: a name of `LEVELS`.
+        severity: 1 to 5, the place of the level in `LEVELS`.
+        seed: an integer >= 0.
+
+    Returns:
+        A uint8 array of the same shape. Pixels outside of the image equal the nearest
+        pixel of its edge.
+
+    Raises:
+        UsageError: an unknown kind, or a wrong severity, seed or array.
+    """
+    errors.check_choice("kind", kind, LEVELS)
+    errors.check_integer("severity", severity, minimum=1)
+    errors.check_integer("seed", seed, minimum=0)
+    if severity not in SEVERITIES:
+        raise errors.UsageError(f"severity must be 1 to 5, got {severity}.")
+    if images.dtype != np.uint8 or images.ndim != 4:
+        raise errors.UsageError(
+            "images must be uint8 of the shape (n, height, width, channels). Received: "
+            f"{images.dtype} of the shape {images.shape}."
+        )
+    key = seed, list(LEVELS).index(kind), severity
+    draws = np.random.Generator(np.random.Philox(key))
+    level = LEVELS[kind][severity - 1]
+    changed = np.empty_like(images)
+    for start in range(0, len(images), _BATCH_SIZE):
+        part = slice(start, start + _BATCH_SIZE)
+        floats = _CHANGES[kind](images[part].astype(np.float32), level, draws)
+        changed[part] = np.clip(np.rint(floats), 0, 255)
+    return changed
+
+
+def _add_noise(images: Floats, deviation: float, draws: np.random.Generator) -> Floats:
+    return images + deviation * draws.standard_normal(images.shape, np.float32)
+
+
+def _blur(images: Floats, deviation: float, _: np.random.Generator) -> Floats:
+    radius = math.ceil(3 * deviation)
+    kernel = np.exp(-0.5 * (np.arange(-radius, radius + 1) / deviation) ** 2)
+    kernel = (kernel / kernel.sum()).astype(np.float32)
+    for axis in 1, 2:
+        size = images.shape[axis]
+        margins = [(radius, radius) if i == axis else (0, 0) for i in range(4)]
+        padded = np.pad(images, margins, mode="edge")
+        shifted = (padded.take(range(i, i + size), axis) for i in range(len(kernel)))
+        images = sum(k * each for k, each in zip(kernel, shifted, strict=True))
+    return images
+
+
+def _reduce_contrast(images: Floats, factor: float, _: np.random.Generator) -> Floats:
+    mean = images.mean((1, 2, 3), keepdims=True)
+    return mean + np.float32(factor) * (images - mean)
+
+
+def _shift(images: Floats, distance: float, draws: np.random.Generator) -> Floats:
+    direction = draws.uniform(0, 2 * np.pi, len(images))
+    by = distance * np.stack([np.sin(direction), np.cos(direction)], axis=1)
+    return _resample(images, np.zeros(len(images)), by)
+
+
+def _rotate(images: Floats, degrees: float, draws: np.random.Generator) -> Floats:
+    signs = draws.choice([-1.0, 1.0], len(images))
+    return _resample(images, np.radians(degrees) * signs, np.zeros((len(images), 2)))
+
+
+def _resample(images: Floats, angles: Floats, shifts: Floats) -> Floats:
+    """Returns images, turned around their centre and then shifted (bilinear).
+
+    Args:
+        images: `(n, height, width, channels)`.
+        angles: radians, `(n,)`, from the axis of rows to the axis of columns.
+        shifts: rows and columns by which the content moves, `(n, 2)`.
+    """
+    height, width = images.shape[1:3]
+    centre = (height - 1) / 2, (width - 1) / 2
+    grid = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
+    # The place in the source of each pixel of the result.
+    y, x = (
+        axis - middle - shifts[:, i, None, None]
+        for i, (axis, middle) in enumerate(zip(grid, centre, strict=True))
+    )
+    cosine, sine = (f(angles)[:, None, None] for f in (np.cos, np.sin))
+    rows = np.clip(cosine * y + sine * x + centre[0], 0, height - 1)
+    columns = np.clip(cosine * x - sine * y + centre[1], 0, width - 1)
+    top, left = (places.astype(np.intp) for places in (rows, columns))
+    bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
+    down = (rows - top).astype(np.float32)[..., None]
+    across = (columns - left).astype(np.float32)[..., None]
+    n = np.arange(len(images))[:, None, None]
+    above = images[n, top, left] * (1 - across) + images[n, top, right] * across
+    below = images[n, bottom, left] * (1 - across) + images[n, bottom, right] * across
+    return above * (1 - down) + below * down
+
+
+_CHANGES: dict[str, Callable[[Floats, float, np.random.Generator], Floats]] = {
+    "noise": _add_noise,
+    "blur": _blur,
+    "contrast": _reduce_contrast,
+    "shift": _shift,
+    "rotation": _rotate,
+}

@@ -1,0 +1,72 @@
+"""Evaluation of a classifier together with its calibration."""
+
+from elu_zoo.data.dataset import ImageData
+from elu_zoo.training import loss
+from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.weights import calibration
+from elu_zoo.weights.manifest import Entry
+
+NO_TWIN = (
+    "No temperature: the run was trained on the validation images too, and no run of "
+    "the same config that was trained without them is known."
+)
+
+
+def temperature(
+    entry: Entry, evaluator: Evaluator, data: ImageData
+) -> tuple[float | None, str]:
+    """Returns the temperature of an entry's weights, and its source or the reason.
+
+    The temperature is the entry's, or else is fitted on the validation images if the
+    run was not trained on them. Test images are never used.
+
+    Args:
+        entry: the entry of the weights.
+        evaluator: of the model with these weights.
+        data: the data set of the entry.
+    """
+    known = entry.get("calibration", {})
+    if "temperature" in known:
+        return known["temperature"], known["temperature_source"]
+    if not calibration.has_held_out(entry):
+        return None, NO_TWIN
+    return fit(entry, evaluator, data)
+
+
+def fit(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float, str]:
+    """Returns the temperature fitted on held-out validation images, and its source."""
+    _, logits, labels = evaluator.responses(data.validation)
+    source = (
+        f"The temperature was fitted on the {len(labels):,} validation images of "
+        f"{data.name}, on which {entry['tag']} was not trained."
+    )
+    return calibration.fit_temperature(logits, labels), source
+
+
+def evaluate(
+    evaluator: Evaluator, data: ImageData, split: str, entry: Entry | None
+) -> tuple[dict[str, float], list[str]]:
+    """Returns the measures of a split with `calibration.measure`, and notes.
+
+    A temperature is used for the test images of the entry's data set only.
+
+    Args:
+        evaluator: of a classifier whose loss is the softmax cross entropy.
+        data: images and labels.
+        split: "train", "validation" or "test".
+        entry: the entry of the weights, if they have one.
+    """
+    found, notes = None, []
+    if split == "test" and entry and entry["dataset"] == data.name:
+        found, source = temperature(entry, evaluator, data)
+        notes = [] if found else [source]
+    measured, logits, labels = evaluator.responses(getattr(data, split))
+    return measured | calibration.measure(logits, labels, found), notes
+
+
+def describe(measured: dict[str, float]) -> str:
+    """Returns measures as text, with a second line for the calibration."""
+    text = loss.describe(measured)
+    if "nll_nats" in measured:
+        text += f"\ncalibration: {calibration.describe(measured)}"
+    return text

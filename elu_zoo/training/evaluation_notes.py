@@ -1,0 +1,27 @@
+"""Notes on an evaluation that its reader has to know."""
+
+from elu_zoo.data.dataset import ImageData
+from elu_zoo.weights.manifest import Entry
+
+
+def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
+    """Returns notes on the data set, on changed images and on images seen in training.
+
+    Args:
+        entry: the entry of the weights, if they have one.
+        data: the data set of the evaluation.
+        split: "train", "validation" or "test".
+    """
+    if not (entry and entry["dataset"] == data.name):
+        return [data.note] if data.note else []
+    found = []
+    if entry.get("images", data.images) != data.images:
+        found.append(
+            f"the images have changed since {entry['tag']} was trained, from "
+            f"{entry['images']} to {data.images}."
+        )
+    settings = entry["config"].get("data", {})
+    seen = split == "train" or settings.get("train_on_validation")
+    if seen and split != "test":
+        found.append(f"{entry['tag']} was trained on these {split} images.")
+    return found

@@ -1,0 +1,131 @@
+"""Calibration of a classifier: negative log-likelihood, calibration error, temperature.
+
+A temperature T divides the logits: p = softmax(z / T). T is fitted to the smallest
+negative log-likelihood on images on which the network was not trained (C. Guo,
+G. Pleiss, Y. Sun, K. Weinberger, "On Calibration of Modern Neural Networks", 2017).
+"""
+
+import numpy as np
+
+from elu_zoo import errors
+from elu_zoo.weights.manifest import Entry
+
+BINS = 15
+_LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
+_HALVINGS = 60
+
+
+def measure(
+    logits: np.ndarray, labels: np.ndarray, temperature: float | None = None
+) -> dict[str, float]:
+    """Returns the negative log-likelihood and the expected calibration error.
+
+    Args:
+        logits: `(n, classes)`.
+        labels: integer classes, `(n,)`.
+        temperature: None if no temperature is known.
+
+    Returns:
+        `nll_nats`, in nats per image, and `ece_percent`, in percentage points. With a
+        temperature also `temperature`, `nll_nats_at_temperature` and
+        `ece_percent_at_temperature`.
+    """
+    found = _measure(logits, labels)
+    if temperature is not None:
+        scaled = _measure(np.asarray(logits, np.float64) / temperature, labels)
+        found["temperature"] = temperature
+        found |= {f"{name}_at_temperature": value for name, value in scaled.items()}
+    return found
+
+
+def _measure(logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
+    logarithms = _log_softmax(logits)
+    own = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
+    confidences = np.exp(logarithms.max(1))
+    error = calibration_error(confidences, logarithms.argmax(1) == labels)
+    return {"nll_nats": -float(own.mean()), "ece_percent": 100 * error}
+
+
+def _log_softmax(logits: np.ndarray) -> np.ndarray:
+    shifted = np.asarray(logits, np.float64)
+    shifted = shifted - shifted.max(1, keepdims=True)
+    return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
+
+
+def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
+    """Returns the expected calibration error, in [0, 1], with 15 bins of equal width.
+
+    Each bin of the largest probability contributes the distance of its mean probability
+    from its accuracy, weighted by the number of its images. Bin i has the probabilities
+    in (i / 15, (i + 1) / 15].
+
+    Args:
+        confidences: the largest probability of each image, `(n,)`, in (0, 1].
+        is_right: whether the class of the largest probability is the label, `(n,)`.
+    """
+    bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
+    gaps = np.bincount(bins, confidences - is_right, BINS)
+    return float(np.abs(gaps).sum() / len(confidences))
+
+
+def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
+    """Returns the temperature with the smallest negative log-likelihood.
+
+    The negative log-likelihood is convex in 1 / T, so that bisection of its derivative
+    finds the smallest value.
+
+    Args:
+        logits: `(n, classes)`, of images on which the network was not trained.
+        labels: integer classes, `(n,)`.
+
+    Raises:
+        DataError: no temperature from 0.01 to 100 has the smallest value, for instance
+            because all images are classified correctly.
+    """
+    logits = np.asarray(logits, np.float64)
+    own = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()
+
+    def slope(inverse: float) -> float:
+        mean = (np.exp(_log_softmax(inverse * logits)) * logits).sum(1).mean()
+        return float(mean - own)
+
+    low, high = 1 / _HIGHEST, 1 / _LOWEST
+    if not slope(low) < 0 < slope(high):
+        raise errors.DataError(
+            f"No temperature from {_LOWEST:g} to {_HIGHEST:g} has the smallest "
+            f"negative log-likelihood on these {len(logits)} images. Fit the "
+            "temperature on more images, of which some are classified wrongly."
+        )
+    for _ in range(_HALVINGS):
+        middle = (low * high) ** 0.5
+        low, high = (low, middle) if slope(middle) > 0 else (middle, high)
+    return (low * high) ** -0.5
+
+
+def has_held_out(entry: Entry) -> bool:
+    """Whether the run of an entry was not trained on the validation images."""
+    trained = entry["config"].get("data", {}).get("train_on_validation", False)
+    return not trained and bool(entry.get("examples", {}).get("validation"))
+
+
+def is_twin(entry: Entry, other: Entry) -> bool:
+    """Whether the run `other` repeats the run of an entry without validation images.
+
+    The temperature of such a twin applies to the entry, because both runs differ only
+    in the number of their training images.
+    """
+    same = "model", "dataset", "arguments", "schedule", "epochs", "seed"
+    name = entry["config"]["name"], other["config"]["name"].removesuffix("-validation")
+    is_same = all(entry[key] == other[key] for key in same) and name[0] == name[1]
+    return is_same and has_held_out(other)
+
+
+def describe(found: dict[str, float]) -> str:
+    """Returns the result of `measure` as text."""
+    text = "NLL {nll_nats:.4f} nats, ECE {ece_percent:.2f} %".format(**found)
+    if "temperature" in found:
+        text += (
+            "; at temperature {temperature:.3f}: NLL {nll_nats_at_temperature:.4f} "
+            "nats, ECE {ece_percent_at_temperature:.2f} %"
+        ).format(**found)
+    return text

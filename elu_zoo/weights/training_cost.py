@@ -1,0 +1,27 @@
+"""Cost of a training run, in floating point operations and in hours."""
+
+from elu_zoo.weights.manifest import Entry
+
+FORMULA = "3 x multiply-accumulates x 2 x examples seen"
+_DIGITS = 4  # significant
+
+
+def measure(entry: Entry) -> dict[str, float]:
+    """Returns `training_pflop` and `training_hours` of the run of an entry.
+
+    PFLOP are 10**15 floating point operations, 3 * multiply-accumulates * 2 * examples
+    seen: a multiply-accumulate is two operations, and the gradients cost about twice
+    the forward computation. Examples seen are iterations times the batch size. Dense
+    and convolution layers are counted at the size of the deployed network.
+
+    Args:
+        entry: with `multiply_accumulates` (per image), `step`, `wall_time_seconds` and
+            `config.train.batch_size`.
+    """
+    examples = entry["step"] * entry["config"]["train"]["batch_size"]
+    pflop = 3 * entry["multiply_accumulates"] * 2 * examples / 1e15
+    hours = entry["wall_time_seconds"] / 3600
+    return {
+        "training_pflop": float(f"{pflop:.{_DIGITS}g}"),
+        "training_hours": float(f"{hours:.{_DIGITS}g}"),
+    }

@@ -1,0 +1,115 @@
+"""Calibration against float64 references; twins; the cost of training."""
+
+import math
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.weights import calibration, training_cost
+
+
+@pytest.fixture(scope="module")
+def drawn():
+    """Logits, and labels drawn from their softmax."""
+    generator = np.random.default_rng(0)
+    logits = 2 * generator.standard_normal((4000, 5))
+    probabilities = np.exp(logits) / np.exp(logits).sum(1, keepdims=True)
+    labels = [generator.choice(5, p=row) for row in probabilities]
+    return logits, np.array(labels)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 300.0])
+def test_nll_is_the_mean_of_minus_log_softmax(scale, drawn):
+    logits, labels = scale * drawn[0][:50], drawn[1][:50]
+    rows = zip(logits.tolist(), labels, strict=True)
+    exact = [
+        max(row) + math.log(sum(math.exp(z - max(row)) for z in row)) - row[label]
+        for row, label in rows
+    ]
+    found = calibration.measure(logits, labels)
+    assert set(found) == {"nll_nats", "ece_percent"}
+    assert found["nll_nats"] == pytest.approx(sum(exact) / 50, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("confidences", "is_right", "expected"),
+    [
+        ([1.0, 1.0], [True, True], 0.0),
+        ([1.0, 1.0], [True, False], 0.5),
+        ([0.5, 0.5], [True, False], 0.0),
+        ([0.9, 0.91], [True, True], 0.095),  # both are in (13/15, 14/15]
+        ([0.95, 0.9], [False, True], (0.95 + 0.1) / 2),  # two bins
+        ([0.2, 0.2001], [True, False], (0.8 + 0.2001) / 2),  # 0.2 is 3/15, a right end
+    ],
+)
+def test_calibration_error_of_15_bins(confidences, is_right, expected):
+    found = calibration.calibration_error(np.array(confidences), np.array(is_right))
+    assert found == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
+def test_the_temperature_undoes_a_scale(scale, drawn):
+    logits, labels = drawn
+    found = calibration.fit_temperature(scale * logits, labels)
+    assert found == pytest.approx(scale, rel=0.05)  # of 4000 draws
+    nll = [
+        calibration.measure(scale * logits, labels, t)["nll_nats_at_temperature"]
+        for t in (0.99 * found, found, 1.01 * found)
+    ]
+    assert nll[1] < min(nll[0], nll[2])
+
+
+def test_measures_at_a_temperature_are_those_of_divided_logits(drawn):
+    found = calibration.measure(*drawn, 2.0)
+    divided = calibration.measure(drawn[0] / 2, drawn[1])
+    at = {f"{key}_at_temperature": value for key, value in divided.items()}
+    assert found == {**calibration.measure(*drawn), "temperature": 2.0, **at}
+
+
+def test_images_without_a_wrong_prediction_are_refused(drawn):
+    logits = drawn[0]
+    with pytest.raises(errors.DataError, match="No temperature.*these 4000 images"):
+        calibration.fit_temperature(logits, logits.argmax(1))
+
+
+def entry(name="net", trained=True, **changes):
+    return {
+        "model": "net",
+        "dataset": "cifar10",
+        "arguments": {},
+        "schedule": "fast",
+        "epochs": 30,
+        "seed": 0,
+        "config": {"name": name, "data": {"train_on_validation": trained}},
+        "examples": {"validation": 0 if trained else 5000},
+    } | changes
+
+
+HELD_OUT = {"name": "net-validation", "trained": False}
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [
+        (entry(**HELD_OUT), True),
+        (entry(), False),  # no images held out
+        (entry("net-validation"), False),
+        (entry(**HELD_OUT, seed=1), False),
+        (entry(**HELD_OUT, dataset="cifar100"), False),
+        (entry("other-validation", trained=False), False),
+    ],
+)
+def test_a_twin_differs_in_its_validation_images_alone(other, expected):
+    assert calibration.is_twin(entry(), other) == expected
+
+
+def test_training_cost_counts_three_passes_of_two_operations():
+    run = {
+        "multiply_accumulates": 10**9,
+        "step": 1000,
+        "config": {"train": {"batch_size": 50}},
+        "wall_time_seconds": 5400,
+    }
+    expected = {"training_pflop": 0.3, "training_hours": 1.5}
+    assert training_cost.measure(run) == expected
