@@ -143,9 +143,9 @@ TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
         (None, {"class_names": "ab"}, "list of names"),
         (None, {"class_names": ["a", "b\nc"]}, "one line"),
         (None, {"class_names": ["a", 1]}, "one line"),
-        (None, {"name": "../net"}, "name must be"),
-        (None, {"name": "12"}, "name must be"),
-        (None, {"name": None}, "name must be"),
+        (None, {"name": "../net"}, "name must consist"),
+        (None, {"name": "12"}, "name must consist"),
+        (None, {"name": None}, "name must consist"),
         (small((4,)), {}, "one image input"),
         (
             small((None, 4, 1), keras.layers.GlobalMaxPooling2D()),
