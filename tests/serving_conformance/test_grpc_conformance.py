@@ -62,7 +62,7 @@ def test_outputs_equal_those_of_the_export(send, valid, models_folder, model, im
     )
 
 
-def test_outputs_are_in_the_fields_of_their_types(send, valid, by_rest):
+def test_logits_are_in_float_val_and_classes_in_int64_val(send, valid, by_rest):
     outputs = send(valid).outputs
     assert outputs["logits"].dtype == types_pb2.DT_FLOAT
     assert outputs["classes"].dtype == types_pb2.DT_INT64
@@ -103,7 +103,7 @@ def test_image_files_are_accepted(send, model, images, by_rest):
 
 def test_features_equal_those_of_rest(server, send, model, images):
     if "features" not in model.outputs:
-        pytest.skip(f"{model.name} has no signature features")
+        pytest.skip(f'{model.name} was exported without the signature "features"')
     request = served.predict_request(model.name, {"images": images}, "features")
     body = {"signature_name": "features", "instances": images.tolist()}
     response = server.post(f"{model.path}:predict", body)
