@@ -53,7 +53,7 @@ def test_float_values_are_accepted(send, valid, images, by_rest):
     served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_outputs_equal_those_of_the_export(send, valid, models_folder, model, images):
+def test_outputs_equal_the_exports_outputs(send, valid, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
@@ -101,7 +101,7 @@ def test_image_files_are_accepted(send, model, images, by_rest):
     served.assert_equal(served.arrays(send(request)), by_rest)
 
 
-def test_features_equal_those_of_rest(server, send, model, images):
+def test_features_equal_the_features_over_rest(server, send, model, images):
     if "features" not in model.outputs:
         pytest.skip(f'{model.name} was exported without the signature "features"')
     request = served.predict_request(model.name, {"images": images}, "features")
