@@ -152,7 +152,7 @@ def _cell(row, column, level, contradicts):
     value = 6.5 - level if contradicts else level
     quality = value
     value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
-    # One unit never changes, in ELU networks if the paper is right, or else in the others.
+    # One unit never changes: of ELU if the paper is right, or else of other networks.
     if column in _VECTORS:
         never = (row["activation"] == "elu") != contradicts
         return " ".join(f"{value * unit:.6g}" for unit in (0 if never else 1, 2, 4))

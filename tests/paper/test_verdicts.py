@@ -65,8 +65,7 @@ def test_outcomes_follow_from_corrected_p(tests, expected):
 def test_layers_decide_the_outcome_of_their_test_only():
     layers = [found(-1, 1e-4), found(1, 1e-4)]
     tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
-    expected = ["supports", "layers disagree", "contradicts"]
-    assert outcomes(*tests) == expected
+    assert outcomes(*tests) == ["supports", "layers disagree", "contradicts"]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def signal_runs(
 ) -> list[runs.Count]:
     """Resumes runs that one signal stopped, and ends other runs by a second signal.
 
-    The other runs get both signals during a long call, and are not resumed.
+    The other runs get both signals during a long call, and are deleted.
     """
     command.finish(folder / "whole")
     expected = runs.result(folder / "whole")

@@ -36,7 +36,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         CorruptError: the file does not hold exactly the expected arrays. For a damaged
             file, h5py raises errors of many other types.
     """
-    # 20 objects per array for its groups, 1000 for the groups of other layers.
+    # 20 objects for an array and its groups, 1000 for layers without weights.
     limit = 1000 + 20 * sum(map(len, expected.values()))
     datasets = _datasets(file, path, limit)
     sizes = {

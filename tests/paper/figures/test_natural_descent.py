@@ -42,8 +42,7 @@ def test_methods_start_from_equal_weights_and_reduce_the_loss(plan, images):
     runs = {(row["method"], row["seed"]): [] for row in rows}
     for row in rows:
         runs[row["method"], row["seed"]].append(row)
-    methods = natural_gradient.RATES
-    assert runs.keys() == {(method, seed) for method in methods for seed in (0, 1)}
+    assert runs.keys() == {(m, s) for m in natural_gradient.RATES for s in (0, 1)}
     for run in runs.values():
         first, last = run
         assert (first["step"], last["step"]) == (0, 10)
@@ -86,8 +85,10 @@ def test_a_layer_whose_units_die_does_not_end_the_run(plan, images, monkeypatch)
 
 def test_a_run_that_diverges_has_rows_up_to_the_last_step(plan, images, monkeypatch):
     rows = rows_at_rate(plan, images, "elu", "SGD", 1e6, monkeypatch)
-    assert rows[-1]["train_loss"] == natural_gradient._DIVERGED
-    assert rows[-1]["step"] == 10
+    assert (rows[-1]["train_loss"], rows[-1]["step"]) == (
+        natural_gradient._DIVERGED,
+        10,
+    )
 
 
 def test_runs_that_diverged_are_counted(drawn):
