@@ -76,8 +76,8 @@ def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
 def kill_image_runs(
     count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    kind = runs.images(folder, _DATA_DIR.value)
-    return kills.kill_runs(kind, count, generator, folder)
+    command = runs.images(folder, _DATA_DIR.value)
+    return kills.kill_runs(command, count, generator, folder)
 
 
 def kill_exports(

@@ -5,7 +5,7 @@ elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
 Each round runs every implementation once. A time is the median over the rounds. A ratio
 compares two times of the same round; it is the median over the rounds, with a 95 %
-bootstrap interval. Other load on the machine disturbs both.
+bootstrap interval. Other load on the machine disturbs times and ratios.
 """
 
 from pathlib import Path
@@ -24,13 +24,13 @@ _MODELS = absl_flags.DEFINE_list(
     "models", None, "Networks; by default two dense and one convolutional network."
 )
 _BATCH = absl_flags.DEFINE_integer(
-    "batch_size", None, "Images per training step; by default 64 or 100.", lower_bound=1
+    "batch_size", None, "Images per step; by default 64, for convolutional nets 100.", 1
 )
 _ROUNDS = absl_flags.DEFINE_integer(
     "rounds", None, "Rounds; by default as many as fit into a fixed time.", 1
 )
 _CSV = absl_flags.DEFINE_string(
-    "csv", None, "CSV file for the results; its rows of other parts are kept."
+    "csv", None, "CSV file for the results; only rows of measured parts change."
 )
 _CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for a chart.")
 

@@ -61,7 +61,7 @@ def main(_: list[str]) -> None:
     name = config.name + f"-{budget}" * (budget != "full")
     asked = question.Question(
         config=config,
-        command=changes.command(configs.command(sys.argv), given, config),
+        command=changes.command(configs.train_command(sys.argv), given, config),
         activations=_ACTIVATIONS.value,
         seeds=_SEEDS.value if _SEEDS.present else (2 if smoke else 5),
         tune=_TUNE.value if _TUNE.present else (3 if smoke else 5),

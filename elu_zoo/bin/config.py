@@ -37,10 +37,10 @@ def installed() -> list[str]:
 
 
 def resolve_flag(argv: list[str]) -> list[str]:
-    """Returns `argv` with the path of the config in --config.
+    """Returns `argv` with the path of the config in place of its name in --config.
 
-    The function loads the config once to report errors with their causes, which absl
-    hides: exceptions of a config, and overrides of unknown entries.
+    The config is loaded once, because absl hides the causes of two errors: exceptions
+    of the config, and overrides of unknown entries.
 
     Raises:
         UsageError: --config is missing or set twice, the config does not exist or
@@ -72,8 +72,8 @@ def resolve_flag(argv: list[str]) -> list[str]:
     return argv
 
 
-def command(argv: list[str]) -> str:
-    """Returns the command without the flags that do not change the run's numbers."""
+def train_command(argv: list[str]) -> str:
+    """Returns a command of elu-zoo-train with the flags that decide a run's numbers."""
     words, name = ["elu-zoo-train"], ""
     for argument in argv[1:]:
         name = _flag_name(argument) or name
@@ -89,20 +89,20 @@ def _flag_name(argument: str) -> str:
 
 
 def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
-    """Checks that an override sets an entry of the config, not an item of an entry."""
+    """Checks that an override sets a whole entry, not one element of a tuple."""
     entry, bracket, _ = key.partition("[")
-    groups_too = any(f"{other}.".startswith(f"{entry}.") for other in known)
-    if not (entry in known if bracket else groups_too):
+    is_entry_or_group = any(f"{other}.".startswith(f"{entry}.") for other in known)
+    if not (entry in known if bracket else is_entry_or_group):
         raise errors.unknown("config entry", entry, known)
     if not bracket:
         return
     value = config
     for part in entry.split("."):
         value = value[part]
-    whole = shlex.quote(f"--config.{entry}={value}")
+    flag = shlex.quote(f"--config.{entry}={value}")
     raise errors.UsageError(
-        f"--config.{key} sets one item of an entry, but only whole entries can be set. "
-        f"Set the whole entry. Its value is now {whole}."
+        f"--config.{key} sets one element of an entry, but only whole entries can be "
+        f"set. Set the whole entry; the flag for its current value is {flag}."
     )
 
 
@@ -126,10 +126,10 @@ def default_workdir(config: ConfigDict) -> Path:
 
 
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
-    """Returns a config that trains on the data of --data, named `<config>@<data>`.
+    """Changes `config` to train on `data`, and returns `config`; None changes nothing.
 
-    Boundaries in iterations become fractions of the run, because the number of
-    iterations changes with the number of images.
+    The name becomes `<config>@<data>`. Boundaries in iterations become fractions of
+    the run, because the number of iterations changes with the number of images.
 
     Raises:
         UsageError: the config's name is not a relative path without "..".

@@ -27,8 +27,8 @@ _STRINGS = {
     "data": "A data set's name, of the zoo or of tensorflow-datasets; a folder "
     "<class>/<image>; or an .npz file.",
     "data_dir": "Folder that tensorflow-datasets prepared; $TFDS_DATA_DIR by default.",
-    "module": "A Python file, or a module's name, that registers your own networks or "
-    "activations; the command imports it first.",
+    "module": "A Python file, or a module's name, with your own networks or "
+    "activations; the command imports the module first.",
     "model": "Name of a model, see list_models().",
     "weights": "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
     "folder of a finished training run.",
@@ -102,7 +102,7 @@ def run(
     """Runs a binary and exits: usage error 2, failure 1, resumable 143.
 
     Args:
-        main: function from the command line without its flags to the exit code.
+        main: function from the arguments that are not flags to the exit code.
         check: function of the same argument that raises the errors which can be found
             without Keras and TensorFlow, whose import takes seconds.
         verbose: whether to log progress, in addition to warnings.

@@ -15,7 +15,7 @@ def protect() -> None:
 
     A closed stream is replaced by the null device, because otherwise the next opened
     file would get the stream's descriptor and receive its messages. A message on stderr
-    is dropped if it cannot be written. A result on stdout is dropped if its reader has
+    is dropped if it cannot be written. A result on stdout is dropped if the reader has
     ended, but a full disk raises an error. Characters outside the encoding of a stream
     are escaped.
     """
@@ -51,7 +51,7 @@ class _Stream:
 
 
 class _Messages(_Stream):
-    """A text stream that also drops messages when its pipe is full."""
+    """A text stream that also drops messages when the pipe is full."""
 
     _wait = _WAIT_MILLISECONDS
 

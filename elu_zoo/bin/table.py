@@ -8,9 +8,9 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows with equal keys as a table with the keys as its heading.
+    """Prints rows with equal keys as a table with the keys as the heading.
 
-    On a terminal, cells are wrapped to its width. In a file or pipe each row is one
+    Cells are wrapped to the width of a terminal. In a file or pipe each row is one
     line.
     """
     from rich.console import Console

@@ -24,7 +24,7 @@ _EXPECTED = (
 )
 _NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
 _HEADER_BYTES = 2**16  # np.savez writes 128 bytes, or more for structured types.
-_COPIES = 2  # the arrays, and the copies that the checks of pixels and the splits make
+_COPIES = 2  # the arrays of the file, and copies in pixel checks and in splits
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -195,7 +195,8 @@ def _check_pixels(images: np.ndarray, name: str) -> None:
     if is_valid and len(images):
         is_valid = images.min() >= 0 and images.max() <= 255
         if is_float:
-            is_binary = images.max() <= 1  # Black and white pixels are in [0, 1].
+            # Images of only 0.0 and 1.0 probably have black and white pixels in [0, 1].
+            is_binary = images.max() <= 1
             is_valid = is_valid and not is_binary and (images == images.round()).all()
     if not is_valid:
         raise errors.DataError(

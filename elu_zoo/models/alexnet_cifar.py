@@ -10,8 +10,8 @@ from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_i
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# (units, side of the receptive field, standard deviation of the initial kernel) of each
-# convolution. 3 x 3 pooling follows each convolution.
+# (units, kernel size, standard deviation of the initial kernel) of each convolution.
+# 3 x 3 pooling follows each convolution.
 CONVOLUTIONS = ((32, 5, 1e-4), (32, 5, 0.01), (64, 5, 0.01))
 NORMALIZED = (1, 2)  # numbers of the convolutions whose pooled map is normalised
 CLASSIFIER_DEVIATION = 0.01
@@ -60,10 +60,10 @@ def alexnet_cifar(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
     image, x = image_input(input_shape, preprocessing)
-    for i, (units, field, deviation) in enumerate(CONVOLUTIONS, 1):
+    for i, (units, size, deviation) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         initial = Normal(deviation, layer_seed(seed, name))
-        x = convolve(x, units, field, name, initial)
+        x = convolve(x, units, size, name, initial)
         if i == 1:
             x = CeilMaxPooling2D(3, 2, name="pool1")(x)
             x = blocks.norm_act(x, name, activation, batch_norm, seed)

@@ -12,7 +12,7 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# (units, side of the receptive field, stride, zeros on each side). No classifier.
+# (units, kernel size, stride, zeros on each side). The classifier is added later.
 CONVOLUTIONS = (
     (96, 3, 1, 1),
     (96, 3, 1, 1),
@@ -68,19 +68,19 @@ def allcnn_c(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
 
-    def initial(x, field, name):
-        limit = math.sqrt(3 / (field**2 * x.shape[-1]))  # Caffe's "xavier"
+    def initial(x, size, name):
+        limit = math.sqrt(3 / (size**2 * x.shape[-1]))  # Caffe's "xavier"
         return Uniform(limit, layer_seed(seed, name))
 
     image, x = image_input(input_shape, preprocessing)
     x = blocks.dropout(x, dropout[0], "input_drop", seed)
-    for i, (units, field, stride, zeros) in enumerate(CONVOLUTIONS, 1):
+    for i, (units, size, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
             # With a stride of 1, "same" padding adds one zero on each side too.
             zeros = None
-        kernel = initial(x, field, name)
-        x = convolve(x, units, field, name, kernel, zeros=zeros, stride=stride)
+        kernel = initial(x, size, name)
+        x = convolve(x, units, size, name, kernel, zeros=zeros, stride=stride)
         x = blocks.norm_act(x, name, activation, batch_norm, seed)
         if i in DROPPED:
             rate = dropout[1 + DROPPED.index(i)]

@@ -19,7 +19,7 @@ def scaled_units(units: int, width: float) -> int:
 def convolution(
     x,
     units: int,
-    field: int,
+    kernel_size: int,
     name: str,
     initial: keras.initializers.Initializer,
     *,
@@ -34,7 +34,7 @@ def convolution(
     Args:
         x: `(batch, height, width, channels)`.
         units: number of output maps.
-        field: side of the receptive field.
+        kernel_size: side of the kernel in pixels, the paper's receptive field.
         name: name of the layer.
         initial: initializer of the kernel.
         zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
@@ -49,7 +49,7 @@ def convolution(
         x = keras.layers.ZeroPadding2D(zeros, name=f"{name}_pad", dtype=dtype)(x)
     return keras.layers.Conv2D(
         units,
-        field,
+        kernel_size,
         strides=stride,
         padding="same" if zeros is None else "valid",
         kernel_initializer=initial,

@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# The paper's stacks: layers x units x receptive field. The classifier is added later.
+# Layers x units x kernel size (the paper's receptive field), without the classifier.
 STACKS = (
     ((1, 192, 5),),
     ((1, 192, 1), (1, 240, 3)),
@@ -48,7 +48,7 @@ def elu_cifar_11(
     weights do not depend on `padding`.
 
     Args:
-        padding: padding of convolutions with an even receptive field. `caffe` adds one
+        padding: padding of convolutions with an even kernel size. `caffe` adds one
             row or column of zeros on each of the four sides, so that the output of a
             2 x 2 convolution has one row and one column more than the input. `same`
             keeps the size.

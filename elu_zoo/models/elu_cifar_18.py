@@ -5,7 +5,7 @@ import keras
 from elu_zoo.models.stacks import conv_stacks
 from elu_zoo.registry import register_model
 
-# The paper's stacks: layers x units x receptive field. The classifier is added later.
+# Layers x units x kernel size (the paper's receptive field), without the classifier.
 STACKS = (
     ((1, 384, 3),),
     ((1, 384, 1), (1, 384, 2), (2, 640, 2)),

@@ -15,7 +15,7 @@ from elu_zoo.models import blocks
 from elu_zoo.models.stacks import max_pool
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# Layers x units x receptive field, as in the paper.
+# Layers x units x kernel size (the paper's receptive field).
 STACKS = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
 DENSE_15 = (4096, 4096)
 
@@ -83,11 +83,11 @@ def elu_imagenet_15(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
     image, x = image_input(input_shape, preprocessing)
-    for i, (layers, units, field) in enumerate(STACKS, 1):
+    for i, (layers, units, size) in enumerate(STACKS, 1):
         units = blocks.scaled_units(units, width)
         for j in range(1, layers + 1):
             name, stride = f"stack{i}_conv{j}", stem_stride if i == j == 1 else 1
-            x = convolve(x, units, field, name, initial(name), stride=stride)
+            x = convolve(x, units, size, name, initial(name), stride=stride)
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         x = max_pool(x, i)
     x = SpatialPyramidPooling(spp_levels, name="pyramid")(x)

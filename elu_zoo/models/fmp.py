@@ -15,7 +15,7 @@ from elu_zoo.registry import CONV_DTYPES, register_model
 # The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number
 # of filters and C<f> an f x f convolution without padding.
 POOLED = 12
-FIELDS = (2,) * (POOLED + 1) + (1,)
+KERNEL_SIZES = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
 BLOCK = 32  # dropout keeps a multiple of this number of maps, as in the original
 
@@ -27,13 +27,13 @@ def pooled_sizes() -> list[int]:
     layer is SHRINK times the output, rounded. The input of a convolution is one pixel
     larger than the output.
     """
-    sizes = [FIELDS[POOLED]]
+    sizes = [KERNEL_SIZES[POOLED]]
     while len(sizes) <= POOLED:
-        sizes.append(int(sizes[-1] * SHRINK + 0.5) + FIELDS[0] - 1)
+        sizes.append(int(sizes[-1] * SHRINK + 0.5) + KERNEL_SIZES[0] - 1)
     return sizes[-2::-1]
 
 
-INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + FIELDS[0] - 1  # 94 pixels a side
+INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + KERNEL_SIZES[0] - 1  # 94 pixels a side
 
 
 @register_model(
@@ -92,18 +92,18 @@ def fmp(
     margins = [(n // 2, n - n // 2) for n in zeros]
     x = keras.layers.ZeroPadding2D(margins, name="centre")(x)
     sizes, dtype = pooled_sizes(), CONV_DTYPES[conv_dtype]
-    for n, field in enumerate(FIELDS, 1):
+    for n, size in enumerate(KERNEL_SIZES, 1):
         name, units = f"conv{n}", blocks.scaled_units(n * filters, width)
         shrink = SHRINK if n <= POOLED else 1
-        kernel = _uniform(x, units, field, shrink, layer_seed(seed, name))
-        x = blocks.convolution(x, units, field, name, kernel, zeros=0, dtype=dtype)
+        kernel = _uniform(x, units, size, shrink, layer_seed(seed, name))
+        x = blocks.convolution(x, units, size, name, kernel, zeros=0, dtype=dtype)
         x = blocks.norm_act(x, name, activation, batch_norm, seed)
         if n <= POOLED:
-            pool, size = f"pool{n}", (sizes[n - 1],) * 2
+            pool, shape = f"pool{n}", (sizes[n - 1],) * 2
             pooling = FractionalMaxPooling2D
-            x = pooling(size, regions, layer_seed(seed, pool), name=pool)(x)
+            x = pooling(shape, regions, layer_seed(seed, pool), name=pool)(x)
         drop = f"{name}_drop"
-        rate = _rate(filters, n, dropout * (n - 1) / (len(FIELDS) - 1))
+        rate = _rate(filters, n, dropout * (n - 1) / (len(KERNEL_SIZES) - 1))
         x = FeatureMapDropout(rate, layer_seed(seed, drop), name=drop)(x)
     x = keras.layers.Flatten(name="flatten")(x)
     kernel = _uniform(x, num_classes, 1, 1, layer_seed(seed, "classifier"))
@@ -119,7 +119,7 @@ def _rate(filters: int, n: int, rate: float) -> float:
     return 1 - max(kept, BLOCK) / (n * filters)
 
 
-def _uniform(x, units: int, field: int, shrink: float, seed: int) -> Uniform:
+def _uniform(x, units: int, size: int, shrink: float, seed: int) -> Uniform:
     """Returns the initializer of a kernel before a pooling by the factor `shrink`."""
-    fan_in = field**2 * x.shape[-1]
-    return Uniform(math.sqrt(6 / (fan_in + units * (field / shrink) ** 2)), seed)
+    fan_in = size**2 * x.shape[-1]
+    return Uniform(math.sqrt(6 / (fan_in + units * (size / shrink) ** 2)), seed)

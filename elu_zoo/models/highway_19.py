@@ -13,7 +13,7 @@ from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
 # (units, number of highway layers) of each stage. A stage starts with a convolution
-# without a gate. All receptive fields are 3 x 3.
+# without a gate. All kernels are 3 x 3.
 STAGES = ((32, 4), (80, 5), (128, 5))
 LAST = 100  # units of the 1 x 1 convolution
 GATE_BIAS = -2.0  # negative, so that outputs of untrained layers are close to inputs
@@ -75,9 +75,9 @@ def highway_19(
     )
     bias = keras.initializers.Constant(GATE_BIAS)
 
-    def unit(x, units, field, name, initial=None):
+    def unit(x, units, size, name, initial=None):
         initial = initial or FanInNormal(2, layer_seed(seed, name))
-        x = convolve(x, units, field, name, initial)
+        x = convolve(x, units, size, name, initial)
         return blocks.norm_act(x, name, activation, batch_norm, seed)
 
     def highway(x, units, name):

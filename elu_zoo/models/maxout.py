@@ -10,8 +10,8 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
-# (units, pieces, side of the receptive field, zeros on each side, side of the pooling
-# windows, largest norm of a filter). The pooling windows have a stride of 2.
+# (units, pieces, kernel size, zeros on each side, side of the pooling windows, largest
+# norm of a filter). The pooling windows have a stride of 2.
 CONVOLUTIONS = (
     (96, 2, 8, 4, 4, 0.9),
     (192, 2, 8, 3, 4, 1.9365),
@@ -86,10 +86,10 @@ def maxout(
 
     image, x = image_input(input_shape, preprocessing)
     x = blocks.dropout(x, dropout[0], "input_drop", seed, scaled=False)
-    for i, (units, pieces, field, zeros, pooled, norm) in enumerate(CONVOLUTIONS):
+    for i, (units, pieces, size, zeros, pooled, norm) in enumerate(CONVOLUTIONS):
         name, count = f"h{i}", filters(units, pieces)
         how = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
-        x = blocks.convolution(x, count, field, name, initial(name), **how)
+        x = blocks.convolution(x, count, size, name, initial(name), **how)
         # The original pools first. This order has the same result and is faster,
         # because fewer values are pooled.
         x = unit(x, pieces, name)

@@ -9,7 +9,7 @@ from elu_zoo.layers import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 
-# Blocks of (units, side of the receptive field). The classifier is added later.
+# (units, kernel size) of each convolution. The classifier is added to the last block.
 BLOCKS = (
     ((192, 5), (160, 1), (96, 1)),
     ((192, 5), (192, 1), (192, 1)),
@@ -52,14 +52,14 @@ def class_maps(
     first, second, others = deviations
     convolutions = []
     for i, block in enumerate(BLOCKS, 1):
-        for j, (units, field) in enumerate(block):
+        for j, (units, size) in enumerate(block):
             name = f"block{i}_cccp{j}" if j else f"block{i}_conv"
             if i == 1:
                 deviation = second if j else first
             else:
                 deviation = others
             initial = Normal(deviation, layer_seed(seed, name))
-            x = convolve(x, blocks.scaled_units(units, width), field, name, initial)
+            x = convolve(x, blocks.scaled_units(units, width), size, name, initial)
             if j == 0:
                 convolutions.append(x)
             x = blocks.norm_act(x, name, activation, batch_norm, seed)

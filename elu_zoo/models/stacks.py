@@ -48,7 +48,7 @@ def conv_stacks(
 
     Args:
         stacks: for each stack except the last, tuples (number of convolutions, units
-            of a convolution at `width=1`, side of the receptive field in pixels).
+            at `width=1`, kernel size in pixels, which is the paper's receptive field).
         name: the model's name.
 
     The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
@@ -71,11 +71,11 @@ def conv_stacks(
 
     image, x = image_input(input_shape, preprocessing)
     for i, stack in enumerate(stacks, 1):
-        layers = [(units, field) for count, units, field in stack for _ in range(count)]
-        for j, (units, field) in enumerate(layers, 1):
+        layers = [(units, size) for count, units, size in stack for _ in range(count)]
+        for j, (units, size) in enumerate(layers, 1):
             units, conv = blocks.scaled_units(units, width), f"stack{i}_conv{j}"
-            zeros = 1 if field % 2 == 0 and padding == "caffe" else None
-            x = convolve(x, units, field, conv, initial(conv), zeros=zeros)
+            zeros = 1 if size % 2 == 0 and padding == "caffe" else None
+            x = convolve(x, units, size, conv, initial(conv), zeros=zeros)
             x = blocks.norm_act(x, conv, activation, batch_norm, seed)
             if dropout_placement == "all" and j < len(layers):
                 x = blocks.dropout(x, dropout[i - 1], f"{conv}_drop", seed)

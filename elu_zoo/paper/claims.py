@@ -95,7 +95,7 @@ def _evidence(name: str, view: View | None) -> verdicts.Evidence:
     if experiment.paper_epochs:
         share = min(epochs(view)) / experiment.paper_epochs
     own = view.budget in experiment.own_schedules
-    return verdicts.evidence(view.budget, share, own_schedule=own)
+    return verdicts.evidence(view.budget, share, is_ours=own)
 
 
 def schedule(name: str, view: View | None) -> str:

@@ -44,18 +44,18 @@ def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
     return results
 
 
-def evidence(budget: str, share: float, *, own_schedule: bool) -> Evidence:
+def evidence(budget: str, schedule_share: float, *, is_ours: bool) -> Evidence:
     """Returns what runs can decide: the whole claim, early training, or nothing.
 
     Args:
         budget: budget of the runs.
-        share: length of the runs divided by the length of the paper's runs.
-        own_schedule: whether the optimizer or the learning rates are ours and not the
+        schedule_share: length of the runs divided by the length of the paper's runs.
+        is_ours: whether the optimizer or the learning rates are ours and not the
             paper's.
     """
-    if own_schedule or budget == "smoke":
+    if is_ours or budget == "smoke":
         return "none"
-    return "whole" if share >= 1 else "early"
+    return "whole" if schedule_share >= 1 else "early"
 
 
 def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:

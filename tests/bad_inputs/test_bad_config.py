@@ -22,12 +22,12 @@ CASES = [
     ),
     ("field_without_a_name", ["--config.=3"], "Unknown config entry ''"),
     (
-        "item_of_a_tuple",
+        "element_of_a_tuple",
         ["--config.train.learning_rates[0]=0.2"],
-        "Set the whole entry. Its value is now '--config.train.learning_rates=(0.05,)'",
+        "the flag for its current value is '--config.train.learning_rates=(0.05,)'",
     ),
     (
-        "item_of_an_unknown_entry",
+        "element_of_an_unknown_entry",
         ["--config.train.learning_rate[0]=0.2"],
         "Did you mean 'train.learning_rates'?",
     ),

@@ -42,7 +42,7 @@ def asked(monkeypatch):
         (["--seeds=7", "--tune=1", "--output=out"], 7, 1, "out", 30),
     ],
 )  # fmt: skip
-def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
+def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epochs):
     result = cli("compare", QUICK, "--activations=elu,srelu", *arguments)
     assert result.code == 0, result.err
     (question,) = asked
@@ -74,7 +74,7 @@ def test_arguments(cli, asked, arguments, seeds, tune, output, epochs):
          "those of imagenet2012 are test images. Use --tune=1"),
     ],
 )  # fmt: skip
-def test_refusals_before_work(cli, asked, tmp_path, arguments, words):
+def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words):
     (tmp_path / "file").touch()
     result = cli("compare", *arguments)
     assert result.code in (1, 2)
@@ -84,8 +84,7 @@ def test_refusals_before_work(cli, asked, tmp_path, arguments, words):
 
 
 @pytest.mark.slow
-def test_an_activation_that_fails(process, tmp_path):
-    """It is found before the first run."""
+def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_path):
     (tmp_path / "my_zoo.py").write_text(MODULE.replace("keras.ops.where(", "(1, "))
     result = process(
         *("compare", QUICK, "--activations=elu,my_unit", "--module=my_zoo.py"),
@@ -97,8 +96,7 @@ def test_an_activation_that_fails(process, tmp_path):
 
 
 @pytest.mark.slow
-def test_a_users_activation(tmp_path):
-    """It is tuned and compared; a second command trains nothing."""
+def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     (tmp_path / "my_zoo.py").write_text(MODULE)
     command = [
         *(sys.executable, "-m", "elu_zoo.bin.compare", QUICK, "--module=my_zoo.py"),

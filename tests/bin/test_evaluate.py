@@ -17,7 +17,7 @@ DATA = "--data=mnist_5k"
 
 
 @pytest.mark.slow
-def test_measures_equal_those_of_the_run(process, cli, trained):
+def test_measures_equal_the_measures_of_the_run(process, cli, trained):
     entry = json.loads(next(trained.glob("mnist_*.json")).read_text())
     result = process("evaluate", MODEL, "--weights", trained, DATA)
     assert result.code == 0, result.err

@@ -153,7 +153,7 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path):
     assert result.code == 0, result.err  # an export works without the module
 
 
-def test_finetuning_reduces_its_default_batch(cli, photos, tmp_path):
+def test_finetuning_reduces_the_default_batch(cli, photos, tmp_path):
     """The training split has about 32 of 40 photographs; the default batch is 64."""
     rest = "--data=photos", "--compile=off", "--workdir=run"
     result = cli(*TRAIN, *rest)

@@ -29,7 +29,7 @@ def test_defaults_reach_the_plan(cli, called, monkeypatch):
     assert named["jobs"] == 7
 
 
-def test_flags_reach_the_plan(cli, called):
+def test_all_flags_reach_the_plan(cli, called):
     result = cli(
         *("reproduce", "all", "--seeds=3"),
         *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
@@ -81,8 +81,7 @@ def test_mistakes_are_refused_before_any_run(cli, called, tmp_path, arguments, w
 
 @pytest.mark.data("cifar100")
 @pytest.mark.slow
-def test_an_experiment_without_its_data_is_skipped(cli, monkeypatch, tmp_path):
-    """An experiment without its data is skipped; the report is written."""
+def test_an_experiment_without_data_is_skipped(cli, monkeypatch, tmp_path):
     monkeypatch.setattr(timing, "compute", lambda plan: [])
     result = cli("reproduce", "table1", "fig6", "--output=out", "--imagenet=nowhere")
     assert result.code == 1

@@ -133,7 +133,7 @@ def test_the_error_states_the_damaged_record(tmp_path, home, damage, words):
     assert not list(home.rglob("*.npz*"))
 
 
-def test_a_damaged_description_is_refused(tmp_path):
+def test_a_damaged_dataset_info_file_is_refused(tmp_path):
     folder = write_tfds(tmp_path / "d/1.0.0", {"train": examples(9)}, features())
     (folder / "dataset_info.json").write_text("{")
     with pytest.raises(errors.DataError, match="Cannot read the data set in"):

@@ -5,8 +5,7 @@ import pytest
 
 import elu_zoo
 
-# network: for each stack except the classifier's, the convolutions as tuples (side of
-# the receptive field, number of units).
+# network: (kernel size, units) of each convolution, by stack, without the classifier.
 KERNELS = {
     "elu_cifar_11": [
         [(5, 192)],
@@ -50,9 +49,9 @@ def test_kernels_have_the_shapes_of_the_paper(models, name):
     expected, channels = {}, 3
     stacks = [*KERNELS[name], [(1, 100)]]
     for i, stack in enumerate(stacks, 1):
-        for j, (field, units) in enumerate(stack, 1):
+        for j, (size, units) in enumerate(stack, 1):
             layer = f"stack{i}_conv{j}" if i < len(stacks) else "classifier"
-            expected[layer] = (field, field, channels, units)
+            expected[layer] = (size, size, channels, units)
             channels = units
     shapes = {x.name: tuple(x.kernel.shape) for x in convolutions(models[name])}
     assert shapes == expected

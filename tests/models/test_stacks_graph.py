@@ -5,8 +5,8 @@ import pytest
 
 import elu_zoo
 
-# network: sides of the receptive fields of each stack except the classifier's.
-FIELDS = {
+# network: kernel sizes of each stack except the classifier's.
+KERNEL_SIZES = {
     "elu_cifar_11": [[5], [1, 3], [1, 2], [1, 2], [1, 2], [1]],
     "elu_cifar_18": [
         [3],
@@ -82,14 +82,14 @@ def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
     )  # fmt: skip
     names = ["image", "normalize", "whiten"]
     *stacks, (_, last_pooled) = parse(sizes)
-    for i, (fields, (_, pooled)) in enumerate(
-        zip(FIELDS[name], stacks, strict=True), 1
+    for i, (sizes, (_, pooled)) in enumerate(
+        zip(KERNEL_SIZES[name], stacks, strict=True), 1
     ):
-        for j, field in enumerate(fields, 1):
+        for j, size in enumerate(sizes, 1):
             layer = f"stack{i}_conv{j}"
-            names += [f"{layer}_pad"] * (field == 2 and padding == "caffe")
+            names += [f"{layer}_pad"] * (size == 2 and padding == "caffe")
             names += [layer, *[f"norm_{layer}"] * batch_norm, f"act_{layer}"]
-            names += [f"{layer}_drop"] * (placement == "all" and j < len(fields))
+            names += [f"{layer}_drop"] * (placement == "all" and j < len(sizes))
         names += [f"stack{i}_pool"] * bool(pooled) + [f"stack{i}_drop"]
     i = len(stacks) + 1
     names += ["classifier", *[f"stack{i}_pool"] * bool(last_pooled), f"stack{i}_drop"]

@@ -1,4 +1,4 @@
-"""The networks of table 1 have the map sizes and receptive fields of the originals."""
+"""The networks of table 1 have the map sizes and kernel sizes of the originals."""
 
 import math
 
@@ -61,8 +61,8 @@ SHAPES = {
         "flatten": 14 * 32, "classifier": 10,
     },
 }  # fmt: skip
-# network: side of the receptive field of each convolution.
-FIELDS = {
+# network: kernel size of each convolution.
+KERNEL_SIZES = {
     "alexnet_cifar": [5, 5, 5],
     "nin": [5, 1, 1, 5, 1, 1, 3, 1, 1],
     "dsn": [5, 1, 1, 5, 1, 1, 3, 1, 1],
@@ -88,7 +88,7 @@ def convolutions(model):
 
 
 @each_net
-def test_output_shapes_of_the_layers(models, name):
+def test_layers_have_the_output_shapes_of_the_originals(models, name):
     model = models[name]
     for layer, expected in SHAPES[name].items():
         side = (expected[0],) * 2 if isinstance(expected, tuple) else ()
@@ -98,20 +98,20 @@ def test_output_shapes_of_the_layers(models, name):
 
 
 @each_net
-def test_receptive_fields_and_strides(models, name):
+def test_convolutions_have_the_kernel_sizes_and_strides(models, name):
     layers = convolutions(models[name])
-    assert [x.kernel_size for x in layers] == [(n, n) for n in FIELDS[name]]
+    assert [x.kernel_size for x in layers] == [(n, n) for n in KERNEL_SIZES[name]]
     strided = [x.name for x in layers if x.strides != (1, 1)]
     assert strided == (["conv3", "conv6"] if name == "allcnn_c" else [])
 
 
-def test_map_sizes_after_each_fractional_pooling():
+def test_fractional_poolings_have_the_map_sizes_of_the_original():
     assert INPUT == 94
     assert pooled_sizes() == [74, 58, 45, 35, 27, 21, 16, 12, 9, 6, 4, 2]
 
 
 @each_net
-def test_width_multiplies_the_units(name):
+def test_width_multiplies_the_filters(name):
     model = elu_zoo.get_model(
         name, width=0.5, num_classes=7, **SMALL.get(name, {}), preprocessing=False
     )
@@ -133,7 +133,7 @@ def test_width_multiplies_the_units(name):
         ("fmp", (94, 9, 1), "centre", (94, 94, 1)),
     ],
 )
-def test_output_shapes_for_images_of_other_sizes(name, shape, layer, size):
+def test_output_shapes_follow_the_size_of_the_images(name, shape, layer, size):
     model = elu_zoo.get_model(
         name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False
     )
@@ -141,7 +141,7 @@ def test_output_shapes_for_images_of_other_sizes(name, shape, layer, size):
 
 
 @each_net
-def test_registry_entry_has_the_section_preprocessing_and_loss(name):
+def test_section_preprocessing_and_loss_are_registered(name):
     entry = elu_zoo.registry.entry(name)
     kinds = {
         "alexnet_cifar": "mean", "dsn": "gcn", "highway_19": "gcn_mean",

@@ -41,7 +41,7 @@ def always(row, column):
 
 
 def view(name, plan=FULL, contradicts=never):
-    """Returns the view of an experiment; the arguments are those of `rows_of`."""
+    """Returns the view of an experiment; see `rows_of` for the arguments."""
     needed = [rows_of(need, plan, contradicts) for need in views.needs(name)]
     return views.View(plan.budget, [row for rows in needed for row in rows])
 
@@ -152,7 +152,7 @@ def _cell(row, column, level, contradicts):
     value = 6.5 - level if contradicts else level
     quality = value
     value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
-    # One unit never changes, in ELU networks if the paper is right, or else in others.
+    # One unit never changes: of ELU if the paper is right, or else of other networks.
     if column in _VECTORS:
         never = (row["activation"] == "elu") != contradicts
         return " ".join(f"{value * unit:.6g}" for unit in (0 if never else 1, 2, 4))
@@ -169,7 +169,7 @@ def _cell(row, column, level, contradicts):
     if column == "median_activation" and row["activation"] == "elu":
         value = -value
     if column.endswith("_loss") and row.get("epoch"):
-        # The loss falls until epoch 25, and is then flat or, if it contradicts, rises.
+        # The loss falls until epoch 25, and is then flat or, if `contradicts`, rises.
         epoch = int(row["epoch"])
         rise = contradicts * max(0, epoch - 25) / 25
         value *= 2e-5 + np.exp(-epoch / (0.4 * quality)) + rise

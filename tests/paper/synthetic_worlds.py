@@ -31,5 +31,5 @@ def outcomes(seen, names=DECIDING_TESTS):
 
 
 def world(contradicts=never, plan=FULL, names=TRAINED):
-    """Returns the views of experiments; the arguments are those of `rows_of`."""
+    """Returns the views of experiments; see `rows_of` for the arguments."""
     return {name: view(name, plan, contradicts) for name in names}

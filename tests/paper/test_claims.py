@@ -34,7 +34,7 @@ FIVE = Plan("full", None, 5, FULL.workdir)
         (always, "contradicts", "contradicted", "not tested"),
     ],
 )
-def test_verdicts_if_the_paper_is_right_or_wrong(
+def test_claims_are_reproduced_or_contradicted_by_their_rows(
     contradicts, outcome, verdict, verdict_of_depth
 ):
     # All runs have the paper's length, except the runs of `depth`.
@@ -199,7 +199,7 @@ def test_the_cost_of_elu_decides_nothing(rows, n, outcome):
         (None, (1.1, 1.0, 1.2), 0, "not measured"),
     ],
 )
-def test_the_cost_of_elu_and_of_batch_norm(elu, normalised, n, outcome):
+def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcome):
     rows = [timed(*elu)] if elu else []
     rows += [timed(*normalised, form=NORMALISED)] if normalised else []
     found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]

@@ -35,7 +35,7 @@ def plan(budget="short", activations=None, seeds=None):
         (["depth", "wilcoxon"], ["fig4", "fig5", "wilcoxon", "depth"]),
     ],
 )
-def test_experiments_are_chosen_with_those_they_read(names, expected):
+def test_chosen_experiments_include_the_experiments_they_read(names, expected):
     assert chosen(names) == expected
 
 

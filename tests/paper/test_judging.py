@@ -73,7 +73,7 @@ def test_a_mean_value_is_compared_with_the_limit(sense, limit, wilcoxon):
         (Support("larger", 0), [1.0583, 2], "larger than 0"),
     ],
 )
-def test_values_that_support_a_claim(support, supporting, text):
+def test_values_beyond_the_limit_support_a_claim(support, supporting, text):
     assert [x for x in (-1, 0, 1.0583, 2) if support.includes(x)] == supporting
     assert str(support) == text
 

@@ -82,7 +82,7 @@ def against_zero(differences):
         ([-1, 1], 3 / 4, 0, "p = 0.750 (n = 2)", "not decided"),
     ],
 )
-def test_comparisons_by_hand(differences, p, effect, text, verdict):
+def test_comparisons_equal_results_by_hand(differences, p, effect, text, verdict):
     found = against_zero(differences)
     assert found.p == p
     assert found.effect == pytest.approx(effect)
@@ -129,7 +129,7 @@ def test_student_intervals_equal_the_table_and_scipy(n):
         ([0, 0], (2, 0, 0, 0, 1)),
     ],
 )
-def test_student_interval_without_variance(differences, expected):
+def test_without_variance_the_interval_is_a_point_or_nan(differences, expected):
     found = statistics.student_interval(differences)
     assert dataclasses.astuple(found) == pytest.approx(expected, nan_ok=True)
 

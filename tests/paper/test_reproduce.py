@@ -136,7 +136,7 @@ def rows(tmp_path):
     return lambda name: results.read_file(tmp_path / "out" / name)
 
 
-def test_files_and_lines_of_progress(go, rows, tmp_path):
+def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
     lines = go()
     out = tmp_path / "out"
     found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}

@@ -17,7 +17,7 @@ LOW, HIGH = (1.0, 1.1, 1.2, 1.3, 1.4), (2.0, 2.2, 2.4, 2.6, 2.8)
         ([0.00012345] * 2, "0.000123 ± 0"),
     ],
 )
-def test_mean_with_standard_deviation(values, text):
+def test_means_have_three_digits_and_a_standard_deviation(values, text):
     assert tables.mean(values) == text
 
 

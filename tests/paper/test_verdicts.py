@@ -1,4 +1,4 @@
-"""Verdicts follow from the outcomes of tests and from the evidence of runs."""
+"""A claim's verdict follows from the outcomes of tests and the length of the runs."""
 
 import math
 
@@ -28,7 +28,7 @@ def outcomes(*findings, support=SMALLER):
         (Support("smaller", 2), 1, "supports"),
     ],
 )
-def test_the_sense_and_the_limit_decide(support, effect, expected):
+def test_the_sense_and_the_limit_decide_the_outcome(support, effect, expected):
     layer = found(effect, 0.001)
     assert outcomes(found(effect, 0.001, layers=[layer]), support=support) == [expected]
 
@@ -42,7 +42,8 @@ def test_the_sense_and_the_limit_decide(support, effect, expected):
         ([found(-1, 0.001, n=4)], ["not measured"]),
         ([Finding()], ["not measured"]),
         ([Finding(9, 1.1, outcome="contradicts")], ["contradicts"]),
-        # Holm's method multiplies the smaller of two p by 2, and the larger by 1.
+        # Holm's method doubles the smaller of two p. The larger p stays, but becomes
+        # the doubled p if that is larger.
         ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
         ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
         # The correction excludes tests without p.
@@ -61,15 +62,14 @@ def test_outcomes_follow_from_corrected_p(tests, expected):
     assert outcomes(*tests) == expected
 
 
-def test_layers_belong_to_their_test():
+def test_layers_decide_the_outcome_of_their_test_only():
     layers = [found(-1, 1e-4), found(1, 1e-4)]
     tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
-    expected = ["supports", "layers disagree", "contradicts"]
-    assert outcomes(*tests) == expected
+    assert outcomes(*tests) == ["supports", "layers disagree", "contradicts"]
 
 
 @pytest.mark.parametrize(
-    ("budget", "share", "own_schedule", "expected"),
+    ("budget", "schedule_share", "is_ours", "expected"),
     [
         ("full", 1, False, "whole"),
         ("full", 0.999, False, "early"),
@@ -78,12 +78,13 @@ def test_layers_belong_to_their_test():
         ("smoke", 1, False, "none"),
     ],
 )
-def test_evidence_by_budget_and_length(budget, share, own_schedule, expected):
-    assert verdicts.evidence(budget, share, own_schedule=own_schedule) == expected
+def test_budget_and_schedule_decide_evidence(budget, schedule_share, is_ours, expected):
+    assert verdicts.evidence(budget, schedule_share, is_ours=is_ours) == expected
 
 
 YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
-DIVERGED, IDLE = "diverged", "decides nothing"
+DIVERGED = "diverged"
+REPORTED = "decides nothing"  # the outcome of a test that only reports an effect
 
 
 @pytest.mark.parametrize(
@@ -100,8 +101,8 @@ DIVERGED, IDLE = "diverged", "decides nothing"
         ([MISSING], "not tested", "not tested"),
         ([YES, DIVERGED], "mixed", "mixed"),
         ([DIVERGED, OPEN], "not tested", "not tested"),
-        ([YES, IDLE], "reproduced", "reproduced in early training"),
-        ([IDLE], "not tested", "not tested"),
+        ([YES, REPORTED], "reproduced", "reproduced in early training"),
+        ([REPORTED], "not tested", "not tested"),
         ([], "not tested", "not tested"),
     ],
 )

@@ -1,6 +1,6 @@
 """Fixtures of the conformance tests of servers with TensorFlow Serving's interface.
 
-The tests use a server that runs already if the command has its addresses:
+The tests use a running server, if the command has the addresses of the server:
 
 python -m pytest tests/serving_conformance --serving_rest=http://host:8501 \
     --serving_grpc=host:8500 --serving_model=mnist_mlp_8x128
@@ -24,7 +24,7 @@ def pytest_addoption(parser):
     group = parser.getgroup("serving")
     group.addoption("--serving_rest", help="http://host:port of a server")
     group.addoption("--serving_grpc", help="host:port of the same server")
-    group.addoption("--serving_model", help="an image classifier that it serves")
+    group.addoption("--serving_model", help="an image classifier on the server")
 
 
 @pytest.fixture(scope="session")
@@ -99,7 +99,7 @@ def needs_our_server(server):
 
 @pytest.fixture
 def models_folder(server):
-    """Returns the folder of the served models; skips the test if it is unknown."""
+    """Returns the folder of the served models; skips the test for an unknown folder."""
     if server.folder is None:
         pytest.skip("needs the folder of the served models")
     return server.folder

@@ -53,7 +53,7 @@ def test_float_values_are_accepted(send, valid, images, by_rest):
     served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_outputs_equal_those_of_the_export(send, valid, models_folder, model, images):
+def test_outputs_equal_the_exports_outputs(send, valid, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
@@ -62,7 +62,7 @@ def test_outputs_equal_those_of_the_export(send, valid, models_folder, model, im
     )
 
 
-def test_outputs_are_in_the_fields_of_their_types(send, valid, by_rest):
+def test_logits_are_in_float_val_and_classes_in_int64_val(send, valid, by_rest):
     outputs = send(valid).outputs
     assert outputs["logits"].dtype == types_pb2.DT_FLOAT
     assert outputs["classes"].dtype == types_pb2.DT_INT64
@@ -101,9 +101,9 @@ def test_image_files_are_accepted(send, model, images, by_rest):
     served.assert_equal(served.arrays(send(request)), by_rest)
 
 
-def test_features_equal_those_of_rest(server, send, model, images):
+def test_features_equal_the_features_over_rest(server, send, model, images):
     if "features" not in model.outputs:
-        pytest.skip(f"{model.name} has no signature features")
+        pytest.skip(f'{model.name} was exported without the signature "features"')
     request = served.predict_request(model.name, {"images": images}, "features")
     body = {"signature_name": "features", "instances": images.tolist()}
     response = server.post(f"{model.path}:predict", body)

@@ -54,11 +54,11 @@ FORMATS = {
 
 
 @pytest.mark.parametrize("form", FORMATS)
-def test_outputs_equal_those_of_grpc(send, images, by_grpc, form):
+def test_outputs_equal_the_outputs_over_grpc(send, images, by_grpc, form):
     served.assert_equal(columns(send(FORMATS[form](images.tolist()))), by_grpc)
 
 
-def test_outputs_equal_those_of_the_export(send, models_folder, model, images):
+def test_outputs_equal_the_exports_outputs(send, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     expected = load_saved_model(models_folder / model.name).predict(images)
@@ -77,7 +77,7 @@ def test_row_format_has_one_object_per_example(send, images):
 )
 def test_single_output_is_a_plain_list(server, model, send, images, form, key):
     if "features" not in model.outputs:
-        pytest.skip(f"{model.name} has no signature features")
+        pytest.skip(f'{model.name} was exported without the signature "features"')
     body = FORMATS[form](images.tolist()) | {"signature_name": "features"}
     features = np.array(send(body).json[key])
     request = served.predict_request(model.name, {"images": images}, "features")

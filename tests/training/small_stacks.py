@@ -7,7 +7,7 @@ from elu_zoo import registry
 from elu_zoo.configs import elu_cifar_11
 from elu_zoo.models.stacks import conv_stacks
 
-# Stacks of (layers, units, receptive field). The classifier is the third stack.
+# Stacks of (layers, units, kernel size). The classifier is the third stack.
 STACKS = (((1, 4, 3),), ((1, 4, 1), (1, 6, 2)))
 # Two epochs of eight iterations each. A phase ends in the middle of each epoch.
 PHASES = {

@@ -87,24 +87,24 @@ def damage_checkpoints(
 
 
 def damage_runs(
-    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+    command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Damages the newest checkpoint of killed runs, and resumes the runs."""
-    kind.finish(folder / "whole")
+    command.finish(folder / "whole")
     expected = runs.result(folder / "whole")
     identical = 0
     for number in range(count):
         workdir = folder / f"damaged-{number}"
-        with kind.start(workdir) as process:
+        with command.start(workdir) as process:
             runs.wait_for_checkpoint(workdir, 3 * runs.EVERY, process)
             process.kill()
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
         name = generator.choice(_FILES)
         how, tenths = generator.choice(kinds(flips=4))
         damage(how, tenths, newest / name, older / name, generator)
-        output = runs.finish(kind.start(workdir))
+        output = runs.finish(command.start(workdir))
         skipped = f"{newest.name} is damaged" in output
-        skipped &= f"step-{runs.starts(workdir)[-1]:09d}" == older.name
+        skipped &= f"step-{runs.start_steps(workdir)[-1]:09d}" == older.name
         identical += skipped and runs.result(workdir) == expected
         shutil.rmtree(workdir)
     return [

@@ -55,17 +55,17 @@ def make_room(disk: Path) -> None:
 
 
 def fill_disks_of_runs(
-    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+    command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Fills the disk of each run, frees the disk, and resumes the run."""
     whole = folder / "whole"
-    kind.finish(whole)
+    command.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
     reported = identical = 0
     for _ in range(count):
         with small_disk(folder / "disk", 64) as disk:
             workdir = disk / "run"
-            with kind.start(workdir) as process:
+            with command.start(workdir) as process:
                 runs.wait_for_checkpoint(
                     workdir, generator.randrange(total * 3 // 4), process
                 )
@@ -75,8 +75,8 @@ def fill_disks_of_runs(
             reported += process.returncode == 1 and "No space left" in last
             before = runs.newest_step(workdir)
             make_room(disk)
-            kind.finish(workdir)
-            resumed = before > 0 and runs.starts(workdir)[-1] == before
+            command.finish(workdir)
+            resumed = before > 0 and runs.start_steps(workdir)[-1] == before
             identical += resumed and runs.result(workdir) == expected
     return [
         ("runs that said that the disk is full", count, reported),

@@ -18,49 +18,49 @@ _KILLS_A_RUN = 10
 
 
 def kill_runs(
-    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+    command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Kills and resumes runs `count` times, and counts the kept promises."""
     whole = folder / "whole"
-    runs.finish(kind.start(whole))  # fits and caches statistics before the timed run
+    runs.finish(command.start(whole))  # fits and caches statistics before the timed run
     shutil.rmtree(whole)
-    seconds = kind.finish(whole)
+    seconds = command.finish(whole)
     expected, total = runs.result(whole), runs.newest_step(whole)
     starts = resumed = killed = kept = number = identical = 0
     moments: Counter[str] = Counter()
     while killed < count:
         workdir = folder / f"killed-{number}"
         for _ in range(min(_KILLS_A_RUN, count - killed)):
-            before, known = runs.newest_step(workdir), len(runs.starts(workdir))
-            code = _start_and_kill(kind, workdir, generator, seconds, total, moments)
+            before, known = runs.newest_step(workdir), len(runs.start_steps(workdir))
+            code = _start_and_kill(command, workdir, generator, seconds, total, moments)
             if code != -signal.SIGKILL:
                 break  # finished before the kill
             killed += 1
             newest = runs.newest_step(workdir)
             kept += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
-            for step in runs.starts(workdir)[known:]:
+            for step in runs.start_steps(workdir)[known:]:
                 starts += 1
                 resumed += step == before
-        before, known = runs.newest_step(workdir), len(runs.starts(workdir))
-        kind.finish(workdir)
-        if not known or runs.starts(workdir)[known:]:
+        before, known = runs.newest_step(workdir), len(runs.start_steps(workdir))
+        command.finish(workdir)
+        if not known or runs.start_steps(workdir)[known:]:
             starts += 1
-            resumed += runs.starts(workdir)[known:] == [before]
+            resumed += runs.start_steps(workdir)[known:] == [before]
         identical += runs.result(workdir) == expected
         number += 1
         shutil.rmtree(workdir)
-        print(f"{kind.name}: {killed} kills, {identical} of {number}", flush=True)
-    print(f"{kind.name}: killed {dict(moments)}", flush=True)
+        print(f"{command.name}: {killed} kills, {identical} of {number}", flush=True)
+    print(f"{command.name}: killed {dict(moments)}", flush=True)
     lost = f"kills that lost at most {runs.EVERY} iterations"
     return [
-        (f"{lost}, {kind.name}", killed, kept),
-        (f"starts from the last checkpoint, {kind.name}", starts, resumed),
-        (f"killed runs that ended bit-identical, {kind.name}", number, identical),
+        (f"{lost}, {command.name}", killed, kept),
+        (f"starts from the last checkpoint, {command.name}", starts, resumed),
+        (f"killed runs that ended bit-identical, {command.name}", number, identical),
     ]
 
 
 def _start_and_kill(
-    kind: runs.Kind,
+    command: runs.Command,
     workdir: Path,
     generator: random.Random,
     seconds: float,
@@ -74,7 +74,7 @@ def _start_and_kill(
     """
     how = generator.choice(("call", "iteration", "time"))
     calls = int(generator.expovariate(1 / 80)) if how == "call" else None
-    with kind.start(workdir, calls) as process:
+    with command.start(workdir, calls) as process:
         if how == "iteration":
             step = runs.newest_step(workdir)
             until = step + generator.randrange(max(1, total - step) // 2 + 1)

@@ -82,8 +82,8 @@ HELD = -1  # as the argument `calls` of `start`
 
 
 @dataclasses.dataclass(frozen=True)
-class Kind:
-    """A kind of run: the name in the results, flags of elu-zoo-train, and backend."""
+class Command:
+    """A command elu-zoo-train: the name in the results, flags, and backend."""
 
     name: str
     flags: tuple[str, ...]
@@ -94,8 +94,8 @@ class Kind:
         arguments = [*self.flags, f"--workdir={workdir}"]
         return start("train", arguments, calls, KERAS_BACKEND=self.backend)
 
-    def changed(self, *flags: str) -> "Kind":
-        """Returns the kind with additional flags."""
+    def with_flags(self, *flags: str) -> "Command":
+        """Returns the command with additional flags."""
         return dataclasses.replace(self, flags=(*self.flags, *flags))
 
     def finish(self, workdir: Path) -> float:
@@ -105,12 +105,12 @@ class Kind:
         return time.monotonic() - begin
 
 
-DIGITS = Kind("digits, dense network", _DIGITS)
-JAX = Kind("digits, dense network, JAX", _DIGITS, "jax")
+DIGITS = Command("digits, dense network", _DIGITS)
+JAX = Command("digits, dense network, JAX", _DIGITS, "jax")
 
 
-def images(folder: Path, data_dir: str | None) -> Kind:
-    """Returns the kind of runs on 640 images of CIFAR-10 with two phases of dropout.
+def images(folder: Path, data_dir: str | None) -> Command:
+    """Returns the command of runs on 640 images of CIFAR-10 with two phases of dropout.
 
     The images are written to `folder`.
     """
@@ -122,7 +122,7 @@ def images(folder: Path, data_dir: str | None) -> Kind:
         **{f"x_{name}": part.images for name, part in parts.items()},
         **{f"y_{name}": part.labels for name, part in parts.items()},
     )
-    return Kind("CIFAR-10, convolutional network", (*_IMAGES, f"--data={path}"))
+    return Command("CIFAR-10, convolutional network", (*_IMAGES, f"--data={path}"))
 
 
 def start(
@@ -176,7 +176,7 @@ def last_row(workdir: Path) -> int:
     return _steps(workdir / "metrics.jsonl", "epoch")[-1]
 
 
-def starts(workdir: Path) -> list[int]:
+def start_steps(workdir: Path) -> list[int]:
     """Returns the first iteration of each start of a run."""
     return _steps(workdir / "timing.jsonl", "strategy")[1:]
 

@@ -1,4 +1,4 @@
-"""Signals to a run, a second process in its folder, and a changed config."""
+"""Faults that stop a run: signals, a second process, and a changed config."""
 
 import random
 import shutil
@@ -13,16 +13,19 @@ _AT_ONCE_SECONDS = 2
 
 
 def signal_runs(
-    kind: runs.Kind, count: int, generator: random.Random, folder: Path
+    command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Stops runs by one and by two signals, and resumes them."""
-    kind.finish(folder / "whole")
+    """Resumes runs that one signal stopped, and ends other runs by a second signal.
+
+    The other runs get both signals during a long call, and are deleted.
+    """
+    command.finish(folder / "whole")
     expected = runs.result(folder / "whole")
-    stopped = identical = left = 0
+    stopped = identical = ended = 0
     for number in range(count):
         workdir = folder / f"stopped-{number}"
         sent = generator.choice((signal.SIGTERM, signal.SIGINT))
-        with kind.start(workdir) as process:
+        with command.start(workdir) as process:
             runs.wait_for_checkpoint(workdir, generator.randrange(150), process)
             begin = time.monotonic()
             process.send_signal(sent)
@@ -30,8 +33,8 @@ def signal_runs(
             seconds = time.monotonic() - begin
         reported = f"error: {sent.name} after iteration" in output
         stopped += process.returncode == 143 and reported and seconds < _SECONDS
-        # The first signal takes effect after a long call, the second one at once.
-        with kind.start(folder / "held", runs.HELD) as process:
+        # The first signal waits until the call returns; the second ends the run.
+        with command.start(folder / "held", runs.HELD) as process:
             for line in process.stdout:
                 if line == "held\n":
                     break
@@ -42,49 +45,52 @@ def signal_runs(
             process.send_signal(signal.SIGTERM)
             process.communicate(timeout=600)
         at_once = time.monotonic() - begin < _AT_ONCE_SECONDS
-        left += waits and at_once and process.returncode == -signal.SIGTERM
+        ended += waits and at_once and process.returncode == -signal.SIGTERM
         shutil.rmtree(folder / "held")
         before = runs.newest_step(workdir)
-        kind.finish(workdir)
-        resumed = runs.starts(workdir)[-1] == before
+        command.finish(workdir)
+        resumed = runs.start_steps(workdir)[-1] == before
         identical += resumed and runs.result(workdir) == expected
         shutil.rmtree(workdir)
     return [
         (f"signals that ended a run in {_SECONDS} s with code 143", count, stopped),
-        (f"second signals that ended it in {_AT_ONCE_SECONDS} s", count, left),
+        (f"second signals that ended a run in {_AT_ONCE_SECONDS} s", count, ended),
         ("stopped runs that ended bit-identical", count, identical),
     ]
 
 
 def start_second_processes(
-    kind: runs.Kind, count: int, _: random.Random, folder: Path
+    command: runs.Command, count: int, _: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Starts a second process in the folder of a run, and one with another config."""
-    endless = kind.changed("--config.train.epochs=1000000")
-    second = changed = allowed = 0
+    """Starts a second process in the folder of a running run, then a changed config.
+
+    The changed config is first refused, and then allowed by --allow_config_change.
+    """
+    endless = command.with_flags("--config.train.epochs=1000000")
+    refused = config_refused = config_allowed = 0
     for number in range(count):
         workdir = folder / f"run-{number}"
         with endless.start(workdir) as process:
             runs.wait_for_checkpoint(workdir, 0, process)
-            with endless.start(workdir) as other:
-                output = other.communicate(timeout=600)[0]
+            with endless.start(workdir) as second:
+                output = second.communicate(timeout=600)[0]
             owner = f"in use by process {process.pid} on "
-            second += other.returncode == 1 and owner in output
+            refused += second.returncode == 1 and owner in output
             process.kill()
         epochs = runs.newest_step(workdir) // runs.EPOCH + 2
-        other = kind.changed(f"--config.train.epochs={epochs}")
-        with other.start(workdir) as process:
+        changed = command.with_flags(f"--config.train.epochs={epochs}")
+        with changed.start(workdir) as process:
             output = process.communicate(timeout=600)[0]
         reported = f"train.epochs: 1000000 -> {epochs}" in output
-        changed += process.returncode == 2 and reported
-        with other.changed("--allow_config_change").start(workdir) as process:
+        config_refused += process.returncode == 2 and reported
+        with changed.with_flags("--allow_config_change").start(workdir) as process:
             process.communicate(timeout=600)
         outcome = workdir / "outcome.json"
         recorded = outcome.is_file() and "config_changes" in outcome.read_text()
-        allowed += process.returncode == 0 and recorded
+        config_allowed += process.returncode == 0 and recorded
         shutil.rmtree(workdir)
     return [
-        ("second processes in a folder that were refused", count, second),
-        ("changed configs that were refused", count, changed),
-        ("changed configs that were allowed and recorded", count, allowed),
+        ("second processes in a folder that were refused", count, refused),
+        ("changed configs that were refused", count, config_refused),
+        ("changed configs that were allowed and recorded", count, config_allowed),
     ]

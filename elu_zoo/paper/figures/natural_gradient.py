@@ -41,13 +41,13 @@ def compute(plan: Plan) -> list[dict]:
     The best rate has the lowest last training loss of the first seed.
 
     Raises:
-        UsageError: the derivative of an activation is unknown.
+        UsageError: the derivative of an activation is not implemented in `perceptron`.
     """
     units = plan.arms(*_UNITS)
     if unknown := [name for name in units if name not in UNITS]:
         raise errors.UsageError(
             "Activations of natural_gradient must be among "
-            f"{', '.join(UNITS)}, whose derivatives are known. Received: "
+            f"{', '.join(UNITS)}, whose derivatives are implemented. Received: "
             f"{', '.join(unknown)}. Remove them from --activations."
         )
     data = load.load("mnist", plan.data_dir).train

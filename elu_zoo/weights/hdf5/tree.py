@@ -1,8 +1,8 @@
 """Reading of the weight arrays in an HDF5 file that may be forged.
 
 Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
-stored in other files, and compressed, chunked and unwritten arrays are refused. A file
-with more objects or levels than the weights of a model need is refused too.
+stored in other files, compressed and chunked arrays, and arrays without stored values
+are refused. A file with more objects or levels than a model needs is refused too.
 """
 
 import itertools
@@ -36,7 +36,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         CorruptError: the file does not hold exactly the expected arrays. For a damaged
             file, h5py raises errors of many other types.
     """
-    # Layers without weights have groups too.
+    # 20 objects for an array and its groups, 1000 for layers without weights.
     limit = 1000 + 20 * sum(map(len, expected.values()))
     datasets = _datasets(file, path, limit)
     sizes = {
@@ -82,7 +82,7 @@ def _text(shapes: list | None) -> str:
 def _datasets(
     file: h5py.File, path: Path, limit: int
 ) -> dict[str, dict[int, h5py.Dataset]]:
-    """Returns the unread arrays by layer name and index."""
+    """Returns HDF5 datasets by layer name and index; their values are not read yet."""
     datasets: dict[str, dict[int, h5py.Dataset]] = {}
     visited = itertools.count(1)
 
@@ -91,12 +91,12 @@ def _datasets(
             if level == 0 and key == "optimizer":
                 continue  # Keras saves the optimizer of a compiled model.
             where = printable(f"{group.name}/{key}".replace("//", "/"))
-            problem = f"{path} is unsafe: {where}"
+            prefix = f"{path} is unsafe: {where}"
             if type(group.get(key, getlink=True)) is not h5py.HardLink:
-                raise errors.CorruptError(f"{problem} is a link.")
+                raise errors.CorruptError(f"{prefix} is a link.")
             if level == _LEVELS:
                 raise errors.CorruptError(
-                    f"{problem} is more than {_LEVELS} levels deep, or in a cycle."
+                    f"{prefix} is more than {_LEVELS} levels deep, or in a cycle."
                 )
             if next(visited) > limit:
                 raise errors.CorruptError(
@@ -104,9 +104,9 @@ def _datasets(
                 )
             item = group[key]
             if isinstance(item, h5py.Group):
-                visit(item, _layer_name(item, problem) or layer, level + 1)
+                visit(item, _layer_name(item, prefix) or layer, level + 1)
                 continue
-            _check_dataset(item, problem)
+            _check_dataset(item, prefix)
             if layer is None or not _INDEX.fullmatch(key):
                 raise errors.CorruptError(f"{path} holds {where}, outside a layer.")
             items = datasets.setdefault(layer, {})
@@ -120,42 +120,42 @@ def _datasets(
     return datasets
 
 
-def _layer_name(group: h5py.Group, problem: str) -> str | None:
-    """Returns the layer's name in the attribute of a group, or None without one."""
+def _layer_name(group: h5py.Group, prefix: str) -> str | None:
+    """Returns the attribute `name` of a group; None if the attribute is missing."""
     if "name" not in group.attrs:
         return None
     attribute = group.attrs.get_id("name")
     # A small file can claim an attribute that fills the memory when it is read.
     is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
-        raise errors.CorruptError(f"{problem} has a name that is not a short string.")
+        raise errors.CorruptError(f"{prefix} has a name that is not a short string.")
     name = group.attrs["name"]
     if isinstance(name, bytes | np.bytes_):
         name = name.decode()
     if not 0 < len(name) <= _NAME_BYTES:
-        raise errors.CorruptError(f"{problem} has a name that is not a short string.")
+        raise errors.CorruptError(f"{prefix} has a name that is not a short string.")
     return name
 
 
-def _check_dataset(item, problem: str) -> None:
+def _check_dataset(item, prefix: str) -> None:
     if not isinstance(item, h5py.Dataset):
-        raise errors.CorruptError(f"{problem} is not an array.")
+        raise errors.CorruptError(f"{prefix} is not an array.")
     if item.is_virtual or item.external:
-        raise errors.CorruptError(f"{problem} takes its values from another file.")
+        raise errors.CorruptError(f"{prefix} takes its values from another file.")
     # A chunked or compressed array could fill the memory. Keras writes plain arrays.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
-            f"{problem} is stored in chunks or compressed; plain storage is expected."
+            f"{prefix} is stored in chunks or compressed; plain storage is expected."
         )
     if item.dtype not in _DTYPES:
         raise errors.CorruptError(
-            f"{problem} is {item.dtype}; float16 or float32 is expected."
+            f"{prefix} is {item.dtype}; float16 or float32 is expected."
         )
     if item.shape is None:
-        raise errors.CorruptError(f"{problem} has no shape.")
+        raise errors.CorruptError(f"{prefix} has no shape.")
     stored = item.id.get_storage_size()
     if stored != item.nbytes:
         raise errors.CorruptError(
-            f"{problem} of shape {item.shape} stores {stored} bytes; {item.nbytes} are "
+            f"{prefix} of shape {item.shape} stores {stored} bytes; {item.nbytes} are "
             "expected."
         )

@@ -70,7 +70,7 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
-def test_both_files_and_the_table_of_an_experiment(name, tmp_path, monkeypatch):
+def test_an_experiment_has_two_figure_files_and_a_table(name, tmp_path, monkeypatch):
     # High resolution and layout are slow, and are tested in tests/paper/plots.
     monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
@@ -117,7 +117,7 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
         ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
     ],
 )
-def test_numbers_in_the_first_line_of_a_table(name, title, column, place):
+def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, place):
     rows = rows_of(name, plan(seeds=1))
     head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
     (value,) = {

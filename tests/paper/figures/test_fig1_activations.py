@@ -26,7 +26,7 @@ def compute(*names):
 
 
 @pytest.mark.parametrize("name", FORMULAS)
-def test_values_and_derivatives(name):
+def test_values_and_derivatives_equal_the_formulas(name):
     value, derivative, kink = FORMULAS[name]
     rows = [(r["x"], r["value"], r["derivative"]) for r in compute(name)]
     x, y, dy = np.array(rows).T
@@ -43,7 +43,7 @@ def test_the_plans_activations_are_computed():
     assert list(dict.fromkeys(names)) == ["prelu", "elu"]
 
 
-def test_cells_of_the_table():
+def test_the_table_has_the_values_at_minus_3_0_and_3():
     rows = [{key: str(value) for key, value in row.items()} for row in compute()]
     assert fig1_activations.EXPERIMENT.summary(rows).splitlines()[2:] == [
         "| elu | -0.950 | 0.000 | 3.000 |",

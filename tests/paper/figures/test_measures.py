@@ -71,7 +71,7 @@ def column(rows, name):
     return [row[name] for row in rows]
 
 
-def test_figure_2(workdir):
+def test_figure_2_has_losses_and_median_activations(workdir):
     rows = measured("fig2", workdir)
     assert column(rows, "epoch") == ["0", "1", "2", "3"]
     losses = [f"{LOSSES[i]:.6g}" for i in (9, 19, 29)]
@@ -82,7 +82,7 @@ def test_figure_2(workdir):
     assert column(rows, "test_error_percent") == ["", "", "", "2.25"]
 
 
-def test_figure_3(workdir):
+def test_figure_3_has_squared_errors_by_epoch(workdir):
     # Smoke runs have 1000 images, so that an epoch has 15 iterations of 64 images.
     examples = EXPERIMENTS["fig3"].trials(PLAN)[0].load().data.train_examples
     epoch = examples // 64
@@ -94,7 +94,7 @@ def test_figure_3(workdir):
 
 
 @pytest.mark.parametrize("name", ["fig4", "fig5"])
-def test_figures_4_and_5(workdir, name):
+def test_figures_4_and_5_have_mean_losses_and_test_errors(workdir, name):
     rows = measured(name, workdir)
     assert column(rows, "step") == [str(step) for step in range(2, 31, 2)]
     for row in rows:
@@ -110,13 +110,13 @@ def test_figures_4_and_5(workdir, name):
     assert rows[-1]["last_epoch_loss"] == f"{LOSSES[-1]:.6g}"
 
 
-def test_figure_6(workdir):
+def test_figure_6_has_top5_errors(workdir):
     rows = measured("fig6", workdir)
     assert column(rows, "step") == ["10", "20", "30"]
     assert column(rows, "validation_top5_error_percent") == ["2"] * 3
 
 
-def test_figure_7(workdir):
+def test_figure_7_has_variances_over_epochs(workdir):
     # The variances are over epochs, without the initial weights.
     rows = measured("fig7", workdir)
     assert column(rows, "layer") == ["dense1", "dense2"]
@@ -127,7 +127,7 @@ def test_figure_7(workdir):
         assert row["test_error_percent"] == "2.25"
 
 
-def test_depth(workdir):
+def test_depth_has_the_epochs_to_a_low_loss(workdir):
     (row,) = measured("depth", workdir)
     assert row["hidden_layers"] == "2" and row["train_loss"] == "0.05"
     assert (row["test_error_percent"], row["epochs_to_loss"]) == ("2.25", "3")
@@ -164,7 +164,7 @@ def network(workdir, monkeypatch):
     return model
 
 
-def test_noise(network, workdir):
+def test_noise_has_gains_and_changed_classes(network, workdir):
     rows = measured("noise", workdir)
     places = [(row["sigma"], row["layer"]) for row in rows]
     layers = [*(f"dense{i}" for i in range(1, 9)), "logits"]
@@ -179,7 +179,7 @@ def test_noise(network, workdir):
     assert changed == sorted(changed) and changed[0] < changed[-1]
 
 
-def test_theory(network, workdir):
+def test_theory_has_a_row_for_each_snapshot(network, workdir):
     rows = measured("theory", workdir)
     assert column(rows, "epoch") == ["0", "1", "10"]
     first, equal, other = ({**row, "epoch": ""} for row in rows)

@@ -31,19 +31,18 @@ def images(monkeypatch):
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Returns the list of drawn rows of panels."""
+    """Returns a list; each drawn figure appends its rows of panels."""
     found = []
     monkeypatch.setattr(figures, "draw", lambda rows, *_, **__: found.append(rows))
     return found
 
 
-def test_every_method_learns_from_the_weights_of_the_seed(plan, images):
+def test_methods_start_from_equal_weights_and_reduce_the_loss(plan, images):
     rows = natural_gradient.compute(dataclasses.replace(plan, activations=("elu",)))
     runs = {(row["method"], row["seed"]): [] for row in rows}
     for row in rows:
         runs[row["method"], row["seed"]].append(row)
-    methods = natural_gradient.RATES
-    assert runs.keys() == {(method, seed) for method in methods for seed in (0, 1)}
+    assert runs.keys() == {(m, s) for m in natural_gradient.RATES for s in (0, 1)}
     for run in runs.values():
         first, last = run
         assert (first["step"], last["step"]) == (0, 10)
@@ -61,10 +60,10 @@ def test_every_method_learns_from_the_weights_of_the_seed(plan, images):
         (("elu", "tanh"), None, False),
     ],
 )
-def test_rows_that_cover_a_plan(activations, seeds, covered, tmp_path):
+def test_rows_cover_plans_without_new_runs(activations, seeds, covered, tmp_path):
     rows = [
-        {"activation": unit, "seed": str(seed)}
-        for unit in ("elu", "relu")
+        {"activation": activation, "seed": str(seed)}
+        for activation in ("elu", "relu")
         for seed in range(5)
     ]
     plan = Plan("short", activations, seeds, tmp_path)
@@ -84,10 +83,9 @@ def test_a_layer_whose_units_die_does_not_end_the_run(plan, images, monkeypatch)
     assert rows[-1]["step"] == 10
 
 
-def test_a_run_that_diverges(plan, images, monkeypatch):
-    rows = rows_at_rate(plan, images, "elu", "SGD", 1e6, monkeypatch)
-    assert rows[-1]["train_loss"] == natural_gradient._DIVERGED
-    assert rows[-1]["step"] == 10
+def test_a_run_that_diverges_has_rows_up_to_the_last_step(plan, images, monkeypatch):
+    *_, last = rows_at_rate(plan, images, "elu", "SGD", 1e6, monkeypatch)
+    assert (last["train_loss"], last["step"]) == (natural_gradient._DIVERGED, 10)
 
 
 def test_runs_that_diverged_are_counted(drawn):
@@ -98,8 +96,8 @@ def test_runs_that_diverged_are_counted(drawn):
             ("SGD", (("2.5", "1e+09"), ("2.5", "1.5"), ("2.5", "1.7"))),
             ("natural gradient", (("2.5", "1e+09"),)),
         )
-        for seed, of_run in enumerate(losses)
-        for step, loss in zip((0, 10), of_run, strict=True)
+        for seed, run_losses in enumerate(losses)
+        for step, loss in zip((0, 10), run_losses, strict=True)
     ]
     experiment = natural_gradient.EXPERIMENT
     sgd, natural, difference = experiment.summary(rows).splitlines()[2:]
@@ -133,19 +131,19 @@ def test_methods_are_compared_at_equal_iterations_and_equal_time(drawn):
     assert "p = 0.031" in lines[3] and "p = 1.000" in lines[4]
     assert "| +0.3 (" in lines[4] and "| 20 and 200 |" in lines[4]
     experiment.draw(rows, "stem")
-    ((of_steps,), (of_time,)) = drawn[0]
-    assert of_time.xlim == (0, 3.06) and of_steps.xlim is None
-    assert [list(s.x) for s in of_time.series] == [[0, 1, 2, 4], [0, 1, 2]]
+    ((over_steps,), (over_time,)) = drawn[0]
+    assert over_time.xlim == (0, 3.06) and over_steps.xlim is None
+    assert [list(s.x) for s in over_time.series] == [[0, 1, 2, 4], [0, 1, 2]]
 
 
-@pytest.mark.parametrize("units", [("elu", "tanh"), ("rrelu",)])
-def test_activations_without_a_derivative_raise_an_error(units, tmp_path):
-    plan = Plan("smoke", units, 1, tmp_path)
-    with pytest.raises(errors.UsageError, match=f"elu, relu, .* {units[-1]}"):
+@pytest.mark.parametrize("activations", [("elu", "tanh"), ("rrelu",)])
+def test_derivatives_that_are_not_implemented_are_refused(activations, tmp_path):
+    plan = Plan("smoke", activations, 1, tmp_path)
+    with pytest.raises(errors.UsageError, match=f"elu, relu, .* {activations[-1]}"):
         natural_gradient.compute(plan)
 
 
-def test_images_are_halved_by_means():
+def test_pixels_of_halved_images_are_means_of_4_pixels():
     images = np.arange(2 * 4 * 4, dtype="uint8").reshape(2, 4, 4, 1)
     found = natural_gradient._halved(images)
     expected = [[x[i : i + 2, j : j + 2].mean() / 255 for i in (0, 2) for j in (0, 2)]

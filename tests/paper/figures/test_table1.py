@@ -1,4 +1,4 @@
-"""Table 1 has the paper's rows, and those of our runs that have a whole schedule."""
+"""Table 1 has the paper's errors, and the errors of our runs of a whole schedule."""
 
 import types
 import zlib
@@ -94,7 +94,7 @@ def test_only_runs_of_a_whole_schedule_are_in_the_table(monkeypatch, runs, elu, 
     assert elu_cifar_11["ours_cifar10"] == elu_cifar_11["elu_cifar10"] == ""
 
 
-def test_cells_of_the_table():
+def test_the_table_has_our_errors_beside_the_papers():
     rows = table1.compute(None)
     columns = table1.EXPERIMENT.columns
     texts = [{c: str(row.get(c, "")) for c in columns} for row in rows]

@@ -51,7 +51,7 @@ def test_rows_have_ratios_to_relu(commands):
     assert tuple(elu) == timing.EXPERIMENT.columns
 
 
-def test_cells_of_the_table(commands, tmp_path):
+def test_the_table_has_times_and_ratios(commands, tmp_path):
     points = Points(tmp_path / "rows.csv", timing.EXPERIMENT.columns, ("budget",))
     points.put_all("short", timing.compute(plan()))
     table = timing.EXPERIMENT.summary(points.rows).splitlines()
@@ -69,7 +69,7 @@ def test_cells_of_the_table(commands, tmp_path):
         ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"]),
     ],
 )
-def test_the_command(commands, budget, rest):
+def test_the_budget_decides_the_flags_of_the_command(commands, budget, rest):
     timing.compute(plan(budget))
     ((command, part, csv, *others),) = commands
     assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
@@ -106,7 +106,7 @@ def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
         timing.compute(plan())
 
 
-def test_the_papers_ratio():
+def test_the_papers_ratio_is_1_058():
     assert f"{timing.PAPER:.3f}" == "1.058"
 
 

@@ -85,7 +85,7 @@ WORDS = {
 
 
 @pytest.mark.parametrize("kind", DRAWINGS)
-def test_both_files_of_a_drawing(kind, tmp_path):
+def test_a_drawing_is_written_as_png_and_svg(kind, tmp_path):
     DRAWINGS[kind](tmp_path / "new" / "lr0.01")
     assert len(list(tmp_path.rglob("*.*"))) == 2
     png = (tmp_path / "new" / "lr0.01.png").read_bytes()

@@ -30,6 +30,6 @@ def test_dots_lie_on_the_lines_of_their_seeds(axes):
     assert len({x for x, _ in ends}) == len(ends)  # no dot hides another
 
 
-def test_means_of_several_runs(axes):
+def test_bars_mark_the_means_of_several_runs(axes):
     levels = [line.get_segments()[0][0][1] for line in axes.collections]
     assert levels == [1.5, 3.5]

@@ -23,7 +23,7 @@ NAMES = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"
         (("my_own", True), "my_own + BN"),
     ],
 )
-def test_labels(arguments, label):
+def test_labels_state_the_name_and_batch_norm(arguments, label):
     assert palette.label(*arguments) == label
 
 

@@ -56,7 +56,7 @@ def test_bimodal_runs_are_thin_lines_without_a_mean(ends, chance, is_bimodal):
 
 
 @pytest.mark.parametrize("dotted", [False, True])
-def test_no_spread_of_one_run_or_a_dotted_curve(dotted):
+def test_one_run_and_dotted_curves_have_no_spread(dotted):
     runs = [[1, NAN, 2], [3, NAN, 5]] if dotted else [[1, NAN, 2]]
     found = curve(Series("elu", [1, 2, 3], runs, dotted=dotted))
     assert found.low.tolist() == found.middle.tolist() == found.high.tolist()
@@ -83,7 +83,7 @@ def test_a_ribbon_on_a_logarithmic_axis_stays_above_0():
         (True, [1e6, 1e4, 0, 1e2], 0.5, 9, (10**1.85, 10**5.15)),
     ],
 )
-def test_zoom_fits_what_is_visible(log, values, low, high, limits):
+def test_zoom_fits_the_visible_points(log, values, low, high, limits):
     whole = one(Series("elu", range(len(values)), [values]), logy=log)
     part = zoom(whole, low, high, "b  start")
     assert (part.title, part.xlim) == ("b  start", (low, high))
@@ -91,7 +91,7 @@ def test_zoom_fits_what_is_visible(log, values, low, high, limits):
     assert zoom(whole, low, high).title == "one"
 
 
-def test_zoom_on_a_logarithmic_x_axis():
+def test_zoom_fits_points_on_a_logarithmic_x_axis():
     whole = one(Series("elu", [0, 1, 100, 1000], [[90, 1, 3, 3]]), logx=True)
     assert zoom(whole, 10, 1000).ylim == pytest.approx((1.95, 3.05))
     assert zoom(whole, 0.5, 100).ylim == pytest.approx((0.9, 3.1))

@@ -108,7 +108,7 @@ def test_runs_work_outside_of_the_main_thread(stand_in):
     ("cores", "gibibytes", "jobs"),
     [(1, 64, 1), (2, 64, 2), (16, 64, 16), (16, 63.9, 15), (2, 7.9, 1), (4, 1, 1)],
 )
-def test_default_jobs_by_cores_memory_and_gpu(monkeypatch, cores, gibibytes, jobs):
+def test_cores_memory_and_gpu_decide_the_jobs(monkeypatch, cores, gibibytes, jobs):
     text = f"MemFree: 1 kB\nMemAvailable:  {int(gibibytes * 2**20)} kB\nActive: 2 kB\n"
     gpu = [False]
 

@@ -82,7 +82,7 @@ def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypa
 
 
 @pytest.mark.slow
-def test_a_signal_while_two_of_three_runs_train(
+def test_a_signal_saves_training_runs_and_starts_no_other(
     worker_stand_ins, signal_after, tmp_path, monkeypatch
 ):
     load.load("mnist_5k")

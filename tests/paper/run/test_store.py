@@ -118,7 +118,7 @@ def test_the_order_does_not_depend_on_which_run_ends_first(points, path):
     assert points.of_budget("full") == points.rows[-3:]
 
 
-def test_computed_rows_replace_those_of_their_budget(path):
+def test_computed_rows_replace_old_rows_of_the_budget(path):
     points = Points(path, COLUMNS, ("budget",))
     points.put_all("short", [{"epoch": 2, "loss": 1.0}, {"epoch": 1}])
     points.put_all("smoke", [{"epoch": 3}])

@@ -159,7 +159,7 @@ REAL = pytest.mark.data, SLOW
         pytest.param("relu", "mnist", (10, 40), (0, 0.45), marks=REAL),
     ],
 )
-def test_signs_of_large_covariances_of_trained_nets(activation, data, draws, share):
+def test_positive_share_depends_on_net_and_data(activation, data, draws, share):
     """The paper says "in general the largest absolute components are positive".
 
     On training images this depends on the network, because a few images have nearly

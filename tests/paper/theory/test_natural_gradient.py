@@ -77,7 +77,7 @@ def test_fisher_matrix_and_moments_equal_the_definitions(seed):
 
 
 @SEEDS
-def test_lemma_1_inverse_of_block_matrices(seed):
+def test_lemma_1_inverts_block_matrices(seed):
     f = unit(seed).fisher()
     a, b, c = f[:-1, :-1], f[:-1, -1], f[-1, -1]
     a_inverse = np.linalg.inv(a)
@@ -88,7 +88,7 @@ def test_lemma_1_inverse_of_block_matrices(seed):
 
 
 @SEEDS
-def test_lemma_2_mean_and_inverse_second_moment(seed):
+def test_lemma_2_relates_mean_and_inverse_second_moment(seed):
     u = unit(seed)
     m = ng.moments(u.inputs, u.deltas)
     second, variance = (
@@ -104,7 +104,7 @@ def test_lemma_2_mean_and_inverse_second_moment(seed):
 
 
 @SEEDS
-def test_theorem_1_update(seed):
+def test_theorem_1_gives_the_natural_gradient(seed):
     u = unit(seed)
     inverse = np.linalg.inv(u.fisher())
     found = u.natural_gradient()
@@ -114,7 +114,7 @@ def test_theorem_1_update(seed):
 
 
 @SEEDS
-def test_theorem_2_bias_shift_and_k(seed):
+def test_theorem_2_gives_the_bias_shift_and_k(seed):
     u = unit(seed)
     f = u.fisher()
     m = ng.moments(u.inputs, u.deltas)
@@ -201,7 +201,7 @@ def test_several_gradients_of_a_unit_equal_single_calls():
     np.testing.assert_array_equal(several, before)
 
 
-def test_dead_units_and_dead_incoming_units():
+def test_dead_units_need_damping_and_do_not_change_others():
     inputs, deltas, gradients = layer(1, 240)
     found = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
     assert_close(found[:, 1], gradients[:, 1] / 0.1)

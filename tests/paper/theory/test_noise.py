@@ -162,7 +162,7 @@ def unit(activation, kernel, bias):
         ("linear", (1, 1), 0),
     ],
 )
-def test_gain_and_saturation_of_deactivated_units(activation, gain, saturated):
+def test_gain_and_saturation_depend_on_the_activation(activation, gain, saturated):
     # The net inputs of two units are about -7; the third unit is active.
     model = unit(activation, [1.0, 0.5, 1.0], [-7.0, -7.0, 9.0])
     found = noise_response(model, PIXELS / 4, sigma=0.05, draws=10)
