@@ -145,7 +145,7 @@ def test_the_key_and_the_label_name_a_run():
 def test_the_command_resolves_to_the_config():
     trial = changed(changes=(("train.epochs", 3), ("train.learning_rates", (0.1,))))
     command = shlex.split(trial.command)
-    config = config_flag.resolved(command)[1].removeprefix("--config=")
+    config = config_flag.resolve_flag(command)[1].removeprefix("--config=")
     path, _, arguments = config.partition(":")
     found = runpy.run_path(path)["get_config"](arguments)
     assert command[2:] == [
