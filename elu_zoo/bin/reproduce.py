@@ -51,7 +51,6 @@ def main(argv: list[str]) -> None:
     chosen = reproduce.check(argv[1:], output)
     plan = Plan(
         _BUDGET.value,
-        None,
         _SEEDS.value,
         Path(_WORKDIR.value),
         absl_flags.FLAGS.data_dir,

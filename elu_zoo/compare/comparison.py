@@ -32,7 +32,7 @@ def compare(question: Question, jobs: int, say: Say) -> None:
         Interrupted: a signal stopped the runs; they are saved.
     """
     plan = Plan(
-        *("full", None, None, question.output / "runs"),
+        *("full", None, question.output / "runs"),
         data_dir=question.data_dir,
         module=question.module,
     )

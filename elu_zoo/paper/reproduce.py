@@ -49,7 +49,7 @@ def reproduce(
 
     Args:
         names: names of experiments, as `check` returns them.
-        plan: budget, activations, seeds and folders.
+        plan: budget, seeds and folders.
         output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
             `claims.csv`, `claim_tests.csv` and `reproduction.md`.
         jobs: number of runs at the same time.
@@ -57,8 +57,8 @@ def reproduce(
 
     Raises:
         DataError: a CSV file has the columns of another version. Or some experiments
-            were left out because data are missing, an activation is not supported or
-            rows could not be computed; the other experiments are finished.
+            were left out because data are missing or rows could not be computed; the
+            other experiments are finished.
         ResourceError: a worker process died.
     """
     for name in EXPERIMENTS:  # the report reads the files of all experiments
@@ -99,12 +99,7 @@ def _compute(name: str, plan: Plan, output: Path) -> None:
     known = stored.of_budget(plan.budget)
     if known and experiment.covers and experiment.covers(plan, known):
         return
-    computed = experiment.compute(plan)
-    if experiment.covers:
-        new = {row.get("activation") for row in computed}
-        kept = [row for row in known if row.get("activation") not in new]
-        computed = [*kept, *computed]
-    stored.put_all(plan.budget, computed)
+    stored.put_all(plan.budget, experiment.compute(plan))
 
 
 def _train(name: str, plan: Plan, output: Path, run: _Run, say: _Say) -> None:

@@ -108,7 +108,7 @@ def test_without_tuning(question, compare):
 
 
 def test_finished_runs_are_not_repeated(question, compare):
-    plan = Plan("full", None, None, question.output / "runs")
+    plan = Plan("full", None, question.output / "runs")
     done = comparison.planned(question)[:3]
     for run in done:
         folder = run.folder(plan)
@@ -120,7 +120,7 @@ def test_finished_runs_are_not_repeated(question, compare):
 
 
 def test_a_changed_activation_has_other_runs(question, tmp_path):
-    plan = Plan("full", None, None, tmp_path)
+    plan = Plan("full", None, tmp_path)
     run = spec.Spec(question, "elu", 1.0, 0)
     others = [
         dataclasses.replace(run, code="1"),

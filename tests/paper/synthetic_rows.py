@@ -15,7 +15,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.run.spec import Plan
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
-FULL = Plan("full", None, None, Path("runs"), imagenet="pictures")
+FULL = Plan("full", None, Path("runs"), imagenet="pictures")
 # Activations from the best to the worst; "+bn" stands for batch normalisation.
 ORDER = (
     *("elu", "elu+bn", "shifted_relu", "shifted_relu+bn", "leaky_relu+bn"),

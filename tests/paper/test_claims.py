@@ -24,7 +24,7 @@ from elu_zoo.paper.views import View
 
 COMMITTED = Path(__file__).parents[2] / "configs" / "results"
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
-FIVE = Plan("full", None, 5, FULL.workdir)
+FIVE = Plan("full", 5, FULL.workdir)
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_claims_are_reproduced_or_contradicted_by_their_rows(
 
 @pytest.mark.parametrize("seeds", [1, 4])
 def test_fewer_than_five_pairs_decide_nothing(seeds):
-    found = judged(world(plan=Plan("full", None, seeds, FULL.workdir)))
+    found = judged(world(plan=Plan("full", seeds, FULL.workdir)))
     for name in DECIDING_TESTS:
         finding, outcome = found[name]
         n = 0 if "p-below" in name else seeds
@@ -61,7 +61,7 @@ def test_fewer_than_five_pairs_decide_nothing(seeds):
 
 @pytest.mark.parametrize("budget", ["smoke", "short"])
 def test_runs_of_our_own_schedule_decide_nothing(budget):
-    plan = Plan(budget, None, 10, FULL.workdir)
+    plan = Plan(budget, 10, FULL.workdir)
     for each in claims.judge(world(plan=plan, names=("fig4", "fig5"))):
         assert each.verdict == "not tested"
         if each.experiment in ("fig4", "fig5") and budget == "short":
@@ -78,7 +78,7 @@ def test_runs_of_our_own_schedule_decide_nothing(budget):
     ],
 )
 def test_shorter_runs_decide_early_training(budget, verdict, schedule):
-    plan = Plan(budget, None, 5, FULL.workdir)
+    plan = Plan(budget, 5, FULL.workdir)
     rows = claims.table(claims.judge(world(plan=plan, names=["fig2"])))
     found = {(row["verdict"], row["schedule"]) for row in rows[:4]}
     assert found == {(verdict, schedule)}
@@ -93,7 +93,7 @@ def test_shorter_runs_decide_early_training(budget, verdict, schedule):
     ],
 )
 def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
-    plan = Plan("full", None, seeds, FULL.workdir)
+    plan = Plan("full", seeds, FULL.workdir)
     names = [name for name in TESTS if "p-below-.001" in name]
     assert len(names) == 7
     found = outcomes(world(contradicts, plan, ("fig4", "fig5")), names)
@@ -101,7 +101,7 @@ def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
 
 
 def test_the_pair_with_the_papers_schedule_is_in_no_claim_test():
-    plan = Plan("short", None, 5, FULL.workdir)
+    plan = Plan("short", 5, FULL.workdir)
     found = judged({"fig4": view("fig4", plan)})
     of = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
     assert {found[name][0].n for name in of} == {5}

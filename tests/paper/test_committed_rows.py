@@ -27,7 +27,7 @@ COMMITTED = {
 @pytest.mark.parametrize("name", COMMITTED)
 def test_every_run_of_an_experiment_is_found(name):
     found = points(name, RESULTS)
-    plan = Plan(COMMITTED[name], None, SEEDS.get(name), Path("runs"))
+    plan = Plan(COMMITTED[name], SEEDS.get(name), Path("runs"))
     missing = [t.label for t in EXPERIMENTS[name].trials(plan) if not found.has(t)]
     # The loss as a mean over pixels is not trained yet.
     assert [label for label in missing if " mean, " not in label] == []

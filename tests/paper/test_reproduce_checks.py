@@ -6,8 +6,6 @@ import pytest
 
 from elu_zoo import errors, results
 from elu_zoo.paper import reproduce
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.run.spec import Plan
 
 
@@ -42,29 +40,9 @@ def test_wrong_names_and_folders_raise_an_error(tmp_path):
 def test_all_files_are_checked_for_columns_before_the_first_run(tmp_path):
     row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
     results.write(tmp_path / "figures" / "theory.csv", list(row), [row])
-    plan = Plan("smoke", None, None, tmp_path / "runs")
+    plan = Plan("smoke", None, tmp_path / "runs")
     with pytest.raises(
         errors.DataError, match="theory.csv has other columns .* cosine"
     ):
         reproduce.reproduce(["fig1"], plan, tmp_path, jobs=1)
     assert not (tmp_path / "figures" / "fig1.csv").exists()
-
-
-def test_rows_of_other_activations_stay_when_rows_are_computed(tmp_path, monkeypatch):
-    experiment = Experiment(
-        title="A fake",
-        section="4",
-        draw=None,
-        summary=lambda rows: "",
-        columns=("activation", "value"),
-        compute=lambda plan: [{"activation": u, "value": 2} for u in plan.arms("elu")],
-        covers=lambda plan, rows: False,
-    )
-    monkeypatch.setitem(EXPERIMENTS, "fake", experiment)
-    old = [{"budget": "short", "activation": u, "value": "1"} for u in ("elu", "relu")]
-    path = tmp_path / "figures" / "fake.csv"
-    results.write(path, list(old[0]), old)
-    plan = Plan("short", ("relu", "tanh"), None, tmp_path / "runs")
-    reproduce.reproduce(["fake"], plan, tmp_path, jobs=1, say=lambda line: None)
-    found = [(row["activation"], row["value"]) for row in results.read_file(path)]
-    assert found == [("elu", "1"), ("relu", "2"), ("tanh", "2")]

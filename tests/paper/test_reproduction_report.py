@@ -15,7 +15,7 @@ IN_WORDS = "The claims in the paper's words"
 
 
 def plan(budget="short", seeds=2):
-    return Plan(budget, None, seeds, Path("runs"), imagenet="pictures")
+    return Plan(budget, seeds, Path("runs"), imagenet="pictures")
 
 
 def sections(views):

@@ -9,8 +9,8 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.run.spec import Plan
 
 
-def plan(budget, seeds, output, activations=("elu", "relu")):
-    return Plan(budget, activations, seeds, output / "runs")
+def plan(budget, seeds, output):
+    return Plan(budget, seeds, output / "runs")
 
 
 def put(name, output, seeds):

@@ -36,7 +36,7 @@ def trials(plan: Plan) -> list[Trial]:
         )
         for seed in plan.runs(1, 1, 5)
         for net in NETS
-        for activation in plan.arms("relu", "elu")
+        for activation in ("relu", "elu")
     ]
 
 

@@ -55,7 +55,7 @@ _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
-    arms = plan.arms("elu", "relu", "leaky_relu", "shifted_relu")
+    arms = *_UNITS, *_OURS
     found = fig2_mnist_curves.measured_trials(plan)
     return [trial for trial in found if trial.activation in arms]
 

@@ -44,7 +44,7 @@ def trials(plan: Plan) -> list[Trial]:
         )
         for seed in plan.runs(1, 5, 20)
         for layers in plan.of(LAYERS[::2], LAYERS, LAYERS)
-        for activation in plan.arms("elu", "relu", "leaky_relu")
+        for activation in ("elu", "relu", "leaky_relu")
     ]
 
 

@@ -19,11 +19,10 @@ _STEP = 1e-3
 def compute(plan: Plan) -> list[dict]:
     """Returns values of the activations, and derivatives by central differences."""
     rows = []
-    for name in plan.arms("elu", "relu", "leaky_relu", "shifted_relu"):
+    for name in ("elu", "relu", "leaky_relu", "shifted_relu"):
         layer = activations.make(name, f"act_{name}", seed=0)
-        # One unit, because parametric rectifiers have a slope for each unit.
         values, above, below = (
-            np.asarray(layer(keras.ops.convert_to_tensor(x[:, None], "float32")))[:, 0]
+            np.asarray(layer(keras.ops.convert_to_tensor(x, "float32")))
             for x in (_X, _X + _STEP, _X - _STEP)
         )
         slopes = (above.astype(float) - below) / (2 * _STEP)

@@ -83,7 +83,7 @@ def trials(plan: Plan) -> list[Trial]:
         )
         for seed in plan.runs(1, 5, 5)
         for setting in plan.of(SETTINGS[:2], SETTINGS, SETTINGS)
-        for activation in plan.arms(*_UNITS)
+        for activation in _UNITS
     ]
 
 

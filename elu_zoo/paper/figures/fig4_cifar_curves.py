@@ -45,10 +45,10 @@ def trials(plan: Plan) -> list[Trial]:
     found = [
         trial(plan, activation, seed)
         for seed in plan.runs(1, 5, 10)
-        for activation in plan.arms(*UNITS)
+        for activation in UNITS
     ]
     if plan.budget == "short":
-        found += [_with_paper_schedule(name) for name in plan.arms("elu", "relu")]
+        found += [_with_paper_schedule(name) for name in ("elu", "relu")]
     return found
 
 

@@ -20,7 +20,7 @@ _GPU = "figure 5: the runs of figure 4, again with batch normalisation"
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs with batch normalisation, grouped by seed."""
-    activations = plan.arms(*plan.of(fig4.UNITS[:2], fig4.UNITS[:2], fig4.UNITS))
+    activations = plan.of(fig4.UNITS[:2], fig4.UNITS[:2], fig4.UNITS)
     return [
         fig4.trial(plan, activation, seed, batch_norm=True)
         for seed in plan.runs(1, 5, 10)

@@ -50,7 +50,7 @@ def trials(plan: Plan) -> list[Trial]:
             observe=observe,
         )
         for seed in plan.runs(1, 5, 5)
-        for activation in plan.arms("elu", "relu")
+        for activation in ("elu", "relu")
     ]
 
 

@@ -4,7 +4,6 @@ import dataclasses
 import hashlib
 import importlib
 import shlex
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,6 @@ class Plan:
     Attributes:
         budget: `full` is the paper's length, where the paper has the experiment;
             `short` takes hours on two CPU cores; `smoke` tests that everything runs.
-        activations: names; None or empty for the default of each experiment.
         seeds: number of seeds, from 0; None for the default of each experiment.
         workdir: folder of all runs.
         data_dir: folder of data sets, see `load.load`.
@@ -36,7 +34,6 @@ class Plan:
     """
 
     budget: str
-    activations: Sequence[str] | None
     seeds: int | None
     workdir: Path
     data_dir: str | None = None
@@ -53,10 +50,6 @@ class Plan:
     def smoke(self) -> bool:
         """Whether the runs only test that the code works."""
         return self.budget == "smoke"
-
-    def arms(self, *default: str) -> tuple[str, ...]:
-        """Returns the activations to compare; `default` is the experiment's choice."""
-        return tuple(self.activations or default)
 
     def runs(self, smoke: int, short: int, full: int) -> range:
         """Returns the seeds; the arguments are the default numbers of the budgets."""

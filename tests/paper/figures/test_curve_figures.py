@@ -50,7 +50,7 @@ def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
 def test_the_note_of_figure_3_lists_the_learning_rates_that_diverge(
     drawn, diverged, lengths, note
 ):
-    rows = rows_of("fig3", Plan("short", None, 2, Path("runs")))
+    rows = rows_of("fig3", Plan("short", 2, Path("runs")))
     for row in rows:
         if row["variant"] == "lr 0.01" and row["activation"] in diverged:
             row |= {"diverged": "nan", "test_squared_error": ""}
@@ -82,7 +82,7 @@ def test_figure_4_shows_parts_of_curves_with_many_points(
     drawn, monkeypatch, budget, points, titles
 ):
     monkeypatch.setattr(fig4, "_POINTS_OF_PARTS", points)  # the curves have six points
-    EXPERIMENTS["fig4"].draw(rows_of("fig4", Plan(budget, None, 2, Path("runs"))), None)
+    EXPERIMENTS["fig4"].draw(rows_of("fig4", Plan(budget, 2, Path("runs"))), None)
     ((panels, _),) = drawn
     assert [[panel.title for panel in row] for row in panels] == titles
     chances = sorted({panel.chance for row in panels for panel in row})

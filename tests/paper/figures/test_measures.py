@@ -16,7 +16,7 @@ from elu_zoo.training import recorder
 from elu_zoo.training.activation_statistics import Statistics
 from elu_zoo.weights import manifest
 
-PLAN = Plan("smoke", None, 1, Path("runs"), imagenet="pictures")
+PLAN = Plan("smoke", 1, Path("runs"), imagenet="pictures")
 EPOCHS, STEPS = 3, 30
 LOSSES = np.linspace(3, 0.05, STEPS)
 MEDIANS = np.array([[1.0, 2, 3], [5, 5, 5], [6, 9, 5], [8, 10, 5]])  # units by epoch

@@ -37,7 +37,7 @@ def commands(monkeypatch):
 
 
 def plan(budget="short"):
-    return Plan(budget, None, None, Path("runs"))
+    return Plan(budget, None, Path("runs"))
 
 
 def test_rows_have_ratios_to_relu(commands):

@@ -18,7 +18,7 @@ from elu_zoo.training.step_resident import ResidentStep
 def session(worker_stand_ins, tmp_path_factory):
     """Returns a plan, and the rows of two runs in one worker."""
     workdir = tmp_path_factory.mktemp("session")
-    plan = Plan("smoke", None, None, workdir, module="own_units.py")
+    plan = Plan("smoke", None, workdir, module="own_units.py")
     trials = [ELU, OWN]
     return plan, dict(runner.run(trials, plan, worker_stand_ins.measure, 1))
 

@@ -86,7 +86,7 @@ def test_a_signal_saves_training_runs_and_starts_no_other(
     worker_stand_ins, signal_after, tmp_path, monkeypatch
 ):
     load.load("mnist_5k")
-    plan = Plan("smoke", None, None, tmp_path)
+    plan = Plan("smoke", None, tmp_path)
     entries = {"train__epochs": 10**6, "train__checkpoint_every": 10**9}
     trials = [trial_of(name, **entries) for name in ("elu", "relu", "tanh")]
     folders = [trial.folder(plan) for trial in trials]

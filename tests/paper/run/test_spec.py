@@ -16,8 +16,8 @@ from elu_zoo.training.recorder import Observe
 TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
 
 
-def plan(budget="short", activations=None, seeds=None):
-    return Plan(budget, activations, seeds, Path("runs"))
+def plan(budget="short", seeds=None):
+    return Plan(budget, seeds, Path("runs"))
 
 
 def changed(**changes):
@@ -43,8 +43,6 @@ def test_a_plan_chooses_by_its_budget(i, budget):
     assert plan(budget).smoke == (budget == "smoke")
     assert list(plan(budget).runs(1, 5, 9)) == list(range((1, 5, 9)[i]))
     assert list(plan(budget, seeds=3).runs(1, 5, 9)) == [0, 1, 2]
-    assert plan(budget).arms("elu", "relu") == ("elu", "relu")
-    assert plan(budget, ["tanh", "my_own"]).arms("elu") == ("tanh", "my_own")
 
 
 def test_the_config_has_the_values_of_the_spec():

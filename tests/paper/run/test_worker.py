@@ -32,7 +32,7 @@ def trained(monkeypatch):
 
 @pytest.fixture
 def plan(tmp_path):
-    return Plan("smoke", None, None, tmp_path / "runs", data_dir="prepared")
+    return Plan("smoke", None, tmp_path / "runs", data_dir="prepared")
 
 
 def measure(trial, workdir, plan):
