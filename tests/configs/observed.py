@@ -85,6 +85,16 @@ def loader(shape, classes, images=None):
     return load
 
 
+def check_change(row, base, changed):
+    """Checks the observable of a row of `FIELDS` in the base run and a changed run."""
+    _, observable, expected_base, expected = row
+    if expected_base is not None:
+        assert base[observable] == expected_base
+    if expected is not None:
+        assert changed[observable] == expected
+    assert changed[observable] != base[observable]
+
+
 def learner_observables(learner):
     """Returns the observables of an optimizer and an objective."""
     observables = {

@@ -51,7 +51,6 @@ def lines(table):
         ({"elu": HIGH, "relu": LOW}, "ELU - ReLU", "ReLU"),
         ({"elu": LOW, "relu": LOW}, "ELU - ReLU", "not decided"),
         ({"elu": LOW[:4], "relu": HIGH}, "ELU - ReLU", "not decided"),
-        ({"relu": HIGH, "my_own": LOW}, "my_own - ReLU", "my_own"),
     ],
 )
 def test_paired_tests_state_the_activation_with_lower_values(errors, pair, lower):

@@ -11,7 +11,8 @@ from elu_zoo.weights import cards_training, manifest
 
 def config_of(command):
     """Returns the config of a command, as plain JSON values."""
-    config_flag.resolve_flag(command.split())  # raises for a wrong command line
+    # A wrong command line raises an error.
+    config_flag.resolve_flag(command.split())
     flag, *others = command.removeprefix("elu-zoo-train --config=").split()
     name, _, arguments = flag.partition(":")
     module = importlib.import_module(f"elu_zoo.configs.{name}")
