@@ -1,5 +1,6 @@
 """Evaluation of a classifier together with its calibration."""
 
+from elu_zoo import errors
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training import loss
 from elu_zoo.training.evaluate import Evaluator
@@ -30,7 +31,10 @@ def temperature(
         return known["temperature"], known["temperature_source"]
     if not calibration.has_held_out(entry):
         return None, NO_TWIN
-    return fit(entry, evaluator, data)
+    try:
+        return fit(entry, evaluator, data)
+    except errors.DataError as error:  # an evaluation goes on without a temperature
+        return None, str(error)
 
 
 def fit(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float, str]:

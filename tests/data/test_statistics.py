@@ -206,4 +206,4 @@ def test_the_tool_writes_to_the_folder_of_weights(data, tmp_path, monkeypatch, c
     other = path.with_name(f"{data.images}_zca-{'0' * 16}.npz")
     other.touch()
     tool.main(["fit_statistics.py", "tiny_coarse"])
-    assert f"another file of these images: [{other!r}]" in capsys.readouterr().out
+    assert f"Other files have the same images: [{other!r}]" in capsys.readouterr().out

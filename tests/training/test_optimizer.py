@@ -149,7 +149,7 @@ MUON = {"optimizer": "muon", "nesterov": True}
         ),
         ({}, MUON | {"learning_rate_factors": FACTORS}, "factors must not be set"),
         ({}, MUON | {"nesterov": False}, "Set train.nesterov to True"),
-        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor is finite"),
+        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor must be finite"),
     ],
 )
 def test_fields_that_do_not_fit_the_optimizer_are_refused(model, entries, words):
