@@ -61,7 +61,7 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
         calls[label] = interchange.load_litert(paths[label])
     one = test.images[:1]
     timed = {label: lambda call=call: call(one) for label, call in calls.items()}
-    seconds = rounds.interleaved(timed, _EXTENT)
+    seconds = rounds.time_interleaved(timed, _EXTENT)
     with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
         wrong = pool.map(lambda call: _error_percent(call, test), calls.values())
         error_percent = dict(zip(calls, wrong, strict=True))

@@ -147,7 +147,7 @@ def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     place = backends.place(False, "auto", None)
     run = build.build(resolved, data, place, ("auto", None, 1))
     state = TrainState(resolved.values, data.images)
-    call = next(calls.remaining(run, state, lambda step: run.length.total))
+    call = next(calls.remaining_calls(run, state, lambda step: run.length.total))
     run.step.start(call.rest)
     if run.phases.enter(run.model, call.first):
         run.step.compile()
