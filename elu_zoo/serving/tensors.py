@@ -62,12 +62,22 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.tensor_content:
         values = np.frombuffer(proto.tensor_content, tensor.dtype).reshape(shape)
     else:
-        try:
-            values = tf.make_ndarray(proto)
-        except OverflowError as error:
-            raise invalid_argument(f"Tensor {tensor.name}: {error}") from None
+        _check_range(proto, tensor)
+        values = tf.make_ndarray(proto)
     tensor.check_values(values)
     return values
+
+
+def _check_range(proto: tensor_pb2.TensorProto, tensor: Tensor) -> None:
+    """Checks 32-bit values of a narrower type; new TensorFlow versions wrap them."""
+    if not len(proto.int_val) or tensor.dtype.kind not in "iu":
+        return
+    limits, values = np.iinfo(tensor.dtype), np.asarray(proto.int_val)
+    if values.min() < limits.min or values.max() > limits.max:
+        raise invalid_argument(
+            f"Tensor {tensor.name} must have values in {limits.min}..{limits.max}, got "
+            f"{values.min()}..{values.max()}"
+        )
 
 
 def _count(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int | None:
