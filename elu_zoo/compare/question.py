@@ -15,7 +15,7 @@ TUNING_SEED = 10_000  # above all seeds of paired runs
 
 @dataclasses.dataclass(frozen=True)
 class Question:
-    """What a comparison is asked.
+    """Request of a comparison: the config, the activations and the numbers of runs.
 
     Attributes:
         config: the config, at its own learning rates.

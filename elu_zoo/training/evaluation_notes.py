@@ -1,11 +1,11 @@
-"""Notes on an evaluation that its reader has to know."""
+"""Notes that elu-zoo-evaluate prints beside its measures."""
 
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.weights.manifest import Entry
 
 
 def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
-    """Returns notes on the data set, on changed images and on images seen in training.
+    """Returns notes on the data set, other image files, and images seen in training.
 
     Args:
         entry: the entry of the weights, if they have one.

@@ -1,5 +1,7 @@
 """Training steps on images in memory: devices, XLA and iterations of a call."""
 
+import time
+
 import keras
 import numpy as np
 import pytest
@@ -104,6 +106,23 @@ def test_results_do_not_depend_on_the_calls(compiled, activation, assert_same_bi
         found = run(**arguments, steps_per_call=steps_per_call, cut=cut)
         assert found[0].tobytes() == values.tobytes()
         assert_same_bits(found[1], expected)
+
+
+def test_calls_of_another_length_are_not_compiled_again():
+    model = build()
+    optimizer = keras.optimizers.SGD()
+    optimizer.build(model.trainable_variables)
+    objective = Objective("softmax_cross_entropy", {"kind": "rescale", "scale": 1})
+    learner = Learner(model, optimizer, objective, BATCH)
+    compilation = Compilation(True, STEPS)
+    step = ResidentStep(learner, data(), create_strategy("one", 1), compilation)
+    seconds = []
+    for count in STEPS, STEPS - 1, STEPS - 2:
+        start = time.process_time()
+        step.run(batches(count), rates(count))
+        seconds.append(time.process_time() - start)
+    # A compilation takes more than 20 times as long as a call.
+    assert max(seconds[1:]) < seconds[0] / 5
 
 
 @pytest.mark.parametrize("activation", ["elu", "prelu"])
