@@ -94,7 +94,7 @@ class Case:
         )
 
     def data(self) -> tuple[Split, np.ndarray]:
-        """Returns preprocessed images with labels, and the indices of the batches."""
+        """Returns noise images and random labels, and the indices of each batch."""
         registered = registry.entry(self.model)
         generator = np.random.Generator(np.random.Philox(0))
         count = self.batch_size * self.steps

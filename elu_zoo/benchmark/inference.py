@@ -1,4 +1,4 @@
-"""Forms of a prediction: our SavedModel, Keras and other runtimes."""
+"""Implementations of a prediction: our SavedModel, Keras and other runtimes."""
 
 import importlib.util
 from collections.abc import Callable
@@ -17,21 +17,21 @@ BASELINE = "SavedModel"
 
 
 def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.ndarray]:
-    """Exports an untrained network to `folder`/<name>/1; returns it with noise images.
+    """Exports an untrained network to `folder`/<name>/1; returns it and noise images.
 
     The network takes raw images unless its preprocessing needs a data set's statistics.
     """
     registered = registry.entry(name)
-    raw = registered.preprocessing["kind"] == "rescale"
-    model = zoo.get_model(name, preprocessing=raw)
+    takes_raw = registered.preprocessing["kind"] == "rescale"
+    model = zoo.get_model(name, preprocessing=takes_raw)
     shape = batch_size, *registered.default("input_shape")
-    x = np.random.Generator(np.random.Philox(0)).random(shape, "float32")
-    x = np.floor(256 * x) if raw else x
-    described = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
+    images = np.random.Generator(np.random.Philox(0)).random(shape, "float32")
+    images = np.floor(256 * images) if takes_raw else images
+    description = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
     if registered.is_autoencoder:
-        described = predictor.description(model, name)
-    export_saved_model(model, folder, name=name, **described)
-    return model, x
+        description = predictor.description(model, name)
+    export_saved_model(model, folder, name=name, **description)
+    return model, images
 
 
 def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
@@ -42,24 +42,24 @@ def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], ob
         batch_size: images per call.
         folder: an empty folder for the exported models.
     """
-    model, x = export(name, batch_size, folder / "exports")
+    model, images = export(name, batch_size, folder / "exports")
     loaded = load_saved_model(folder / "exports" / name / "1")
     graph = tf.function(lambda x: model(x, training=False), jit_compile=False)
     compiled = tf.function(lambda x: model(x, training=False), jit_compile=True)
-    found = {
-        BASELINE: lambda: loaded.predict(x),
-        "model.predict": lambda: model.predict(x, verbose=0),
-        "model(x)": lambda: model(tf.constant(x), training=False).numpy(),
-        "tf.function": lambda: graph(tf.constant(x)).numpy(),
-        "tf.function, XLA": lambda: compiled(tf.constant(x)).numpy(),
+    functions = {
+        BASELINE: lambda: loaded.predict(images),
+        "model.predict": lambda: model.predict(images, verbose=0),
+        "model(x)": lambda: model(tf.constant(images), training=False).numpy(),
+        "tf.function": lambda: graph(tf.constant(images)).numpy(),
+        "tf.function, XLA": lambda: compiled(tf.constant(images)).numpy(),
     }
     for runtime, packages, make in (
         ("LiteRT", ["ai_edge_litert"], _litert),
         ("ONNX Runtime", ["onnxruntime", "tf2onnx"], _onnx),
     ):
         if all(map(importlib.util.find_spec, packages)):
-            found[runtime] = make(model, x, folder)
-    return found
+            functions[runtime] = make(model, images, folder)
+    return functions
 
 
 def _litert(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], object]:

@@ -10,7 +10,7 @@ FLOP = 2 * _SIZE**3
 
 
 def forms() -> dict[str, Callable[[], object]]:
-    """Returns a matrix product of `FLOP` operations in each dtype, by name."""
+    """Returns functions that compute a matrix product of `FLOP` operations, by name."""
     return {
         "limit: matrix product": _product("float32"),
         "limit: matrix product, bfloat16": _product("bfloat16"),
@@ -22,6 +22,7 @@ def _product(dtype: str) -> Callable[[], object]:
     matrix = keras.ops.convert_to_tensor(draws, dtype)
 
     def call():
+        # Copying one value is enough to wait for the product.
         corner = keras.ops.matmul(matrix, matrix)[:1, :1]
         return keras.ops.convert_to_numpy(keras.ops.cast(corner, "float32"))
 

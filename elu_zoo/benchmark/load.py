@@ -72,11 +72,11 @@ def time_rest(
     ).encode() + body
 
     async def run():
-        free = [await asyncio.open_connection(host, int(port)) for _ in range(clients)]
-        writers = [writer for _, writer in free]
+        idle = [await asyncio.open_connection(host, int(port)) for _ in range(clients)]
+        writers = [writer for _, writer in idle]
 
         async def call():
-            reader, writer = free.pop()
+            reader, writer = idle.pop()
             writer.write(message)
             head = await reader.readuntil(b"\r\n\r\n")
             if not head.startswith(b"HTTP/1.1 200"):
@@ -89,7 +89,7 @@ def time_rest(
                 if line.startswith(b"content-length")
             )
             await reader.readexactly(length)
-            free.append((reader, writer))
+            idle.append((reader, writer))
 
         try:
             return await _measure(call, clients, requests)

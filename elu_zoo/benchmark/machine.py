@@ -15,7 +15,7 @@ _PACKAGES = (
 
 def describe() -> dict[str, str]:
     """Returns hardware and versions by name, without the names of machine and user."""
-    found = {
+    facts = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": _processor(),
         "cores": str(cores()),
@@ -25,11 +25,11 @@ def describe() -> dict[str, str]:
     }
     for package in _PACKAGES:
         try:
-            found[package] = importlib.metadata.version(package)
+            facts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
     accelerator = _accelerator()
-    return {**found, "accelerator": accelerator} if accelerator else found
+    return {**facts, "accelerator": accelerator} if accelerator else facts
 
 
 def line() -> str:

@@ -1,4 +1,4 @@
-"""Memory of training: the peak of a new process minus its memory after imports."""
+"""Memory of training: peak memory of a new process minus its memory after imports."""
 
 import concurrent.futures
 import dataclasses
@@ -25,7 +25,7 @@ def measure(case: Case) -> float:
 def _measure(case: Case) -> float:
     from elu_zoo.benchmark import step
 
-    # The first network imports all modules, so that their memory is not counted.
+    # A small network imports all modules first, so that their memory is not counted.
     dataclasses.replace(case, model="mnist_mlp_8x128").create()
     gc.collect()
     before = _status("VmRSS")
@@ -35,5 +35,6 @@ def _measure(case: Case) -> float:
 
 
 def _status(key: str) -> float:
+    """Returns a value of /proc/self/status in MiB."""
     text = Path("/proc/self/status").read_text()
     return int(re.search(rf"{key}:\s+(\d+) kB", text)[1]) / 1024

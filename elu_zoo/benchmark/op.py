@@ -1,4 +1,4 @@
-"""Forms of the activation alone: our ELU, ELUs of other libraries, and lower bounds."""
+"""Functions to time: our ELU, other libraries' ELUs, and lower bounds (copy, ReLU)."""
 
 import importlib.util
 from collections.abc import Callable
@@ -60,27 +60,27 @@ def forms(size: int, kind: str) -> dict[str, Callable[[], Any]]:
     x = draws.standard_normal(size, np.float32)
     dy = draws.standard_normal(size, np.float32) if kind == PASSES[1] else None
     tensors = tf.constant(x), None if dy is None else tf.constant(dy)
-    found = {
+    functions = {
         name: _tensorflow(function, *tensors, compiled=True)
         for name, function in _COMPILED.items()
     }
-    found["tf.nn.elu, eager"] = _tensorflow(tf.nn.elu, *tensors, compiled=False)
+    functions["tf.nn.elu, eager"] = _tensorflow(tf.nn.elu, *tensors, compiled=False)
     for library, make in (("jax", _jax), ("torch", _torch)):
         if importlib.util.find_spec(library):
-            found[library] = make(x, dy)
-    return found
+            functions[library] = make(x, dy)
+    return functions
 
 
 def _tensorflow(
     function: Callable, x: tf.Tensor, dy: tf.Tensor | None, compiled: bool
 ) -> Callable[[], Any]:
-    def both(x, dy):
+    def with_gradient(x, dy):
         with tf.GradientTape() as tape:
             tape.watch(x)
             y = function(x)
         return y, tape.gradient(y, x, dy)
 
-    timed, arguments = (function, (x,)) if dy is None else (both, (x, dy))
+    timed, arguments = (function, (x,)) if dy is None else (with_gradient, (x, dy))
     if compiled:
         timed = tf.function(timed, jit_compile=True)
 
@@ -91,11 +91,11 @@ def _tensorflow(
 def _jax(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
     import jax
 
-    def both(x, dy):
+    def with_gradient(x, dy):
         y, pull = jax.vjp(jax.nn.elu, x)
         return y, pull(dy)
 
-    timed = jax.jit(jax.nn.elu if dy is None else both)
+    timed = jax.jit(jax.nn.elu if dy is None else with_gradient)
     arguments = jax.device_put((x,) if dy is None else (x, dy))
     return lambda: jax.block_until_ready(timed(*arguments))
 

@@ -1,4 +1,4 @@
-"""Parts of the benchmark, functions that return their measurements as rows."""
+"""Parts of the benchmark: functions that measure, and return their results as rows."""
 
 import concurrent.futures
 import dataclasses
@@ -16,8 +16,8 @@ from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.report import Row
 from elu_zoo.benchmark.rounds import Extent, time_interleaved
 
-_SIZES = 1_000_000, 10_000_000
-_BATCHES = 1, 64
+_SIZES = 1_000_000, 10_000_000  # elements of the tensor in the part `op`
+_BATCHES = 1, 64  # images per prediction
 _NETWORKS = {
     "elu": {"activation": "elu"},
     "relu": {"activation": "relu"},
@@ -32,7 +32,7 @@ class Settings:
     Attributes:
         models: names of networks.
         batch_size: images per training step; None for the paper's batch sizes.
-        rounds: rounds of every measurement; None for as many as fit into its time.
+        rounds: rounds of every measurement; None for as many as its time allows.
     """
 
     models: Sequence[str]
@@ -42,7 +42,7 @@ class Settings:
     def extent(
         self, seconds: float, least: int = 15, most: int = 300, warm: bool = False
     ) -> Extent:
-        """Returns the extent of the arguments, with `rounds` rounds if they are set."""
+        """Returns an `Extent` with these limits; `rounds` replaces them if set."""
         if self.rounds:
             return Extent(0, self.rounds, self.rounds, warm)
         return Extent(seconds, least, most, warm)
@@ -54,7 +54,7 @@ class Settings:
 def _time_steps(
     part: str, case: Case, forms: dict, baseline: str, extent: Extent
 ) -> list[Row]:
-    """Times forms of `case.steps` training steps per call."""
+    """Times functions that take `case.steps` training steps per call."""
     seconds = time_interleaved(forms, extent, dict.fromkeys(forms, case.steps))
     return report.timed(part, _name(case), seconds, baseline)
 
@@ -64,29 +64,29 @@ def _name(case: Case) -> str:
 
 
 def op(settings: Settings) -> list[Row]:
-    """The ELU op: ours, those of other libraries, and a copy as the lower limit."""
+    """The ELU op: our ELU, ELUs of other libraries, and a copy as the lower limit."""
     from elu_zoo.benchmark import op
 
-    found = []
+    rows = []
     for size in _SIZES:
         for kind in op.PASSES:
             extent = settings.extent(12, least=40, most=100, warm=True)
             seconds = time_interleaved(op.forms(size, kind), extent)
             case = f"{kind}, {size:.0e} elements".replace("e+0", "e")
-            found += report.timed("op", case, seconds, op.BASELINE)
+            rows += report.timed("op", case, seconds, op.BASELINE)
     largest = {
         name: np.array([op.largest_error(function)])
         for name, function in op.APPROXIMATIONS.items()
     }
     case = "float32 on [-20, 0]"
-    return found + report.rows("op", case, largest, op.BASELINE, "largest error")
+    return rows + report.rows("op", case, largest, op.BASELINE, "largest error")
 
 
 def step(settings: Settings) -> list[Row]:
-    """A training step: ours, Keras' fit, PyTorch, JAX, and equal work in products."""
+    """A training step: ours, Keras' fit, PyTorch, JAX, and matrix products alone."""
     from elu_zoo.benchmark import step
 
-    found = []
+    rows = []
     for case in settings.cases():
         forms, limits = step.forms(case), limit.forms()
         units = {
@@ -96,46 +96,46 @@ def step(settings: Settings) -> list[Row]:
         units |= dict.fromkeys(limits, limit.FLOP / case.flop)
         extent = settings.extent(120 if case.is_convolutional else 45)
         seconds = time_interleaved(forms | limits, extent, units)
-        found += report.timed("step", _name(case), seconds, step.BASELINE)
-    return found
+        rows += report.timed("step", _name(case), seconds, step.BASELINE)
+    return rows
 
 
 def unit(settings: Settings) -> list[Row]:
     """Our training step with ELU, with ReLU, and with ReLU and batch normalisation."""
     from elu_zoo.benchmark import step
 
-    found = []
+    rows = []
     for case in settings.cases():
         forms = {
             name: step.ours(dataclasses.replace(case, **network))
             for name, network in _NETWORKS.items()
         }
         extent = settings.extent(100 if case.is_convolutional else 30, least=40)
-        found += _time_steps("unit", case, forms, "relu", extent)
-    return found
+        rows += _time_steps("unit", case, forms, "relu", extent)
+    return rows
 
 
 def memory(settings: Settings) -> list[Row]:
     """The memory of our training with ELU, with ReLU, and with batch normalisation."""
     from elu_zoo.benchmark import memory
 
-    found = []
+    rows = []
     for case in settings.cases():
         values = {
             name: np.array([memory.measure(dataclasses.replace(case, **network))])
             for name, network in _NETWORKS.items()
         }
-        found += report.rows("memory", _name(case), values, "relu", "MiB")
-    return found
+        rows += report.rows("memory", _name(case), values, "relu", "MiB")
+    return rows
 
 
 def policy(settings: Settings) -> list[Row]:
-    """Our training step, compiled or plain; the trainer's choice is the baseline."""
+    """Our training step, compiled by XLA or not; baseline is the trainer's choice."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
     from elu_zoo.training.compilation import Compilation
 
-    found = []
+    rows = []
     for case in settings.cases():
         forms = {}
         chosen = devices.choose_compilation(case.create(), 1, "auto", None)
@@ -148,8 +148,8 @@ def policy(settings: Settings) -> list[Row]:
             dtype = "float32" if is_slow else None
             forms[_policy_name(policy)] = step.ours(case, dtype, policy)
         extent = settings.extent(60 if case.is_convolutional else 20)
-        found += _time_steps("policy", case, forms, _policy_name(chosen), extent)
-    return found
+        rows += _time_steps("policy", case, forms, _policy_name(chosen), extent)
+    return rows
 
 
 def _policy_name(policy) -> str:
@@ -157,47 +157,47 @@ def _policy_name(policy) -> str:
 
 
 def replicas(settings: Settings) -> list[Row]:
-    """Our training step on two logical CPU devices, or on one with the same cores."""
+    """Our training step on two logical CPU devices, or on one device of all cores."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
 
     devices.hide_gpus()
-    devices.create_strategy("mirrored", 2)  # before TensorFlow starts
-    found = []
+    devices.create_strategy("mirrored", 2)  # impossible after TensorFlow starts
+    rows = []
     for case in settings.cases():
         forms = {
             "two devices": step.ours(case, devices=2),
             "one device": step.ours(case),
         }
         extent = settings.extent(25 if case.is_convolutional else 10, least=40)
-        found += _time_steps("replicas", case, forms, "one device", extent)
-    return found
+        rows += _time_steps("replicas", case, forms, "one device", extent)
+    return rows
 
 
 def inference(settings: Settings) -> list[Row]:
     """Predictions: our SavedModel, Keras, LiteRT, ONNX Runtime."""
     from elu_zoo.benchmark import inference
 
-    found = []
+    rows = []
     for name in settings.models:
         for size in _BATCHES:
             with tempfile.TemporaryDirectory() as folder:
                 forms = inference.forms(name, size, Path(folder))
                 seconds = time_interleaved(forms, settings.extent(15, least=20))
             case = f"{name}, batch of {size}"
-            found += report.timed("inference", case, seconds, inference.BASELINE)
-    return found
+            rows += report.timed("inference", case, seconds, inference.BASELINE)
+    return rows
 
 
 def serving(settings: Settings) -> list[Row]:
     """Our server with or without batching, gRPC or REST, and 1, 8 or 32 clients."""
     from elu_zoo.benchmark import serving
 
-    found = []
+    rows = []
     for name in settings.models:
         with tempfile.TemporaryDirectory() as folder:
-            found += serving.measure(name, settings.rounds or 15, Path(folder))
-    return found
+            rows += serving.measure(name, settings.rounds or 15, Path(folder))
+    return rows
 
 
 def start_up(settings: Settings) -> list[Row]:
@@ -239,8 +239,8 @@ def check(
     """Checks the names of parts and models, and the batch size.
 
     Raises:
-        UsageError: a part or model is unknown, a part needs TensorFlow but the backend
-            is another one, or two devices cannot share a batch.
+        UsageError: a part or model is unknown, a part needs TensorFlow but Keras has
+            another backend, or two devices cannot share a batch.
     """
     for name in names:
         if name not in PARTS:
@@ -253,7 +253,7 @@ def check(
     if "replicas" in names and (batch_size or 2) % 2:
         raise errors.UsageError(
             "--batch_size must be even, because the part replicas halves each batch. "
-            f"Received: {batch_size}. Set another one, or remove replicas from --parts."
+            f"Received: {batch_size}. Set an even size or remove replicas from --parts."
         )
     for name in models:
         registry.entry(name)

@@ -55,17 +55,17 @@ def rows(
     unit: str = "ms",
 ) -> list[Row]:
     """Returns a row for each form; `values` holds an array `(rounds,)` per form."""
-    found = []
-    for form, of_form in values.items():
+    result = []
+    for form, per_round in values.items():
         low, median, high = (
-            float(f"{v:.4g}") for v in np.percentile(of_form, [25, 50, 75])
+            float(f"{v:.4g}") for v in np.percentile(per_round, [25, 50, 75])
         )
-        ratio = (round(v, 4) for v in rounds.ratio(of_form, values[baseline]))
-        count = len(of_form)
-        found.append(
+        ratio = (round(v, 4) for v in rounds.ratio(per_round, values[baseline]))
+        count = len(per_round)
+        result.append(
             Row(part, case, form, unit, count, median, low, high, baseline, *ratio)
         )
-    return found
+    return result
 
 
 def timed(
@@ -76,12 +76,12 @@ def timed(
 
 
 def tables(found: Iterable[Row]) -> Iterator[tuple[str, list[dict[str, str]]]]:
-    """Yields the title and the rows of a table for each case, for `bin.table`."""
+    """Yields the title and the rows of each case's table, which `bin.table` prints."""
     by_case = {}
     for row in found:
         by_case.setdefault(row.case, []).append(row)
-    for case, of_case in by_case.items():
-        yield f"{case}, {of_case[0].rounds} rounds", [_cells(row) for row in of_case]
+    for case, forms in by_case.items():
+        yield f"{case}, {forms[0].rounds} rounds", [_cells(row) for row in forms]
 
 
 def _cells(row: Row) -> dict[str, str]:
@@ -107,14 +107,14 @@ def check(path: Path) -> None:
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows to a CSV file; the rows of the same parts are replaced.
+    """Writes rows to a CSV file, in which they replace all rows of their parts.
 
     Raises:
         CorruptError: the file exists and was not written by `update`.
     """
     parts = {row.part for row in found}
-    kept = read(path) if path.exists() else []
-    written = [*(row for row in kept if row.part not in parts), *found]
+    previous = read(path) if path.exists() else []
+    written = [*(row for row in previous if row.part not in parts), *found]
     buffer = io.StringIO()
     names = [field.name for field in dataclasses.fields(Row)]
     writer = csv.DictWriter(buffer, names, lineterminator="\n")
@@ -140,7 +140,7 @@ def markdown(found: Iterable[Row]) -> str:
     """Returns the ratios of one part as a Markdown table.
 
     The table has a line for each form and a column for each case. The cell of the
-    baseline also has its value.
+    baseline also has the baseline's value.
     """
     return _markdown((row, row.case, _ratio_text(row)) for row in found)
 

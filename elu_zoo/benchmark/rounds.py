@@ -1,4 +1,4 @@
-"""Interleaved timing, in which a slow phase of the machine affects all forms alike."""
+"""Interleaved timing: a slow phase of the machine affects all timed functions alike."""
 
 import dataclasses
 import time
@@ -14,14 +14,14 @@ _SEED = 1511_07289
 
 @dataclasses.dataclass(frozen=True)
 class Extent:
-    """Extent of a measurement.
+    """Limits of the time and the rounds of a measurement.
 
     Attributes:
         seconds: approximate time of all rounds.
         least: smallest number of rounds, even if they take longer than `seconds`.
         most: largest number of rounds.
-        warm: whether an untimed call of the same form precedes each timed call, because
-            calls of milliseconds are slower after a pause.
+        warm: whether an untimed call of the same function precedes each timed call,
+            because calls of milliseconds are slower after a pause.
     """
 
     seconds: float
@@ -73,7 +73,7 @@ def time_interleaved(
 
 
 def ratio(seconds: np.ndarray, baseline: np.ndarray) -> tuple[float, float, float]:
-    """Returns the median ratio of two forms and its 95 % bootstrap interval.
+    """Returns the median ratio of two forms, and the median's 95 % bootstrap interval.
 
     Args:
         seconds: times of a form, `(rounds,)`.
@@ -81,7 +81,7 @@ def ratio(seconds: np.ndarray, baseline: np.ndarray) -> tuple[float, float, floa
     """
     ratios = seconds / baseline
     generator = np.random.Generator(np.random.Philox(_SEED))
-    chosen = generator.integers(0, len(ratios), (_RESAMPLES, len(ratios)))
-    medians = np.median(ratios[chosen], axis=1)
+    indices = generator.integers(0, len(ratios), (_RESAMPLES, len(ratios)))
+    medians = np.median(ratios[indices], axis=1)
     low, high = np.percentile(medians, [2.5, 97.5])
     return float(np.median(ratios)), float(low), float(high)

@@ -17,7 +17,7 @@ from elu_zoo.benchmark.report import Row
 CLIENTS = 1, 8, 32
 BASELINE = "in process"
 UNBATCHED = "gRPC, unbatched"
-# About a second of work for each form in a round.
+# Requests by number of clients, about a second of work for each form in a round.
 _REQUESTS_PER_CLIENT = {1: 96, 8: 32, 32: 16}
 _SEED = 1511_07289
 
@@ -47,10 +47,10 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
     _, images = inference.export(name, 1, folder)
     with contextlib.ExitStack() as stack:
         forms = _forms(name, images, folder, stack)
-        found = []
+        rows = []
         for clients in CLIENTS:
-            found += _rows(name, clients, _statistics(forms, clients, rounds))
-    return found
+            rows += _rows(name, clients, _statistics(forms, clients, rounds))
+    return rows
 
 
 def _forms(
@@ -73,11 +73,11 @@ def _forms(
 def _statistics(
     forms: dict[str, _Load], clients: int, rounds: int
 ) -> dict[str, dict[str, np.ndarray]]:
-    """Returns arrays `(rounds,)` by form and by suffix of the case."""
+    """Returns arrays of statistics, `(rounds,)`, by form and then by case suffix."""
     requests = clients * _REQUESTS_PER_CLIENT[clients]
     generator = np.random.Generator(np.random.Philox(_SEED))
     names = list(forms)
-    found = {name: {} for name in names}
+    statistics = {name: {} for name in names}
     for name in names:
         forms[name](clients, clients)
     for _ in range(rounds):
@@ -87,24 +87,24 @@ def _statistics(
                 "": 1e3 * np.median(seconds),
                 ", p95": 1e3 * np.percentile(seconds, 95),
                 ", p99": 1e3 * np.percentile(seconds, 99),
-                # Each client sends its next request right after each response.
+                # A client never pauses, so that it sends 1 / latency requests a second.
                 ", throughput": clients / np.mean(seconds),
             }
             for suffix, value in values.items():
-                found[names[index]].setdefault(suffix, []).append(value)
+                statistics[names[index]].setdefault(suffix, []).append(value)
     return {
-        name: {suffix: np.array(values) for suffix, values in of_form.items()}
-        for name, of_form in found.items()
+        name: {suffix: np.array(values) for suffix, values in by_suffix.items()}
+        for name, by_suffix in statistics.items()
     }
 
 
 def _rows(
     name: str, clients: int, statistics: dict[str, dict[str, np.ndarray]]
 ) -> list[Row]:
-    case = f"{name}, {clients} client{'s' * (clients > 1)}"
+    case = f"{name}, {clients} client{'s' if clients > 1 else ''}"
     rows = []
     for suffix in ("", ", p95", ", p99", ", throughput"):
-        values = {form: of_form[suffix] for form, of_form in statistics.items()}
+        values = {form: arrays[suffix] for form, arrays in statistics.items()}
         is_rate = suffix == ", throughput"
         baseline, unit = (UNBATCHED, "1/s") if is_rate else (BASELINE, "ms")
         rows += report.rows("serving", case + suffix, values, baseline, unit)
@@ -115,13 +115,13 @@ def _rows(
 def _server(folder: Path, batched: bool) -> Iterator[tuple[str, str]]:
     """Yields the REST and gRPC addresses of a server in a new process."""
     context = multiprocessing.get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_serve, args=(folder, batched, theirs))
+    parent_end, child_end = context.Pipe()
+    process = context.Process(target=_serve, args=(folder, batched, child_end))
     process.start()
-    theirs.close()
+    child_end.close()
     try:
         try:
-            yield ours.recv()
+            yield parent_end.recv()
         except EOFError:
             raise errors.ResourceError("The server did not start.") from None
     finally:

@@ -1,4 +1,4 @@
-"""Forms of a training step: ours, Keras' `fit`, PyTorch and JAX."""
+"""Implementations of a training step: ours, Keras' `fit`, PyTorch and JAX."""
 
 import importlib.util
 from collections.abc import Callable
@@ -16,8 +16,8 @@ from elu_zoo.training.pooled_first import pooled_first
 
 BASELINE = "ours"
 FIT = "Keras fit"
-# A call of `fit` takes this many times the steps of the other forms, because an epoch
-# takes time to start.
+# A call of `fit` takes this many times as many steps as a call of the other functions,
+# because the start of an epoch takes time.
 FIT_CALLS = 4
 _NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed already
 
@@ -25,25 +25,25 @@ _NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed alrea
 def forms(case: Case) -> dict[str, Callable[[], object]]:
     """Returns functions that take `case.steps` training steps, by name.
 
-    Functions whose name begins with `FIT` take `FIT_CALLS` times as many. Libraries
-    that are not installed are left out.
+    Functions whose name begins with `FIT` take `FIT_CALLS` times as many steps.
+    Libraries that are not installed are left out.
     """
-    found = {BASELINE: ours(case)}
+    calls = {BASELINE: ours(case)}
     if case.is_convolutional:
-        found[f"{BASELINE}, float32"] = ours(case, "float32")
-    found[FIT] = keras_fit(case)
-    found[f"{FIT}, jit_compile"] = keras_fit(case, jit_compile=True)
+        calls[f"{BASELINE}, float32"] = ours(case, "float32")
+    calls[FIT] = keras_fit(case)
+    calls[f"{FIT}, jit_compile"] = keras_fit(case, jit_compile=True)
     steps = min(case.steps * FIT_CALLS, 50)
-    found[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=steps)
-    found[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
+    calls[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=steps)
+    calls[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
     if case.model not in MODELS or case.batch_norm:
-        return found
+        return calls
     if importlib.util.find_spec("torch"):
-        found["PyTorch"] = pytorch(case)
-        found["PyTorch, bfloat16"] = pytorch(case, bfloat16=True)
+        calls["PyTorch"] = pytorch(case)
+        calls["PyTorch, bfloat16"] = pytorch(case, bfloat16=True)
     if importlib.util.find_spec("jax"):
-        found["JAX"] = pure_jax(case)
-    return found
+        calls["JAX"] = pure_jax(case)
+    return calls
 
 
 def ours(

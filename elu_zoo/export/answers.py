@@ -18,7 +18,7 @@ _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
 
 @dataclasses.dataclass(frozen=True)
 class Autoencoder:
-    """How to read the output of an autoencoder.
+    """Description of the outputs of an autoencoder.
 
     Attributes:
         code: the name of the layer that outputs the code, (batch, units).
@@ -170,25 +170,25 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
             "The code must be one output (batch, units), but the layer "
             f"{autoencoder.code!r} has {shapes}."
         )
-    both = _with_output(model, code, autoencoder.code)
+    with_code = _with_output(model, code, autoencoder.code)
     apply, factor = _READOUTS[autoencoder.readout], 1 / autoencoder.scale
 
     def read(outputs):
         pixels, codes = (tf.cast(output, tf.float32) for output in outputs)
         return {"reconstructions": apply(pixels) * factor, "codes": codes}
 
-    return Answer(both, read, autoencoder.readout, ("reconstructions", "codes"))
+    return Answer(with_code, read, autoencoder.readout, ("reconstructions", "codes"))
 
 
 def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:
-    known = [layer.name for layer in model.layers]
-    if name not in known:
-        raise errors.unknown(f"layer of {model.name}", name, known)
+    names = [layer.name for layer in model.layers]
+    if name not in names:
+        raise errors.unknown(f"layer of {model.name}", name, names)
     return model.get_layer(name)
 
 
 def _with_output(model: keras.Model, tensor: Any, layer: str) -> keras.Model:
-    """Returns the model with a second output: a tensor at one of its layers."""
+    """Returns the model with a second output, the tensor of the named layer."""
     try:
         return keras.Model(model.inputs[0], [model.outputs[0], tensor], name=model.name)
     except ValueError as error:

@@ -105,7 +105,7 @@ def check_parity(answer: Answer, signatures: Any) -> Parity:
 
 
 def noise(shape: tuple[int, int, int]) -> np.ndarray:
-    """Returns the images of the parity check: three of seeded noise and a black one."""
+    """Returns the images of the parity check: three of seeded noise, one black."""
     images = np.random.default_rng(0).integers(0, 256, (3, *shape), np.uint8)
     return np.concatenate([images, np.zeros((1, *shape), np.uint8)])
 
@@ -169,13 +169,13 @@ def compare(
 
 
 def _check_logits(readout: str, output: Any) -> None:
-    """Checks that the model does not apply the readout, which the export applies."""
+    """Checks that the model does not apply the readout, because the export does."""
     values = keras.ops.convert_to_numpy(output).astype(np.float32)
     if readout == "softmax":
-        done = np.all(values >= 0) and np.allclose(values.sum(-1), 1, atol=1e-3)
+        is_applied = np.all(values >= 0) and np.allclose(values.sum(-1), 1, atol=1e-3)
     else:
-        done = readout == "sigmoid" and 0 <= values.min() < values.max() <= 1
-    if done:
+        is_applied = readout == "sigmoid" and 0 <= values.min() < values.max() <= 1
+    if is_applied:
         kind = "probabilities" if readout == "softmax" else "pixels in [0, 1]"
         raise errors.UsageError(
             f"The model returns {kind}, but an export needs logits. Remove the last "

@@ -18,8 +18,8 @@ class Inputs:
 
     Attributes:
         images: uint8 `(n, height, width, channels)`, 0..255.
-        rows: a dict for each image, with the name as `image` and, if the class is
-            known, its name as `true`.
+        rows: a dict for each image. `image` is the name of the image, and `true` is the
+            name of the image's class, if known.
         left_out: a sentence for each file that cannot be used.
         inverted: whether the pixels are 255 minus the pixels of the files.
     """
@@ -38,12 +38,12 @@ class Inputs:
     def complaints(self, predictor: Predictor) -> list[str]:
         """Returns warnings about files left out and about implausible pixels."""
         names = [row["image"] for row in self.rows]
-        read = 255 - self.images if self.inverted else self.images
-        found = [*self.left_out, plausibility.scale_complaint(read, names)]
+        original = 255 - self.images if self.inverted else self.images
+        warnings = [*self.left_out, plausibility.scale_complaint(original, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
             ground = plausibility.ground_complaint
-            found.append(ground(self.images, names, "--invert", self.inverted))
-        return [sentence for sentence in found if sentence]
+            warnings.append(ground(self.images, names, "--invert", self.inverted))
+        return [warning for warning in warnings if warning]
 
     def predict(
         self, predictor: Predictor, top: int
@@ -55,11 +55,11 @@ class Inputs:
             top: the largest number of classes per image.
         """
         if predictor.is_autoencoder:
-            found, pixels = reconstructed(predictor, self.images)
+            predictions, pixels = reconstructed(predictor, self.images)
         else:
-            found, pixels = ranked(predictor, self.images, top), None
-        both = zip(self.rows, found, strict=True)
-        return [row | prediction for row, prediction in both], pixels
+            predictions, pixels = ranked(predictor, self.images, top), None
+        pairs = zip(self.rows, predictions, strict=True)
+        return [row | prediction for row, prediction in pairs], pixels
 
 
 def read_files(paths: Sequence[str], predictor: Predictor) -> Inputs:

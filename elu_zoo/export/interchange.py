@@ -58,7 +58,7 @@ class Format:
     Attributes:
         file: the name of the model's file.
         packages: the packages that write and run the file.
-        load: returns a function from images to outputs by name, for the path of a file.
+        load: a function from a file's path to a function from images to named outputs.
         tolerance: the tolerance of `checks.compare`.
     """
 
@@ -68,12 +68,11 @@ class Format:
     tolerance: float = checks.TOLERANCE
 
 
-# By the name of the format, which is also the name of the extra that installs the
-# packages of the format.
+# Formats by name. The extra of elu-zoo with the same name installs the packages.
 FORMATS = {
-    # ONNX Runtime adds in another order than TensorFlow, and whitening cancels large
-    # sums. The logits differ by up to 9.2e-5 of the largest logit of an image on the
-    # CIFAR test sets, and by up to 2e-6 on noise.
+    # ONNX Runtime adds numbers in another order than TensorFlow, and whitening cancels
+    # large sums. The logits differ by up to 9.2e-5 of the largest logit of an image on
+    # the CIFAR test sets, and by up to 2e-6 on noise.
     "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx, 2e-4),
     "litert": Format(versions.LITERT, ("ai_edge_litert",), load_litert),
 }
@@ -151,12 +150,12 @@ def export_interchange(
             with _converter_errors(format):
                 _write(answer, format, file, quantize, calibration)
                 call = chosen.load(file)
-                found = call(pixels)
+                outputs = call(pixels)
                 single = call(pixels[:1])
         bound = quantization.TOLERANCE.get(quantize, chosen.tolerance)
-        parity = checks.compare(expected, found, chosen.file, bound)
-        first = {key: values[:1] for key, values in expected.items()}
-        checks.compare(first, single, f"{chosen.file}, for one image,", bound)
+        parity = checks.compare(expected, outputs, chosen.file, bound)
+        expected_single = {key: values[:1] for key, values in expected.items()}
+        checks.compare(expected_single, single, f"{chosen.file}, for one image,", bound)
         if quantize == "int8":
             parity |= quantization.check_classes(answer, call, calibration, file)
         if answer.class_names:

@@ -8,11 +8,11 @@ def join(first: bytes, second: bytes) -> bytes:
     """Returns the LiteRT file of `second(first(images))`.
 
     The TensorFlow converter quantizes all constants of a file in the same way. Two
-    joined files can hold their constants in different ways.
+    joined files may differ in the quantization of their constants.
 
     Args:
         first: a LiteRT file with one input, one output, one subgraph and one signature.
-        second: the same; its input has the shape and type of the output of `first`.
+        second: a file like `first`, whose input fits the output of `first`.
 
     Returns:
         A file with the input of `first`, and the outputs and signature of `second`.
@@ -49,7 +49,7 @@ def join(first: bytes, second: bytes) -> bytes:
     graph.operators += added_graph.operators
     model.operatorCodes += added.operatorCodes
     model.buffers += added.buffers
-    # The metadata states the oldest runtime of `first` alone.
+    # The metadata states the oldest runtime that can run `first` alone.
     model.metadata = model.metadataBuffer = None
 
     builder = flatbuffers.Builder(len(first) + len(second))

@@ -26,7 +26,7 @@ class LoadedModel:
     path: Path
     class_names: tuple[str, ...]
     image_shape: tuple[int, int, int]
-    # A signature alone does not keep its variables alive.
+    # A signature does not keep its variables alive, but this object does.
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def predict(self, images: np.ndarray) -> dict[str, np.ndarray]:
@@ -58,7 +58,7 @@ class LoadedModel:
             encoded: the content of each file; images of any size are resized.
 
         Raises:
-            UsageError: there is no image, or one cannot be decoded.
+            UsageError: `encoded` is empty, or an image cannot be decoded.
         """
         encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
         if not encoded or not all(isinstance(image, bytes) for image in encoded):
@@ -87,7 +87,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: `directory` contains no model, or several.
+        UsageError: `directory` contains no model, or several models.
         CorruptError: a file is missing or damaged, or `export_saved_model` did not
             write the SavedModel.
     """

@@ -10,7 +10,7 @@ _MOUNTED_AT = "/models"
 
 
 def text(directory: Path) -> str:
-    """Returns the text proto that lists the SavedModels in the base of all exports.
+    """Returns the protobuf text that lists the SavedModels in `directory`.
 
     TensorFlow Serving needs absolute paths. The listed paths exist in a container that
     mounts `directory` at /models:
@@ -20,9 +20,9 @@ def text(directory: Path) -> str:
     """
     lines = ["model_config_list {"]
     for folder in sorted(directory.iterdir()):
-        found = versions.versions(folder).values()
+        paths = versions.versions(folder).values()
         if versions.is_name(folder.name) and any(
-            (version / versions.SAVED_MODEL).is_file() for version in found
+            (version / versions.SAVED_MODEL).is_file() for version in paths
         ):
             lines += [
                 "  config {",

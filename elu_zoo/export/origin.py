@@ -38,8 +38,7 @@ def of_weights(weights: Pretrained) -> dict[str, Any]:
 
 
 def read(version: Path) -> dict[str, Any] | None:
-    """Returns the elu_zoo.json of an exported version; None if it is missing
-    or damaged."""
+    """Returns the elu_zoo.json of a version, or None if it is missing or damaged."""
     for file in (version / FILE, version / Path(FILE).name):
         with contextlib.suppress(OSError, ValueError, RecursionError):
             content = json.loads(file.read_bytes())
@@ -61,7 +60,7 @@ def write(
 
     Args:
         path: the path of the file, whose folder is created.
-        answer: the answer of the exported model.
+        answer: the exported function, see `answers.make`.
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
         outputs: the names of the outputs, by signature.

@@ -8,10 +8,10 @@ import numpy as np
 from elu_zoo import errors, files
 
 COLUMNS = 10
-# Image viewers can open the picture of 1000 digits, which has 1138 x 23,590 pixels.
+# Most images in a picture: viewers can open 1000 digits, 1138 x 23,590 pixels.
 LIMIT = 1000
-GAP = 2
-BAND_GAP = 10
+GAP = 2  # pixels between an image and its reconstruction, and between columns
+BAND_GAP = 10  # pixels between two rows of images
 GREY = 128
 _SIDE = 112  # in pixels; small images are enlarged up to this side.
 
@@ -19,7 +19,7 @@ _SIDE = 112  # in pixels; small images are enlarged up to this side.
 def write_pairs(
     path: str | os.PathLike, images: np.ndarray, reconstructions: np.ndarray
 ) -> int:
-    """Writes `pairs` of the first `LIMIT` images to a PNG file atomically.
+    """Writes the picture `pairs` of the first `LIMIT` images as a PNG file, atomically.
 
     Returns:
         The number of images in the picture.

@@ -62,8 +62,8 @@ def description(
 ) -> dict[str, Any]:
     """Returns the `class_names`, `autoencoder` and `classifier` of a model.
 
-    The result holds arguments of `answers.make` and `export_saved_model`. For weights
-    without an entry, the class names are the indices of the classes.
+    The result holds arguments of `answers.make` and `export_saved_model`. Without
+    weights or without an entry, the class names are the indices of the classes.
 
     Args:
         model: a model of `get_model`.
@@ -96,15 +96,15 @@ def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str,
     probabilities = predictor.answer(images)["probabilities"]
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     names = _distinct(predictor.class_names)
-    found = [
+    largest = [
         {names[i]: round(float(row[i]), 6) for i in best}
         for row, best in zip(probabilities, order, strict=True)
     ]
-    return [{"class": next(iter(best)), "probabilities": best} for best in found]
+    return [{"class": next(iter(best)), "probabilities": best} for best in largest]
 
 
 def _distinct(names: Sequence[str]) -> list[str]:
-    """Returns names; names that several classes share, as in ImageNet, get an index."""
+    """Returns names, with an index for names that several classes share (ImageNet)."""
     counts = collections.Counter(names)
     return [
         name if counts[name] == 1 else f"{name} (class {index})"
@@ -117,23 +117,23 @@ def reconstructed(
 ) -> tuple[list[dict[str, Any]], np.ndarray]:
     """Returns the `squared_error` and `code` of each image, and the reconstructions.
 
-    The squared error is the sum over the pixels of an image, scaled to [0, 1].
+    The squared error is a sum over the pixels of an image, which are scaled to [0, 1].
     """
     outputs = predictor.answer(images)
     reconstructions = outputs["reconstructions"]
     difference = (reconstructions.astype(np.float64) - images) / 255
     squared_errors = (difference**2).sum(axis=(1, 2, 3))
-    found = [
+    rows = [
         {"squared_error": round(error, 6), "code": [round(unit, 6) for unit in code]}
         for error, code in zip(
             squared_errors.tolist(), outputs["codes"].tolist(), strict=True
         )
     ]
-    return found, reconstructions
+    return rows, reconstructions
 
 
 def picture(path: str, images: np.ndarray, reconstructions: np.ndarray) -> str:
-    """Writes a picture of the reconstructions, and returns a line about it."""
+    """Writes a picture of the reconstructions, and returns a line that describes it."""
     shown = pictures.write_pairs(path, images, reconstructions)
     return f"{shown} of {len(images)} images, each above its reconstruction: {path}"
 

@@ -1,8 +1,8 @@
 """Quantization of LiteRT files: converter options, calibration and the check of int8.
 
 Preprocessing is not quantized. With an int8 whitening matrix elu_cifar_11 loses nine
-points of its accuracy on CIFAR-100: whitened pixels are small differences of large
-sums.
+points of its accuracy on CIFAR-100, because whitened pixels are small differences of
+large sums.
 """
 
 import dataclasses
@@ -30,7 +30,7 @@ PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)
 # Tolerances of `checks.compare` for noise images, which int8 is not calibrated for.
 TOLERANCE = {"dynamic": 0.05, "float16": 2e-3, "int8": 0.5}
 CALIBRATION_IMAGES = 500
-# For an int8 file: the share of calibration images with the class of the Keras model.
+# Least share of calibration images for which int8 must choose the Keras model's class.
 EQUAL_CLASSES = 0.9
 _BATCH = 50
 
@@ -63,21 +63,21 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
     Raises:
         UsageError: the weights have no entry, or their data set cannot be loaded.
     """
-    refused = f"int8 is calibrated on training images of {weights.name}, but "
+    problem = f"int8 is calibrated on training images of {weights.name}, but "
     remedy = (
         "Choose another kind of quantization, or pass calibration=<images> to "
         "elu_zoo.export.interchange.export_interchange in Python."
     )
     if weights.dataset is None:
-        raise errors.UsageError(f"{refused}the file has no entry. {remedy}")
+        raise errors.UsageError(f"{problem}the file has no entry. {remedy}")
     try:
         train = load.load(weights.dataset, image_shape=tuple(image_shape)).train
     except errors.EluZooError as error:
         raise errors.UsageError(
-            f"{refused}its data set cannot be loaded. {error} {remedy}"
+            f"{problem}its data set cannot be loaded. {error} {remedy}"
         ) from error
-    chosen = order.permutation(order.SPLIT_SEED, 0, len(train))[:CALIBRATION_IMAGES]
-    return train.images[chosen]
+    indices = order.permutation(order.SPLIT_SEED, 0, len(train))[:CALIBRATION_IMAGES]
+    return train.images[indices]
 
 
 def check(kind: str, format: str, answer: Answer, images: np.ndarray | None) -> None:
@@ -112,17 +112,17 @@ def write(
     - `float16`: float16 kernels and float32 activations.
     - `int8`: int8 kernels and activations; input and outputs stay float32.
 
-    Layers up to the last one of `PREPROCESSING` keep float32: the constant of
+    Layers up to the last one of `PREPROCESSING` keep float32, because the constant of
     `GlobalContrastNormalization` that prevents a division by 0 is 0 in float16.
     Whitening computes in float32 as well. Its mean and matrix are stored in float16
     without a loss, because statistics files hold float16 values.
 
     Args:
-        answer: of the model.
+        answer: the answer of the model.
         kind: a name of `versions.QUANTIZATIONS`.
-        images: of `check`; used by int8 only.
-        convert: converts an answer to a LiteRT file with attributes of
-            `tf.lite.TFLiteConverter`.
+        images: the calibration images, which only int8 uses.
+        convert: a function from an answer, and attributes of `tf.lite.TFLiteConverter`
+            as keywords, to a LiteRT file.
     """
     model = answer.model
     layers = [layer for layer in model.layers if isinstance(layer, PREPROCESSING)]
@@ -147,7 +147,7 @@ def write(
 
 
 def _part(answer: Answer, first: Any, last: Any) -> Answer:
-    """Returns the layers between two tensors of the model."""
+    """Returns an answer that has only the layers between two tensors of the model."""
     return dataclasses.replace(
         answer,
         model=keras.Model(first, last),
@@ -180,8 +180,8 @@ def check_classes(
     """Checks that a file and the Keras model choose the same classes.
 
     Args:
-        answer: of the Keras model.
-        call: images -> outputs of the file by name.
+        answer: the answer of the Keras model.
+        call: a function from images to the outputs of the file, by name.
         images: the calibration images.
         file: the path of the file, for messages.
 

@@ -27,7 +27,7 @@ def write(
 
     Args:
         weights: the float16 weight file of a finished run.
-        entry: the entry of the weights, as published.
+        entry: the published entry of the weights.
         rows: the rows of configs/results/results.csv, including the row of the run.
         folder: the folder of the release; an existing folder is deleted.
         statistics: the statistics file that the entry names; None to leave it out.
@@ -46,19 +46,19 @@ def write(
         files.write_bytes(new / "README.md", card.encode())
         if statistics:
             shutil.copyfile(statistics, new / statistics.name)
-        found = pretrained.find(name, path)
-        model = zoo.get_model(name, weights=found)
-        described = predictor.description(model, name, found)
+        released = pretrained.find(name, path)
+        model = zoo.get_model(name, weights=released)
+        description = predictor.description(model, name, released)
         with tempfile.TemporaryDirectory() as scratch:
             export_saved_model(
                 model,
                 scratch,
                 name=name,
-                source=origin.of_weights(found),
+                source=origin.of_weights(released),
                 version=1,
-                **described,
+                **description,
             )
-            # models.config lists the models of one machine.
+            # A release omits models.config, which lists the models of one machine.
             Path(scratch, models_config.NAME).unlink()
             archive(Path(scratch), new / f"{tag}.tar.gz")
 
@@ -66,7 +66,7 @@ def write(
 def archive(folder: Path, target: Path) -> None:
     """Packs the content of a folder into a .tar.gz; equal contents give equal bytes."""
 
-    def plain(info: tarfile.TarInfo) -> tarfile.TarInfo:
+    def normalized(info: tarfile.TarInfo) -> tarfile.TarInfo:
         info.mtime = info.uid = info.gid = 0
         info.uname = info.gname = ""
         info.mode = 0o755 if info.isdir() else 0o644
@@ -78,4 +78,4 @@ def archive(folder: Path, target: Path) -> None:
         tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
     ):
         for path in sorted(folder.rglob("*")):
-            tar.add(path, path.relative_to(folder), recursive=False, filter=plain)
+            tar.add(path, path.relative_to(folder), recursive=False, filter=normalized)

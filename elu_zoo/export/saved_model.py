@@ -40,18 +40,18 @@ def export_saved_model(
 ) -> Path:
     """Writes `model` to <directory>/<name>/<version>/ atomically.
 
-    The folder contains the signatures of `signatures.endpoints`, class names in
-    assets/labels.txt, one per line, warm-up requests, see `warmup.write`, and
-    elu_zoo.json, see `origin.write`. The SavedModel is loaded and compared with `model`
-    before the folder gets its number, see `checks.check`. Then
-    <directory>/models.config is rewritten, see `models_config.text`.
+    The folder contains the signatures of `signatures.endpoints`, assets/labels.txt with
+    one class name per line, warm-up requests (`warmup.write`) and elu_zoo.json
+    (`origin.write`). The SavedModel is loaded and compared with `model` before the
+    folder gets its number (`checks.check`). Then <directory>/models.config is rewritten
+    (`models_config.text`).
 
     Args:
-        model: one input, raw images (batch, height, width, 1 or 3) with pixels
-            0..255, and one output: logits (batch, classes), or for an autoencoder one
-            number per pixel, in the shape of the input.
+        model: a model of one input, raw images (batch, height, width, 1 or 3) with
+            pixels 0..255, and one output: logits (batch, classes), or for an
+            autoencoder one number per pixel, in the shape of the input.
         directory: the base of all exports; created if missing.
-        name: the model's name under a server.
+        name: the model's name on a server.
         class_names: the class names of a classifier, in the order of the logits.
         autoencoder: the description of an autoencoder, instead of `class_names`.
         classifier: the name of the layer that outputs the logits; None for an export
@@ -66,7 +66,7 @@ def export_saved_model(
         The version's folder.
 
     Raises:
-        UsageError: the model does not have the form above, `class_names`,
+        UsageError: `model` has other inputs or outputs than these, `class_names`,
             `autoencoder` or `classifier` do not fit the model, the version exists, or
             the name belongs to another model and `replace` is False.
         ResourceError: the folder cannot be written.

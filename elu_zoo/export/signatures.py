@@ -7,10 +7,10 @@ from elu_zoo.data.images import decode
 from elu_zoo.data.shapes import Shape
 from elu_zoo.export.answers import FEATURES, Answer
 
-# Limits of image sizes: decoding a file of 12 kB can take gigabytes and minutes.
+# Limits of image sizes, because decoding a 12 kB file can take gigabytes and minutes.
 MOST_PIXELS = 2**25
 MOST_PIXELS_OF_A_BATCH = 2**27
-_AT_ONCE = 2
+_PARALLEL_IMAGES = 2
 _NOT_FINITE = (
     "The images hold NaN or infinite pixels, expected finite numbers 0..255. Fix or "
     "remove these images"
@@ -21,12 +21,12 @@ _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 def endpoints(answer: Answer) -> dict:
     """Returns the traced signatures of a model by name.
 
-    - `serving_default`: `images`, float32 (batch, height, width, channels), 0..255, to
-      the outputs of `answers.make`.
-    - `serve_bytes`: `image_bytes`, string (batch,), PNG or JPEG files of any size, to
-      the same outputs. The REST API of TensorFlow Serving takes an input whose name
-      ends in `_bytes` as {"b64": ...}.
-    - `features`: `images` to `features`, if the answer has features.
+    - `serving_default` maps `images`, float32 (batch, height, width, channels), 0..255,
+      to the outputs of `answers.make`.
+    - `serve_bytes` maps `image_bytes`, string (batch,), PNG or JPEG files of any size,
+      to the outputs of `answers.make`. The REST API of TensorFlow Serving takes an
+      input whose name ends in `_bytes` as {"b64": ...}.
+    - `features` maps `images` to `features`, if the answer has features.
 
     A wrong shape, an empty batch, NaN or infinite pixels, bytes that are not an image,
     and images that are too large fail the request with an InvalidArgumentError, never
@@ -84,7 +84,7 @@ def decode_images(files: tf.Tensor, shape: Shape) -> tf.Tensor:
         lambda encoded: decode(encoded, shape),
         check_sizes(files),
         fn_output_signature=tf.TensorSpec(shape, tf.uint8),
-        parallel_iterations=_AT_ONCE,
+        parallel_iterations=_PARALLEL_IMAGES,
     )
 
 
@@ -106,8 +106,8 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
         return tf.equal(tf.strings.substr(header, 0, len(magic)), magic)
 
     is_png, is_jpeg = starts_with(formats.PNG), starts_with(formats.JPEG)
-    known = tf.debugging.Assert(is_png | is_jpeg, ["The file is neither PNG nor JPEG"])
-    with tf.control_dependencies([known]):
+    guard = tf.debugging.Assert(is_png | is_jpeg, ["The file is neither PNG nor JPEG"])
+    with tf.control_dependencies([guard]):
         return tf.cond(is_png, png, jpeg)
 
 
@@ -119,7 +119,7 @@ def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
             `MOST_PIXELS`, or the batch has more than `MOST_PIXELS_OF_A_BATCH`.
     """
     counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
-    few = [
+    guards = [
         tf.debugging.Assert(
             tf.reduce_max(counts) <= MOST_PIXELS,
             [f"An image has more than {MOST_PIXELS} pixels"],
@@ -129,7 +129,7 @@ def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
             [f"The images have more than {MOST_PIXELS_OF_A_BATCH} pixels together"],
         ),
     ]
-    with tf.control_dependencies(few):
+    with tf.control_dependencies(guards):
         return tf.identity(encoded)
 
 
@@ -139,6 +139,6 @@ def _check_not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor
         tf.shape(batch)[0] > 0,
         [f"The batch is empty, expected at least one image of {size}"],
     )
-    # The images depend on the guard, so that no optimization drops it.
+    # The images depend on the guard, so that no optimization drops the guard.
     with tf.control_dependencies([guard]):
         return tf.identity(batch)

@@ -15,7 +15,7 @@ from elu_zoo import errors, files
 from elu_zoo.export import origin, versions
 from elu_zoo.weights import provenance
 
-_TEMPORARY = re.compile(r"\.\d+\.[a-z0-9_]{8}")  # as `files.new_directory` names it
+_TEMPORARY = re.compile(r"\.\d+\.[a-z0-9_]{8}")  # see `files.new_directory`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,7 +24,7 @@ class Target:
 
     Attributes:
         directory: the base of all exports; created if missing.
-        name: the model's name under a server.
+        name: the model's name on a server.
         file: the version's main file: `SAVED_MODEL`, `ONNX` or `LITERT`.
         version: see `versions.new_version`.
         source: see `origin.of_weights`; None if unknown.
@@ -44,7 +44,7 @@ class Target:
 
         Raises:
             UsageError: the name or version is not valid, the versions of this name have
-                another format, or the highest one is another model and `replace` is
+                another format, or the highest version is another model and `replace` is
                 False.
             ResourceError: the folder cannot be read.
         """
@@ -54,7 +54,7 @@ class Target:
 
     @contextlib.contextmanager
     def write_version(self) -> Iterator[tuple[Path, Path]]:
-        """Yields the path of the version and a temporary folder that becomes it.
+        """Yields the version's path and the temporary folder that becomes the version.
 
         If the block raises, the temporary folder and new parent folders are removed.
         Leftovers of killed exports of this name are removed at the start. The log
@@ -77,25 +77,25 @@ class Target:
                 yield path, temporary
                 locks.enter_context(_locked(folder))
                 versions.new_version(folder, int(path.name))
-                replaced = self._describe_replacement(path)
-        if replaced:
-            logging.warning("%s", replaced)
+                replacement = self._describe_replacement(path)
+        if replacement:
+            logging.warning("%s", replacement)
 
     def _path(self) -> Path:
         return versions.new_version(Path(self.directory, self.name), self.version)
 
     def _describe_replacement(self, path: Path) -> str:
-        """Returns one line about the other model that is replaced; "" without one.
+        """Returns a line about another model with this name, or "" if there is none.
 
         Raises:
-            UsageError: the other model may not be replaced.
+            UsageError: there is another model, and `replace` is False.
         """
-        known = versions.versions(path.parent)
-        _check_same_format(known, self.file)
-        if not known:
+        paths = versions.versions(path.parent)
+        _check_same_format(paths, self.file)
+        if not paths:
             return ""
-        highest, number = max(known), int(path.name)
-        served = origin.read(known[highest])
+        highest, number = max(paths), int(path.name)
+        served = origin.read(paths[highest])
         if provenance.is_same(served, self.source):
             return ""
         is_highest = number > highest
@@ -103,7 +103,7 @@ class Target:
             effect = "be served instead" if is_highest else "be lower and not served"
             old, new = provenance.text(served), provenance.text(self.source)
             raise errors.UsageError(
-                f"{known[highest]} holds another model: {old}. Version {number} ({new})"
+                f"{paths[highest]} holds another model: {old}. Version {number} ({new})"
                 f" would {effect}. Pass --name=<another name> to keep both models, or "
                 "--replace to write this version (in Python name= and replace=True)."
             )
@@ -125,7 +125,7 @@ class Target:
             raise errors.ResourceError(f"Cannot export to {folder}: {error}") from error
 
 
-def _check_same_format(known: Mapping[int, Path], file: str) -> None:
+def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
     """Refuses a SavedModel among versions of another format, and the reverse.
 
     A server loads the highest version, and fails if this version is not a SavedModel.
@@ -134,7 +134,7 @@ def _check_same_format(known: Mapping[int, Path], file: str) -> None:
     others = (versions.SAVED_MODEL,)
     if is_saved_model:
         others = (versions.ONNX, versions.LITERT)
-    for path in known.values():
+    for path in paths.values():
         for other in others:
             if (path / other).exists():
                 raise errors.UsageError(
@@ -187,12 +187,12 @@ def _remove_leftovers(folder: Path) -> None:
 
 @contextlib.contextmanager
 def _no_empty_folders(folder: Path):
-    """Removes the new folders above the version if the export fails."""
-    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    """Removes the new folders above the version if the export in the block fails."""
+    missing = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         yield
     except BaseException:
         with contextlib.suppress(OSError):
-            for path in made:
+            for path in missing:
                 path.rmdir()
         raise

@@ -16,12 +16,12 @@ _NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_name(name: object) -> bool:
-    """Whether a model can have this name under a server."""
+    """Returns whether a model can have this name on a server."""
     return isinstance(name, str) and bool(_NAME.fullmatch(name))
 
 
 def check_name(name: object) -> None:
-    """Checks that a model can have this name under a server.
+    """Checks that a model can have this name on a server.
 
     Raises:
         UsageError: the name is not valid.
@@ -34,7 +34,7 @@ def check_name(name: object) -> None:
 
 
 def check_quantize(kind: str | None, format: str) -> None:
-    """Checks that a format can be quantized in this way; None stands for float32.
+    """Checks that a format has a kind of quantization; None stands for float32.
 
     Raises:
         UsageError: the kind is unknown, or the format is not LiteRT.
@@ -52,11 +52,11 @@ def versions(folder: Path) -> dict[int, Path]:
     """Returns the versions in the folder of a model, in ascending order."""
     if not folder.is_dir():
         return {}
-    found = {}
+    by_number = {}
     for path in folder.iterdir():
         if path.name.isascii() and path.name.isdecimal() and int(path.name) > 0:
-            found[int(path.name)] = path
-    return dict(sorted(found.items()))
+            by_number[int(path.name)] = path
+    return dict(sorted(by_number.items()))
 
 
 def write_labels(path: Path, class_names: Sequence[str]) -> None:
@@ -74,17 +74,17 @@ def new_version(folder: Path, version: int | None) -> Path:
     Raises:
         UsageError: `version` is not a positive integer, or this version exists.
     """
-    known = versions(folder)
+    existing = versions(folder)
     if version is None:
-        version = max(known, default=0) + 1
+        version = max(existing, default=0) + 1
     if type(version) is not int or version < 1:
         raise errors.UsageError(
             f"version must be a positive integer or None, got {version!r}."
         )
-    if version in known:
+    if version in existing:
         raise errors.UsageError(
-            f"{known[version]} exists already and is never overwritten. Leave out the "
-            f"version to write {max(known) + 1}, or pass one that does not exist."
+            f"{existing[version]} exists already and is never overwritten. Leave out "
+            f"the version to write {max(existing) + 1}, or pass a version that is new."
         )
     return folder / str(version)
 
@@ -93,12 +93,12 @@ def find_version(directory: Path) -> Path:
     """Returns the version folder that `directory` names.
 
     Args:
-        directory: a version's folder, a model's folder for its highest version, or a
-            folder with exactly one model in it.
+        directory: a version's folder, or a model's folder, in which the highest version
+            is chosen, or a folder with exactly one model in it.
 
     Raises:
         NotFoundError: `directory` does not exist.
-        UsageError: `directory` contains no model, or several.
+        UsageError: `directory` contains no model, or several models.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")

@@ -1,6 +1,6 @@
 """Warm-up requests, which TensorFlow Serving runs before a model is ready.
 
-Without them, the first user requests wait for the initialization of each signature. The
+Without them, the first requests of users wait until each signature is initialized. The
 file is a TFRecord of messages tensorflow.serving.PredictionLog. This module encodes the
 fields of a message, so that an export does not need tensorflow-serving-api.
 """
@@ -24,7 +24,7 @@ _NAME, _SIGNATURE_NAME = 1, 3  # of ModelSpec
 def write(
     path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]
 ) -> None:
-    """Writes warm-up requests with seeded noise for the given signatures.
+    """Writes warm-up requests with seeded noise for each signature.
 
     Args:
         path: the path of the file, whose folder is created.

@@ -1,7 +1,7 @@
 """Batching: requests that wait for the same signature run as one batch.
 
-A single request runs at once. If the last batch had several requests, the next batch
-waits up to five milliseconds for the same number of requests.
+A batch waits up to five milliseconds for as many requests as the previous batch and
+the queue behind it held. If this number is 1, the batch runs at once.
 """
 
 import collections
@@ -60,14 +60,14 @@ class Batcher:
         self._waiting = 0  # number of examples in the queue
         self._running = 0  # number of threads that run a batch
         self._expected = 1  # number of requests that the next batch waits for
-        self._joins = settings.enable_batching and signature.is_batched
-        # With batching, the other threads remain free for other signatures.
+        self._can_batch = settings.enable_batching and signature.is_batched
+        # With batching, one thread is enough; the others run other signatures.
         self._max_running = 1 if settings.enable_batching else os.cpu_count() or 1
 
     def submit(self, arrays: Arrays) -> concurrent.futures.Future:
         """Queues a request; returns a future of the outputs or of a StatusError.
 
-        Cancelling the future removes a request from the queue that does not run yet.
+        Cancelling the future of a request in the queue removes the request.
 
         Raises:
             StatusError: the request has too many examples, or the queue is full.
@@ -85,10 +85,10 @@ class Batcher:
                 )
             self._queue.append(job)
             self._waiting += size
-            starts = self._running < self._max_running
-            self._running += starts
+            starts_thread = self._running < self._max_running
+            self._running += starts_thread
         job.result.add_done_callback(functools.partial(self._remove_cancelled, job))
-        if starts:
+        if starts_thread:
             self._executor.submit(self._run_batch)
         return job.result
 
@@ -122,7 +122,7 @@ class Batcher:
 
     def _next_batch(self) -> list[_Job]:
         """Returns the requests of the next batch; empty if all were cancelled."""
-        if self._joins:
+        if self._can_batch:
             end = time.monotonic() + _MAX_WAIT_SECONDS
             while (
                 len(self._queue) < self._expected
@@ -132,7 +132,7 @@ class Batcher:
                 time.sleep(_POLL_SECONDS)
         jobs, size = [], 0
         with self._lock:
-            while self._queue and (self._joins or not jobs):
+            while self._queue and (self._can_batch or not jobs):
                 if size + self._queue[0].size > self._max_batch_size:
                     break
                 job = self._queue.popleft()

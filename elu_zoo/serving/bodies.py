@@ -12,7 +12,7 @@ from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.status_errors import StatusError, invalid_argument
 
-# All bodies together may use this multiple of the largest body's memory.
+# All bodies together may use the memory of this many bodies of the largest size.
 _LARGEST_AT_ONCE = 4
 # Longest text of a number in JSON, including the separator.
 _BYTES_PER_VALUE = 25
@@ -60,7 +60,7 @@ class Bodies:
         too_large = f"The request body is larger than {max_bytes:.0f} bytes"
         if (request.content_length or 0) > max_bytes:
             raise _too_large(too_large)
-        # The declared length is not enough: a chunked body has none, and gzip hides it.
+        # Content-Length is not enough: chunked bodies lack it, and gzip bodies expand.
         body, commas = bytearray(), 0
         try:
             async for part in request.content.iter_any():
@@ -91,7 +91,7 @@ class Bodies:
         arguments = body, model.signature, self._max_batch_size
         if len(body) <= _SMALL_BYTES:
             return json_format.read(*arguments)
-        # Parsing blocks other requests, so after each body, an equal pause follows.
+        # Parsing holds the GIL. A pause of the same length lets other requests run.
         loop = asyncio.get_running_loop()
         await self._parsing.acquire()
         start = loop.time()

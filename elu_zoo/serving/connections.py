@@ -31,7 +31,7 @@ class Connections:
 
     def __init__(self, max_connections: int):
         self._max_connections = max_connections
-        # Each connection's unanswered request, ordered by the time of the last change.
+        # Each connection's unanswered request or None; the oldest change comes first.
         self._requests: dict[web.RequestHandler, web.BaseRequest | None] = {}
 
     def protocol(self, server: web.Server) -> asyncio.Protocol:

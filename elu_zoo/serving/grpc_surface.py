@@ -1,4 +1,4 @@
-"""The gRPC server's methods: TensorFlow Serving's gRPC services."""
+"""Handlers of gRPC calls to the services that TensorFlow Serving defines."""
 
 import concurrent.futures
 import logging
@@ -22,7 +22,7 @@ from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
 AVAILABLE = "elu-zoo-available"  # key of valid names in an error's trailing metadata
-# Limits for names and for characters, because gRPC replaces errors that are too large.
+# Largest numbers of names and of characters, because gRPC replaces large errors.
 _MAX_AVAILABLE = 20
 _MAX_MESSAGE = 500
 
@@ -62,7 +62,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
     def service(
         self, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler | None:
-        """Returns a call's handler when the call arrives, before it gets a thread."""
+        """Returns the handler of a call that arrives, before the call gets a thread."""
         handler = self._methods.get(handler_call_details.method)
         return self._stopping if handler and self.draining else handler
 
@@ -90,7 +90,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
             )
             context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
 
-        # No request_deserializer, because gRPC reports its errors as INTERNAL.
+        # `handle` parses, because gRPC reports errors of a deserializer as INTERNAL.
         return grpc.unary_unary_rpc_method_handler(
             handle, response_serializer=lambda response: response.SerializeToString()
         )

@@ -1,7 +1,7 @@
 """Check of the Host header, for servers that listen on a loopback address.
 
-DNS rebinding lets the domain of a web page resolve to 127.0.0.1, so that the page's
-script can read the served models. The browser sends the domain as the Host header.
+In DNS rebinding, the domain of a web page resolves to 127.0.0.1, so that the page's
+script can read the served models. The Host header then names the page's domain.
 """
 
 import ipaddress

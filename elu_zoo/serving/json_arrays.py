@@ -34,7 +34,7 @@ def to_array(
     Args:
         value: a number, boolean, string or {"b64": ...}, or nested lists of these.
         tensor: declaration of the input.
-        strict: check the type of each value, because NumPy would convert booleans.
+        strict: whether to check each value's type, because NumPy converts booleans.
         row_key: key for error messages about a row of the row format: the input's name
             if each row is an object, else "". None for the column format.
 
@@ -44,7 +44,7 @@ def to_array(
     array = None if strict or tensor.is_string else _numbers(value, tensor.dtype)
     if array is None:
         leaves: list[Any] = []
-        # Before the recursion below, whose depth this check limits.
+        # check_shape runs first, because it limits the depth of the recursion.
         if row_key is None:
             shape = _shape(value)
             tensor.check_shape(shape)
@@ -77,7 +77,7 @@ def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
 
 
 def row_error(index: int, key: str, message: str) -> StatusError:
-    """Returns the error for a row of `instances`, and for `key` in it if not empty."""
+    """Returns the error for row `index` of `instances`; `key` may be "" (none)."""
     key = f" key: {shorten(key)}" if key else ""
     return invalid_argument(
         f"Failed to process element: {index}{key} of 'instances' list. Error: "
@@ -195,7 +195,7 @@ def json_text(value: Any) -> str:
 
 
 def _prune(value: Any, depth: int) -> Any:
-    """Returns a value cut to five items per list or object, which is fast to write."""
+    """Cuts lists and objects to five items and `depth` levels, to write them fast."""
     if isinstance(value, list | dict) and not depth:
         return "..."
     if isinstance(value, list):

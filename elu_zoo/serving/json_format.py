@@ -118,15 +118,15 @@ def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     """Returns whether the values may contain booleans or strings.
 
     NumPy would convert booleans to numbers, and would allocate the length of the
-    longest string for each value. More quotation marks than the keys need are strings.
+    longest string for each value. Quotation marks beyond those of keys mark strings.
     """
     values = document.get("instances", document.get("inputs"))
     rows = values if isinstance(values, list) else [values]
     keys = len(document)
     if rows and isinstance(rows[0], dict):
         keys += sum(len(row) for row in rows if isinstance(row, dict))
-    names = 2 * ("signature_name" in document)
-    marks = body.count(b'"') - names
+    name_marks = 2 if "signature_name" in document else 0
+    marks = body.count(b'"') - name_marks
     return marks > 2 * keys or b"true" in body or b"false" in body
 
 

@@ -43,7 +43,7 @@ def message_json(message: Message) -> dict[str, Any]:
 
 
 def describe(model: Servable) -> dict[str, Any]:
-    """Returns facts for the web page; a fact that the export lacks is None."""
+    """Returns the facts on the web page; None for facts that the export lacks."""
     origin = model.origin
     weights = provenance.weights(origin)
     fields = ("dataset", "activation", "alpha", "input_shape")

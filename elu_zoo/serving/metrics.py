@@ -1,7 +1,7 @@
 """Metrics of the server, in Prometheus' text format.
 
 `:tensorflow:serving:request_count` and `:tensorflow:serving:request_latency` (in
-microseconds) have TensorFlow Serving's names and labels. Its dashboards work unchanged.
+microseconds) have TensorFlow Serving's names and labels, so that its dashboards work.
 """
 
 import contextlib
@@ -47,10 +47,10 @@ class Metrics:
 
     @contextlib.contextmanager
     def request(self, model_name: str, entrypoint: str) -> Iterator[None]:
-        """Counts the prediction request in the block, and times it if it succeeds.
+        """Counts the prediction request that the block runs; times only successes.
 
         Args:
-            model_name: name of a served model; an unknown name would create a label.
+            model_name: name of a served model; each new name adds a time series.
             entrypoint: `REST` or `GRPC`.
         """
         status, start = "OK", time.perf_counter()

@@ -7,7 +7,7 @@ _SECONDS = 60.0
 
 
 class RepeatedMessageFilter(logging.Filter):
-    """Drops and counts warnings and errors that were logged in the last minute."""
+    """Drops and counts warnings and errors that repeat a message of the last minute."""
 
     def __init__(self):
         super().__init__()

@@ -1,4 +1,4 @@
-"""Repository: a folder of models, their versions, and the served version of each.
+"""Repository: a folder of models, each with its versions and its served version.
 
 The highest version of a model is served. While a new version is loaded and warmed up,
 the old version stays in service. A version that cannot be loaded is reported, and

@@ -41,7 +41,7 @@ class RestSurface:
     """The HTTP handlers for the models of a repository.
 
     Attributes:
-        draining: whether the server is stopping. Each response closes its connection.
+        draining: whether the server is stopping, so that responses close connections.
         running: number of unfinished requests.
     """
 

@@ -36,7 +36,7 @@ class Servable:
         definitions: signature definitions of the SavedModel, for the metadata.
         signatures: callable signatures, by name.
         batchers: request queues, by name of the signature.
-        class_names: class names in the order of the outputs, may be empty.
+        class_names: class names in the order of the outputs; empty if unknown.
         origin: content of the SavedModel's elu_zoo.json, empty without this file.
     """
 
@@ -51,7 +51,7 @@ class Servable:
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def signature(self, name: str) -> Signature:
-        """Returns the signature of a name, or `serving_default` if `name` is empty.
+        """Returns the signature with a name, or `serving_default` if `name` is empty.
 
         Raises:
             StatusError: the model has no signature with this name.

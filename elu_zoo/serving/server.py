@@ -25,11 +25,11 @@ from elu_zoo.serving.rest_surface import RestSurface
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Signature
 
-# gRPC calls: the maximum that run at the same time, and the maximum that run or wait.
+# Largest numbers of gRPC calls that run at once, and that run or wait for a thread.
 _GRPC_THREADS = 64
 _MAX_GRPC_CALLS = 256
 _GRPC_HANDSHAKE_MS = 5_000
-# HTTP connections: accepted in one step of the event loop, and queued by the system.
+# HTTP connections that one step of the event loop accepts, and that the system queues.
 _ACCEPTED, _BACKLOG = 8, 128
 # When the server stops, idle connections stay open for this time, so that requests
 # which clients have already sent are answered.
@@ -99,16 +99,16 @@ class Server:
         """Loads the models, then accepts requests.
 
         Raises:
-            ResourceError: a port is in use, or the address is not of this machine.
+            ResourceError: a port is in use, or this machine lacks the address.
             CorruptError: no model can be loaded.
         """
         with self._bind() as listening:
             await self._poll()
             self._check_models()
             await self._runner.setup()
-            # The socket is duplicated because the event loop closes its socket itself.
+            # The socket is duplicated: the event loop and `with` close one socket each.
             # asyncio accepts `backlog` connections in one step. Each needs a file
-            # descriptor before it is counted, so that `backlog` must be small.
+            # descriptor before `Connections` counts it, so `backlog` must be small.
             self._listening = await asyncio.get_running_loop().create_server(
                 lambda: self._connections.protocol(self._runner.server),
                 sock=listening.dup(),

@@ -20,7 +20,7 @@ class Settings:
         rest_api_timeout_in_ms: timeout of an HTTP request in milliseconds. The timeout
             of a gRPC call is the client's deadline.
         file_system_poll_wait_seconds: interval in seconds of checks for new versions.
-        drain_seconds: time in seconds for unfinished requests when the server stops.
+        drain_seconds: time in seconds to finish requests when the server stops.
     """
 
     model_base_path: str | os.PathLike

@@ -68,7 +68,7 @@ class Tensor:
             raise invalid_argument(
                 f"Shape of tensor {self.name} {shape_text(shape)} is not compatible "
                 f"with expected shape {shape_text(declared)}"
-                f"{' and at least one example' * self.is_batched}."
+                f"{' and at least one example' if self.is_batched else ''}."
             )
 
     def check_values(self, values: np.ndarray) -> None:
@@ -141,7 +141,7 @@ class Signature:
             shape = tensor.shape
             if shape and self.is_batched:
                 shape = (max_batch_size, *shape[1:])
-            # The server counts values by commas, and text may contain commas.
+            # `Bodies.read` counts values by commas, and text may contain commas.
             is_text = tensor.is_string and not tensor.name.endswith(BYTES)
             if shape is None or None in shape or is_text:
                 return math.inf
@@ -157,7 +157,7 @@ class Signature:
 
         Raises:
             tf.errors.OpError: TensorFlow cannot compute one of the requests.
-            EluZooError: an output has a different number of examples.
+            EluZooError: an output of a batch does not have one row per example.
         """
         if len(requests) == 1:
             return [self._call(requests[0])]

@@ -29,7 +29,7 @@ class StatusError(errors.EluZooError):
 
     Attributes:
         code: gRPC status code.
-        message: text for the client. Errors of TensorFlow Serving keep its text.
+        message: text for the client, equal to TensorFlow Serving's if it has the error.
         available: names that the request could have used.
         http_status: HTTP status, by default the status that belongs to `code`.
     """

@@ -40,11 +40,11 @@ def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> 
 
 def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.dtype != tensor.data_type:
-        # Protobuf accepts numbers that are not in the enumeration.
-        known = proto.dtype in types_pb2.DataType.values()
+        # Protobuf accepts numbers that are not in the enumeration DataType.
+        is_named = proto.dtype in types_pb2.DataType.values()
         raise invalid_argument(
             f"Expected {tensor.name} to be {data_type_name(tensor.data_type)} but "
-            f"{data_type_name(proto.dtype) if known else proto.dtype} provided"
+            f"{data_type_name(proto.dtype) if is_named else proto.dtype} provided"
         )
     if proto.tensor_shape.unknown_rank:
         raise invalid_argument(f"Tensor {tensor.name} has no shape")
@@ -69,7 +69,7 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
 
 
 def _check_range(proto: tensor_pb2.TensorProto, tensor: Tensor) -> None:
-    """Checks 32-bit values of a narrower type; new TensorFlow versions wrap them."""
+    """Checks the range of 8- and 16-bit integers, which `make_ndarray` may wrap."""
     if not len(proto.int_val) or tensor.dtype.kind not in "iu":
         return
     limits, values = np.iinfo(tensor.dtype), np.asarray(proto.int_val)

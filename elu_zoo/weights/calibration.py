@@ -1,7 +1,7 @@
 """Calibration of a classifier: negative log-likelihood, calibration error, temperature.
 
-A temperature T divides the logits: p = softmax(z / T). T is fitted to the smallest
-negative log-likelihood on images on which the network was not trained (C. Guo,
+A temperature T divides the logits: p = softmax(z / T). T minimizes the negative
+log-likelihood of images on which the network was not trained (C. Guo,
 G. Pleiss, Y. Sun, K. Weinberger, "On Calibration of Modern Neural Networks", 2017).
 """
 
@@ -23,27 +23,27 @@ def measure(
     Args:
         logits: `(n, classes)`.
         labels: integer classes, `(n,)`.
-        temperature: None if no temperature is known.
+        temperature: divisor of the logits; None to measure without a temperature.
 
     Returns:
         `nll_nats`, in nats per image, and `ece_percent`, in percentage points. With a
         temperature also `temperature`, `nll_nats_at_temperature` and
         `ece_percent_at_temperature`.
     """
-    found = _measure(logits, labels)
+    result = _measure(logits, labels)
     if temperature is not None:
         scaled = _measure(np.asarray(logits, np.float64) / temperature, labels)
-        found["temperature"] = temperature
-        found |= {f"{name}_at_temperature": value for name, value in scaled.items()}
-    return found
+        result["temperature"] = temperature
+        result |= {f"{name}_at_temperature": value for name, value in scaled.items()}
+    return result
 
 
 def _measure(logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
     logarithms = _log_softmax(logits)
-    own = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
+    log_likelihoods = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
     confidences = np.exp(logarithms.max(1))
     error = calibration_error(confidences, logarithms.argmax(1) == labels)
-    return {"nll_nats": -float(own.mean()), "ece_percent": 100 * error}
+    return {"nll_nats": -float(log_likelihoods.mean()), "ece_percent": 100 * error}
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -55,9 +55,9 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
 def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
     """Returns the expected calibration error, in [0, 1], with 15 bins of equal width.
 
-    Each bin of the largest probability contributes the distance of its mean probability
-    from its accuracy, weighted by the number of its images. Bin i has the probabilities
-    in (i / 15, (i + 1) / 15].
+    Bin i has the images whose largest probability is in (i / 15, (i + 1) / 15]. A bin
+    contributes the distance between the mean of these probabilities and the accuracy,
+    weighted by the number of its images.
 
     Args:
         confidences: the largest probability of each image, `(n,)`, in (0, 1].
@@ -83,11 +83,11 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
             because all images are classified correctly.
     """
     logits = np.asarray(logits, np.float64)
-    own = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()
+    label_logit = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()
 
     def slope(inverse: float) -> float:
         mean = (np.exp(_log_softmax(inverse * logits)) * logits).sum(1).mean()
-        return float(mean - own)
+        return float(mean - label_logit)
 
     low, high = 1 / _HIGHEST, 1 / _LOWEST
     if not slope(low) < 0 < slope(high):
@@ -103,20 +103,20 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 
 
 def has_held_out(entry: Entry) -> bool:
-    """Whether the run of an entry was not trained on the validation images."""
+    """Returns whether a run has validation images on which it was not trained."""
     trained = entry["config"].get("data", {}).get("train_on_validation", False)
     return not trained and bool(entry.get("examples", {}).get("validation"))
 
 
 def is_twin(entry: Entry, other: Entry) -> bool:
-    """Whether the run `other` repeats the run of an entry without validation images.
+    """Returns whether `other` repeats `entry`'s run, but holds out validation images.
 
-    The temperature of such a twin applies to the entry, because both runs differ only
-    in the number of their training images.
+    The temperature of `other` then applies to `entry`, because both runs differ only in
+    the number of their training images.
     """
     same = "model", "dataset", "arguments", "schedule", "epochs", "seed"
-    name = entry["config"]["name"], other["config"]["name"].removesuffix("-validation")
-    is_same = all(entry[key] == other[key] for key in same) and name[0] == name[1]
+    names = entry["config"]["name"], other["config"]["name"].removesuffix("-validation")
+    is_same = all(entry[key] == other[key] for key in same) and names[0] == names[1]
     return is_same and has_held_out(other)
 
 

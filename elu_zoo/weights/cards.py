@@ -1,6 +1,6 @@
 """Model cards: the purpose, training, test error and limits of a weight file.
 
-The content comes from the entry of the file, from results.csv and paper.csv in
+The content comes from the entry of the file (see `manifest`), from CSV files in
 configs/results/, and from `_DATA`.
 """
 
@@ -57,7 +57,7 @@ def model_card(tag: str | os.PathLike) -> None:
         UsageTypeError: `tag` is neither a string nor a path.
         UsageError: the tag is unknown.
         NotFoundError: the path has no entry.
-        CorruptError: the entry is damaged, or older than model cards.
+        CorruptError: the entry is damaged, or lacks fields that a card needs.
 
     Example:
         >>> elu_zoo.model_card("mnist_mlp_8x128.mnist_elu-7482e452")
@@ -122,7 +122,7 @@ def text(
         f"## Files\n\n{_files(entry)}",
         f"## Citation\n\n{_CITATION}",
     )
-    return _metadata(entry) * front_matter + "\n\n".join(parts) + "\n"
+    return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
 
 
 def _check(entry: manifest.Entry) -> None:
@@ -139,13 +139,13 @@ def _check(entry: manifest.Entry) -> None:
 
 
 def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
-    unit = dict(entry["arguments"]["activation"])
-    name = f"`{unit.pop('name')}`"
-    values = ", ".join(f"{key} {value}" for key, value in unit.items())
-    name += f" ({values})" * bool(values)
-    name += " after batch normalisation" * entry["arguments"]["batch_norm"]
+    activation = dict(entry["arguments"]["activation"])
+    name = f"`{activation.pop('name')}`"
+    values = ", ".join(f"{key} {value}" for key, value in activation.items())
+    name += f" ({values})" if values else ""
+    name += " after batch normalisation" if entry["arguments"]["batch_norm"] else ""
     ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
-    interval = f" (95 %: {ours.interval})" * bool(ours.interval)
+    interval = f" (95 %: {ours.interval})" if ours.interval else ""
     comparison = f"; {theirs.name}: {theirs.value}" if theirs else ""
     return (
         f"The network `{entry['model']}` with the activation {name}, trained on "
@@ -168,7 +168,7 @@ def _uses(entry: manifest.Entry) -> str:
     if classes:
         use = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
     people = ", ".join(name for name in classes if name in _PEOPLE)
-    warning = f" (among the classes: {people})" * bool(people)
+    warning = f" (among the classes: {people})" if people else ""
     return (
         f"{use} Meant for comparisons of activations, for fine-tuning, for trials of "
         "export and serving, and for teaching.\n\n"
@@ -217,10 +217,10 @@ def _limits(
 def _how_to_use(entry: manifest.Entry) -> str:
     name, tag = entry["model"], entry["tag"]
     weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
-    first, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
+    extra, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
     if not entry["classes"]:
         readout = registry.READOUTS[manifest.loss(entry)]
-        first = f', classifier_activation="{readout}"'
+        extra = f', classifier_activation="{readout}"'
         last = "reconstructions = model(images)  # in [0, 1]"
     *size, channels = entry["arguments"]["input_shape"]
     if "crop" in entry["preprocessing"]:  # The model crops larger images.
@@ -229,7 +229,7 @@ def _how_to_use(entry: manifest.Entry) -> str:
         f"With raw pixels 0..255 as `images`, shape `(n, {size[0]}, {size[1]}, "
         f"{channels})`:\n\n"
         f'```python\nimport elu_zoo\n\nname = "{name}"\nweights = "{weights}"\n'
-        f"model = elu_zoo.get_model(name, weights=weights{first})\n{last}\n```"
+        f"model = elu_zoo.get_model(name, weights=weights{extra})\n{last}\n```"
     )
 
 
@@ -265,8 +265,8 @@ def _metadata(entry: manifest.Entry) -> str:
         value = round(1 - value / 100, 6)
     else:
         kind, words = "squared_error", "summed over an image's pixels in [0, 1]"
-    unit = entry["arguments"]["activation"]["name"]
-    tags = task, "elu", unit, "arxiv:1511.07289"
+    activation = entry["arguments"]["activation"]["name"]
+    tags = task, "elu", activation, "arxiv:1511.07289"
     return f"""---
 license: {entry["licence"].lower()}
 library_name: keras

@@ -13,14 +13,14 @@ COLUMNS = (
 
 
 def limit(entry: Entry) -> str:
-    """Returns the sentence on probabilities of the section on limits."""
+    """Returns the sentence about probabilities, for the section on limits."""
     if "temperature" in entry.get("calibration", {}):
         return "The model's probabilities are without the temperature of this card."
     return "The probabilities are not calibrated."
 
 
 def calibration(entry: Entry) -> str:
-    """Returns the section on calibration, "" if the entry has no measures of it."""
+    """Returns the section on calibration, or "" if the entry lacks its measures."""
     found = entry.get("calibration")
     if not found:
         return ""
@@ -54,7 +54,7 @@ def means(rows: Sequence[Row]) -> dict[str, float]:
 
 
 def partners(tag: str, rows: Sequence[Row]) -> list[str]:
-    """Returns a tag, and the tag of ELU or ReLU with its config, data and seed.
+    """Returns a tag, and the tags of its partner with equal config, data set and seed.
 
     ReLU is the partner of ELU, and ELU is the partner of every other activation.
     """
@@ -62,17 +62,17 @@ def partners(tag: str, rows: Sequence[Row]) -> list[str]:
     own = next((row for row in rows if row["tag"] == tag), None)
     if own is None:
         return []
-    other = "relu" if own["activation"] == "elu" else "elu"
-    found = [
+    partner = "relu" if own["activation"] == "elu" else "elu"
+    tags = [
         row["tag"]
         for row in rows
-        if row["activation"] == other and all(row[key] == own[key] for key in same)
+        if row["activation"] == partner and all(row[key] == own[key] for key in same)
     ]
-    return list(dict.fromkeys([tag, *found]))
+    return list(dict.fromkeys([tag, *tags]))
 
 
 def changes(entry: Entry, rows: Sequence[Row]) -> str:
-    """Returns the section on changed images, "" if no row is of the entry.
+    """Returns the section on changed images, or "" if no row has the entry's tag.
 
     Args:
         entry: the entry of the weight file.
@@ -84,10 +84,10 @@ def changes(entry: Entry, rows: Sequence[Row]) -> str:
     of_tag = {tag: [row for row in rows if row["tag"] == tag] for tag in tags}
     kinds = list(means(of_tag[entry["tag"]]))
     lines = []
-    for tag, own in of_tag.items():
-        name = own[0]["activation"] + (", this file" if tag == entry["tag"] else "")
-        cells = " | ".join(f"{value:.2f}" for value in means(own).values())
-        lines.append(f"| {name} | {int(own[0]['images']):,} | {cells} |")
+    for tag, group in of_tag.items():
+        name = group[0]["activation"] + (", this file" if tag == entry["tag"] else "")
+        cells = " | ".join(f"{value:.2f}" for value in means(group).values())
+        lines.append(f"| {name} | {int(group[0]['images']):,} | {cells} |")
     count = int(of_tag[entry["tag"]][0]["images"])
     notes = [
         "Means over five severities, which `elu_zoo/data/image_changes.py` lists; "

@@ -19,7 +19,7 @@ def training_data(entry: Entry) -> str:
     return (
         f"{entry['dataset']}: {examples['train']:,} training images, {held_out} "
         f"validation images and {examples['test']:,} test images."
-        + f" Classes: {names}." * bool(classes)
+        + (f" Classes: {names}." if classes else "")
         + f"\n\nTerms of the data: {entry['data_terms']}"
     )
 
@@ -30,7 +30,7 @@ def preprocessing(entry: Entry) -> str:
     statistics = f"`{fields.get('statistics')}`"
     kinds = {
         "rescale": f"pixels are multiplied by {fields.get('scale', 1):.4g}"
-        + f", and {fields.get('offset', 0):g} is added" * ("offset" in fields),
+        + (f", and {fields.get('offset', 0):g} is added" if "offset" in fields else ""),
         "gcn": "global contrast normalisation",
         "mean": f"the mean image {statistics} is subtracted",
         "gcn_mean": "global contrast normalisation, then the mean image "
@@ -53,8 +53,7 @@ def preprocessing(entry: Entry) -> str:
     return (
         "The model takes raw pixels, 0 to 255, and preprocesses them: "
         f"{kinds.get(fields['kind'], fields['kind'])}."
-        + f"{augmented}."
-        * (augmentation != "none")
+        + (f"{augmented}." if augmentation != "none" else "")
     )
 
 
@@ -95,13 +94,13 @@ def schedule(entry: Entry) -> str:
     """Returns the origin, the completed fraction and the length of the schedule."""
     is_baseline = entry["model"] in table1_baselines.NETS
     theirs = "its authors'" if is_baseline else "the paper's"
-    whose = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
+    origin = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
     share = entry["schedule_share"]
     if share != 1:
-        whose += f", {share:.0%} of it"
+        origin += f", {share:.0%} of it"
     elif entry["schedule"] == "paper":
-        whose += ", in full"
-    return f"{whose}: {entry['epochs']} epochs, {entry['step']:,} iterations"
+        origin += ", in full"
+    return f"{origin}: {entry['epochs']} epochs, {entry['step']:,} iterations"
 
 
 def _learning_rate(entry: Entry) -> str:
@@ -117,7 +116,7 @@ def _learning_rate(entry: Entry) -> str:
     elif shape == "linear":
         first, how, when = f"{rates[0]}, linearly to ", "at", [*bounds, steps]
     else:
-        first, how, when = f"{rates[0]}" + ", " * bool(bounds), "from", bounds
+        first, how, when = f"{rates[0]}" + (", " if bounds else ""), "from", bounds
     later = zip(rates[1:], when, strict=True)
     return first + ", ".join(f"{rate} {how} iteration {at:,}" for rate, at in later)
 
@@ -173,7 +172,7 @@ def _update(entry: Entry) -> dict[str, str]:
         ]
         rows["dropout"] = "; then ".join(phases)
     precision = train["precision"]
-    precision += ", variables in float32" * (precision != "float32")
+    precision += ", variables in float32" if precision != "float32" else ""
     return rows | {"precision": precision}
 
 

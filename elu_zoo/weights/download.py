@@ -90,7 +90,7 @@ def ensure(entry: manifest.Entry) -> list[Path]:
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
     """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`.
 
-    The folder of a run from another machine contains such statistics.
+    A run's folder that was copied from another machine contains the statistics.
 
     Args:
         entry: the entry of the weights.

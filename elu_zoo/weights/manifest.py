@@ -48,7 +48,7 @@ Entry = dict[str, Any]
 
 def variant(arguments: dict[str, Any]) -> str:
     """Returns the part of a tag that names the activation: `elu`, `elu_bn`, ..."""
-    return arguments["activation"]["name"] + "_bn" * arguments["batch_norm"]
+    return arguments["activation"]["name"] + ("_bn" if arguments["batch_norm"] else "")
 
 
 def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str:
@@ -88,9 +88,9 @@ def check(entry: Any, origin: str) -> Entry:
         _check(isinstance(entry[field], kind), entry, field, kind.__name__, origin)
     name = entry["tag"]
     # The tag becomes the name of a file.
-    is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
-    is_plain &= 0 < len(name) <= 200 and name[0] != "."
-    _check(is_plain, entry, "tag", "file name without a folder", origin)
+    is_file_name = name.isprintable() and not {"/", "\\", os.sep} & set(name)
+    is_file_name &= 0 < len(name) <= 200 and name[0] != "."
+    _check(is_file_name, entry, "tag", "file name without a folder", origin)
     is_hash = re.fullmatch("[0-9a-f]{64}", entry["sha256"])
     _check(is_hash, entry, "sha256", "hash of 64 hexadecimal digits", origin)
     arguments = entry["arguments"]
@@ -126,7 +126,7 @@ def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
 def check_beside(entry: Entry, origin: str) -> None:
     """Checks that an entry beside a weight file agrees with its tag and the manifest.
 
-    The weight file cannot confirm the entry, because it does not hold the activation.
+    The weight file cannot confirm the entry, because the file lacks the activation.
 
     Args:
         entry: result of `check`.
@@ -149,20 +149,20 @@ def check_beside(entry: Entry, origin: str) -> None:
     preprocessing = entry["preprocessing"]
     is_number = errors.is_finite(preprocessing.get("scale", 1))
     _check(is_number, preprocessing, "scale", "finite number", origin)
-    right = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
-    if right != entry["tag"]:
+    expected = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
+    if expected != entry["tag"]:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}, but the tag for "
             "its model, dataset, activation, batch_norm and sha256 is "
-            f"{untrusted.printable(right)}. Download the entry again."
+            f"{untrusted.printable(expected)}. Download the entry again."
         )
-    listed = published().get(right, entry)
+    listed = published().get(expected, entry)
     differing = [field for field in _MEANING if entry[field] != listed[field]]
     if differing:
         raise errors.CorruptError(
-            f"{origin} differs from the published entry {right} in "
+            f"{origin} differs from the published entry {expected} in "
             f"{', '.join(differing)}. Delete the entry and pass the tag instead: "
-            f"weights={right!r}."
+            f"weights={expected!r}."
         )
 
 
@@ -224,7 +224,7 @@ def list_weights(pattern: str = "*") -> list[str]:
     """Returns the tags of the published weights that match, in natural order.
 
     Args:
-        pattern: part of a tag, `"cifar100"`, or shell wildcards, `"mnist_mlp*relu*"`.
+        pattern: part of a tag (`"cifar100"`), or shell wildcards (`"mnist_mlp*relu*"`).
     """
     return matching(published(), pattern)
 

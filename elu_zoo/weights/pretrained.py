@@ -71,7 +71,7 @@ class Pretrained:
         return bool(self.entry) and self.entry["tag"] in manifest.published()
 
     def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
-        """Returns the builder arguments of the entry, updated with other arguments.
+        """Returns the builder arguments of the entry, updated with `requested`.
 
         `num_classes` and `seed` may differ from the entry. For a file without an entry,
         only the activation is known.
@@ -102,7 +102,7 @@ class Pretrained:
                     new = list(new)
                 is_shape = isinstance(new, list) and len(new) == 3
                 if key == "input_shape" and any_size and is_shape:
-                    trained = [*new[:2], trained[2]]
+                    trained = [*new[:2], trained[2]]  # height and width may differ
                 if new != trained:
                     raise errors.UsageError(
                         f"The weights {tag} were trained with {key}={trained}. "
@@ -233,30 +233,30 @@ def _is_path(weights: str | os.PathLike) -> bool:
         return True
     # A folder with the name of published weights is ignored.
     published = manifest.published().values()
-    is_known = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
+    is_listed = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
     with contextlib.suppress(OSError, RuntimeError):
-        return not is_known and Path(weights).expanduser().exists()
+        return not is_listed and Path(weights).expanduser().exists()
     return False
 
 
 def _weight_file(path: Path) -> Path:
-    """Returns the path of the weight file, given its path or the path of its folder."""
+    """Returns the path of a weight file from its path or the path of its folder."""
     outcome = path / "outcome.json"
     if outcome.is_file():  # the folder of a finished run
         path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
     if path.is_dir():
-        inside = sorted(path.glob("*" + manifest.SUFFIX))
-        if not inside:
+        candidates = sorted(path.glob("*" + manifest.SUFFIX))
+        if not candidates:
             unfinished.check(path)
-        if len(inside) != 1:
+        if len(candidates) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
             hint = f" Perhaps you mean one of {', '.join(runs[:5])}." if runs else ""
             raise errors.UsageError(
-                f"{path} is a folder with {len(inside)} weight files; expected the "
+                f"{path} is a folder with {len(candidates)} weight files; expected the "
                 "folder of a finished training run, which has one weight file, or a "
                 f"weight file.{hint}"
             )
-        path = inside[0]
+        path = candidates[0]
     return path
 
 
@@ -302,8 +302,8 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     datasets = sorted({e["dataset"] for e in of_model})
     if name in datasets:
         return [e for e in of_model if e["dataset"] == name]
-    known = [*datasets, *(e["tag"] for e in of_model)]
-    unknown = errors.unknown(f"weights of {model}", name, known)
+    choices = [*datasets, *(e["tag"] for e in of_model)]
+    unknown = errors.unknown(f"weights of {model}", name, choices)
     if of_model:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)

@@ -33,7 +33,7 @@ def is_same(first: Origin | None, second: Origin | None) -> bool:
 
 
 def label(origin: Origin | None) -> str:
-    """Returns the tag of the weights, or the result of `text` without a tag."""
+    """Returns the tag of the weights, or the result of `text` if there is no tag."""
     tag = weights(origin).get("tag")
     return untrusted.printable(str(tag), _LENGTH) if tag else text(origin)
 
@@ -43,12 +43,12 @@ def text(origin: Origin | None) -> str:
     dataset, activation, alpha = (
         (origin or {}).get(field) for field in ("dataset", "activation", "alpha")
     )
-    known = [str(dataset)] if dataset else []
+    parts = [str(dataset)] if dataset else []
     if activation and isinstance(alpha, int | float):
-        known.append(f"{activation} (alpha {alpha:g})")
+        parts.append(f"{activation} (alpha {alpha:g})")
     elif activation:
-        known.append(str(activation))
+        parts.append(str(activation))
     tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
     untagged = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
-    known.append(str(tag) if tag else untagged)
-    return untrusted.printable(", ".join(known), _LENGTH)
+    parts.append(str(tag) if tag else untagged)
+    return untrusted.printable(", ".join(parts), _LENGTH)

@@ -9,14 +9,14 @@ _DIGITS = 4  # significant
 def measure(entry: Entry) -> dict[str, float]:
     """Returns `training_pflop` and `training_hours` of the run of an entry.
 
-    PFLOP are 10**15 floating point operations, 3 * multiply-accumulates * 2 * examples
-    seen: a multiply-accumulate is two operations, and the gradients cost about twice
-    the forward computation. Examples seen are iterations times the batch size. Dense
-    and convolution layers are counted at the size of the deployed network.
+    PFLOP are 10**15 floating point operations. A run takes 3 * multiply-accumulates * 2
+    * examples seen, because a multiply-accumulate is two operations, and the gradients
+    cost about twice the forward computation. Examples seen are iterations times the
+    batch size. Only dense and convolution layers of the deployed network are counted.
 
     Args:
-        entry: with `multiply_accumulates` (per image), `step`, `wall_time_seconds` and
-            `config.train.batch_size`.
+        entry: must have `multiply_accumulates` (per image), `step`,
+            `wall_time_seconds` and `config.train.batch_size`.
     """
     examples = entry["step"] * entry["config"]["train"]["batch_size"]
     pflop = 3 * entry["multiply_accumulates"] * 2 * examples / 1e15

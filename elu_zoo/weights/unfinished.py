@@ -7,7 +7,7 @@ from elu_zoo import errors
 
 
 def check(folder: Path) -> None:
-    """Checks that a folder without weights is not a stopped run.
+    """Checks that a folder without weights is not the folder of an unfinished run.
 
     Raises:
         UsageError: the folder has checkpoints.
@@ -25,7 +25,7 @@ def check(folder: Path) -> None:
 
 
 def _iterations(path: Path) -> int | None:
-    """Returns the number of iterations in the last start's row, or None if unknown."""
+    """Returns the iterations of the run, from the last row that has them, or None."""
     try:
         rows = [json.loads(line) for line in path.read_text().splitlines()]
         lengths = [row["iterations"] for row in rows if "iterations" in row]

@@ -1,1 +1,1 @@
-"""The same networks and training, written in other libraries."""
+"""The networks and the training of elu_zoo, written in other libraries."""

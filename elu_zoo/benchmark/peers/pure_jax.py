@@ -1,4 +1,4 @@
-"""Three networks in JAX, without a library of layers.
+"""The networks of `case.MODELS` in JAX, without a library of layers.
 
 All steps of a dense network are one compiled function. Each step of a convolutional
 network is one call, because on a CPU XLA runs convolutions in a loop a hundred times as
@@ -89,7 +89,7 @@ def trainer(
         rate: learning rate.
         momentum: momentum of the updates.
     """
-    # Before tracing, in which JAX sorts the keys of dicts.
+    # Read before tracing, because JAX then sorts the keys of `weights`.
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
     is_convolutional = name == "elu_cifar_11"
     forward = convolutional if is_convolutional else functools.partial(dense, layers)
@@ -126,10 +126,10 @@ def trainer(
     labels_on_device = None if labels is None else jnp.asarray(labels)
     start = {key: jnp.array(value) for key, value in weights.items()}
     state = [(start, jax.tree.map(jnp.zeros_like, start))]
-    chosen = jnp.asarray(batches)
+    indices = jnp.asarray(batches)
 
     def call():
-        state[0], losses = steps(state[0], chosen)
+        state[0], losses = steps(state[0], indices)
         return losses.tolist()
 
     return call

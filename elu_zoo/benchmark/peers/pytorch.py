@@ -1,4 +1,4 @@
-"""Three networks in PyTorch, with our initial weights and the same updates."""
+"""The networks of `case.MODELS` in PyTorch, with our initial weights and updates."""
 
 from collections.abc import Callable, Mapping
 
@@ -93,11 +93,11 @@ def trainer(
         )
         return entropies.sum(1).mean()
 
-    chosen = torch.from_numpy(batches).long()
+    indices = torch.from_numpy(batches).long()
 
     def call():
         losses = []
-        for batch in chosen:
+        for batch in indices:
             loss = loss_of(batch)
             optimizer.zero_grad(set_to_none=True)
             loss.backward()

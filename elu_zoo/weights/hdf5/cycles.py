@@ -70,6 +70,7 @@ class _Check:
 
     def _check_addresses(self) -> None:
         """Checks that addresses have eight bytes and count from the file's start."""
+        # Offsets of the address sizes and the base address, by superblock version.
         sizes, base = {0: (13, 24), 1: (13, 28)}.get(self._number(8, 1), (9, 12))
         is_usual = self._content[sizes : sizes + 2] == b"\x08\x08"
         is_usual = is_usual and self._number(base) == 0
@@ -77,7 +78,7 @@ class _Check:
             raise errors.CorruptError("its addresses are of an unusual kind")
 
     def _check_trees(self, nodes: set[int]) -> None:
-        """Checks that children are one level below, and that siblings form no ring."""
+        """Checks that children lie one level below parents; siblings form no ring."""
         for node in nodes:
             level = self._number(node + 5, 1)
             count = self._number(node + 6, 2) if level else 0
@@ -100,7 +101,7 @@ class _Check:
         """Checks that the free list of a local heap ends."""
         size, free, start = (self._number(heap + field) for field in (8, 16, 24))
         if start + size > len(self._content):
-            return  # The library refuses such a heap.
+            return  # The library refuses a heap that ends after the file.
         seen = set()
         while free != _END_OF_LIST and free + 16 <= size:
             self._step()
@@ -113,7 +114,7 @@ class _Check:
         """Checks that every object of a global heap has a size and lies in the heap."""
         end = heap + self._number(heap + 8)
         if end > len(self._content):
-            return  # The library refuses such a heap.
+            return  # The library refuses a heap that ends after the file.
         offset = heap + 16
         while offset + 16 <= end:
             self._step()

@@ -1,8 +1,8 @@
 """Reading of the weight arrays in an HDF5 file that may be forged.
 
-Only groups, hard links and plain arrays are accepted. Soft and external links, arrays
-stored in other files, compressed and chunked arrays, and arrays without stored values
-are refused. A file with more objects or levels than a model needs is refused too.
+Only groups, hard links and contiguous arrays are accepted. Soft and external links,
+arrays stored in other files, compressed and chunked arrays, arrays without stored
+values, and files with more objects or levels than a model needs are refused.
 """
 
 import itertools
@@ -90,8 +90,8 @@ def _datasets(
         for key in group:
             if level == 0 and key == "optimizer":
                 continue  # Keras saves the optimizer of a compiled model.
-            where = printable(f"{group.name}/{key}".replace("//", "/"))
-            prefix = f"{path} is unsafe: {where}"
+            location = printable(f"{group.name}/{key}".replace("//", "/"))
+            prefix = f"{path} is unsafe: {location}"
             if type(group.get(key, getlink=True)) is not h5py.HardLink:
                 raise errors.CorruptError(f"{prefix} is a link.")
             if level == _LEVELS:
@@ -108,7 +108,7 @@ def _datasets(
                 continue
             _check_dataset(item, prefix)
             if layer is None or not _INDEX.fullmatch(key):
-                raise errors.CorruptError(f"{path} holds {where}, outside a layer.")
+                raise errors.CorruptError(f"{path} holds {location}, outside a layer.")
             items = datasets.setdefault(layer, {})
             if int(key) in items:
                 raise errors.CorruptError(
@@ -142,10 +142,10 @@ def _check_dataset(item, prefix: str) -> None:
         raise errors.CorruptError(f"{prefix} is not an array.")
     if item.is_virtual or item.external:
         raise errors.CorruptError(f"{prefix} takes its values from another file.")
-    # A chunked or compressed array could fill the memory. Keras writes plain arrays.
+    # A chunked or compressed array could fill the memory. Keras writes neither kind.
     if item.chunks or item.id.get_create_plist().get_nfilters():
         raise errors.CorruptError(
-            f"{prefix} is stored in chunks or compressed; plain storage is expected."
+            f"{prefix} is stored in chunks or compressed; it must be contiguous."
         )
     if item.dtype not in _DTYPES:
         raise errors.CorruptError(

@@ -1,7 +1,7 @@
 """Reading of untrusted files.
 
 The checks and the read use one file descriptor, so that another process cannot replace
-the file after the checks. Opening a file never blocks.
+the file after the checks. Opening never blocks, not even for a named pipe.
 """
 
 from pathlib import Path
@@ -15,7 +15,7 @@ def read(path: Path, limit: int, what: str) -> bytes:
     Args:
         path: the path of the file, or of a link to a file in the same folder.
         limit: the largest size in bytes.
-        what: the kind of file, for messages: "a weight file of this network".
+        what: the kind of file, for messages, such as "a weight file of this network".
 
     Raises:
         FileNotFoundError: the file does not exist.

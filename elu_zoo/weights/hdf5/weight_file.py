@@ -2,7 +2,7 @@
 
 An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
 `<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
-`write`, and `read` reads the files of `keras.Model.save_weights`. Values are float16.
+`write`, with float16 values, and `read` reads files of `keras.Model.save_weights`.
 """
 
 import collections
@@ -29,8 +29,8 @@ _MAGIC = b"\x89HDF\r\n\x1a\n"
 _FORMAT = (
     f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
 )
-_OVERHEAD_BYTES = 4 << 20  # an upper bound of groups and attributes
-_MAX_BYTES = 1 << 32  # of a file of any network
+_OVERHEAD_BYTES = 4 << 20  # an upper bound of the size of groups and attributes
+_MAX_BYTES = 1 << 32  # the largest weight file of any network
 
 
 def shapes(model: "keras.Model") -> Shapes:
@@ -83,14 +83,14 @@ def read(
         path: a regular file named `*.weights.h5`.
         expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
-        remedy: the advice in the error about another hash.
+        remedy: the advice in the error message about a wrong hash.
 
     Raises:
         NotFoundError: the file does not exist.
         CorruptError: the file is damaged, forged or belongs to another network.
     """
     check_name(path)
-    # Four times the size in float32: a file that Keras saved may hold optimizer slots.
+    # Four times the size in float32, because Keras may save the optimizer in the file.
     limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
     try:
         content = untrusted.read(path, limit, "a weight file of this network")
@@ -121,7 +121,7 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
     """Checks that a file can hold weights of these shapes.
 
     This check runs before the network is built, because an entry can describe a network
-    that does not fit the memory.
+    that is larger than the memory.
 
     Args:
         path: the path of the file.
@@ -190,8 +190,8 @@ def not_found(path: Path) -> errors.NotFoundError:
     names = []
     with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
         names = sorted(p.name for p in folder.iterdir())
-    near = [name for name in names if name.endswith(SUFFIX)]
+    weights = [name for name in names if name.endswith(SUFFIX)]
     return errors.NotFoundError(
         f"There is no file {path}. {errors.did_you_mean(path.name, names)}"
-        f"Weights in {folder}: {', '.join(near) or 'none'}."
+        f"Weights in {folder}: {', '.join(weights) or 'none'}."
     )
