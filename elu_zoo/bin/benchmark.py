@@ -3,9 +3,9 @@
 elu-zoo-benchmark                       everything, about 20 minutes
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
-Each round runs every implementation once. A time is the median over the rounds. A ratio
-compares two times of the same round; it is the median over the rounds, with a 95 %
-bootstrap interval. Other load on the machine disturbs times and ratios.
+Each round runs every implementation once. Printed times are medians over the rounds.
+Printed ratios are medians of the ratios of two times in the same round, with a 95 %
+bootstrap interval. Other load on the machine changes times and ratios.
 """
 
 from pathlib import Path
@@ -45,8 +45,8 @@ def main(_: list[str]) -> None:
     from elu_zoo.bin import table
 
     backend = keras.backend.backend()
-    known = list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX
-    names, models = _PARTS.value or known, _MODELS.value or case.MODELS
+    available = list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX
+    names, models = _PARTS.value or available, _MODELS.value or case.MODELS
     parts.check(names, models, _BATCH.value, backend)
     if _CSV.value:
         report.check(Path(_CSV.value))
@@ -54,7 +54,7 @@ def main(_: list[str]) -> None:
         chart.check(names, Path(_CHART.value))
     print(measured_on := machine.line())
     settings = parts.Settings(models, _BATCH.value, _ROUNDS.value)
-    found, failed = [], []
+    measured, failed = [], []
     for name in names:
         print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
         try:
@@ -62,16 +62,16 @@ def main(_: list[str]) -> None:
         except errors.EluZooError as error:
             failed.append(f"{name} was not measured: {error}")
             continue
-        found += [dataclasses.replace(row, machine=measured_on) for row in rows]
+        measured += [dataclasses.replace(row, machine=measured_on) for row in rows]
         for title, shown in report.tables(rows):
             print(f"\n{title}")
             table.show(shown)
         if _CSV.value:
-            report.update(Path(_CSV.value), found)
+            report.update(Path(_CSV.value), measured)
     if failed:
         raise errors.EluZooError(" ".join(failed))
     if _CHART.value:
-        chart.draw(found, Path(_CHART.value))
+        chart.draw(measured, Path(_CHART.value))
 
 
 def run() -> None:

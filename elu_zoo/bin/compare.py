@@ -1,11 +1,11 @@
-"""Compares activations: equal tuning, paired runs, one table with a report.
+"""Compares activations by runs with equal seeds and tuning, and writes a report.
 
 elu-zoo-compare --config=quickstart --activations=elu,relu,gelu
 elu-zoo-compare --config=mnist_mlp_8x128 --activations=elu,my_unit --module=my_zoo.py
 
-The first activation is the reference. All learning rates of the config are multiplied
-by one factor, chosen for each activation on validation images; then come the pairs of
-runs. Finished runs are not repeated, stopped runs are resumed.
+The first activation is the reference. For each activation, validation images choose a
+factor, which multiplies all learning rates of the config. Then every activation is
+trained with every seed. Finished runs are not repeated, and stopped runs are resumed.
 """
 
 import functools
@@ -21,13 +21,13 @@ _ACTIVATIONS = absl_flags.DEFINE_list(
     "activations", None, "Activations to compare, the reference first.", required=True
 )
 _SEEDS = absl_flags.DEFINE_integer(
-    "seeds", None, "Pairs of runs; by default 5, with --budget=smoke 2."
+    "seeds", None, "Number of seeds; by default 5, with --budget=smoke 2."
 )
 _TUNE = absl_flags.DEFINE_integer(
     "tune",
     None,
-    "Learning rates to try with each activation, an odd number; 1: no tuning. By "
-    "default 5, with --budget=smoke 3.",
+    "Number of factors on the learning rates to try for each activation, odd; 1: no "
+    "tuning. By default 5, with --budget=smoke 3.",
 )
 _BUDGET = absl_flags.DEFINE_enum(
     "budget",
@@ -36,7 +36,7 @@ _BUDGET = absl_flags.DEFINE_enum(
     "full: the config's length; short: a fifth of its epochs; smoke: a test.",
 )
 _JOBS = absl_flags.DEFINE_integer(
-    "jobs", None, "Runs at once; by default one per core, if memory permits.", 1
+    "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
 )
 _OUTPUT = absl_flags.DEFINE_string(
     "output",
@@ -54,14 +54,14 @@ def main(_: list[str]) -> None:
     values, budget = absl_flags.FLAGS, _BUDGET.value
     smoke = budget == "smoke"
     config = configs.smoke(values["config"]) if smoke else values.config
-    given = configs.with_data(values.config, values.data)
+    original = configs.with_data(values.config, values.data)
     config = configs.with_data(config, values.data)
     if budget == "short":
         config = changes.shortened(config)
-    name = config.name + f"-{budget}" * (budget != "full")
-    asked = question.Question(
+    name = config.name if budget == "full" else f"{config.name}-{budget}"
+    request = question.Question(
         config=config,
-        command=changes.command(configs.train_command(sys.argv), given, config),
+        command=changes.command(configs.train_command(sys.argv), original, config),
         activations=_ACTIVATIONS.value,
         seeds=_SEEDS.value if _SEEDS.present else (2 if smoke else 5),
         tune=_TUNE.value if _TUNE.present else (3 if smoke else 5),
@@ -71,7 +71,7 @@ def main(_: list[str]) -> None:
     )
     jobs = _JOBS.value or runner.default_jobs()
     say = functools.partial(print, flush=True)
-    comparison.compare(question.check(asked), jobs, say)
+    comparison.compare(question.check(request), jobs, say)
 
 
 def run() -> None:

@@ -37,10 +37,10 @@ def installed() -> list[str]:
 
 
 def resolve_flag(argv: list[str]) -> list[str]:
-    """Returns `argv` with the path of the config in place of its name in --config.
+    """Returns `argv` with the name of the config in --config replaced by its path.
 
-    The config is loaded once, because absl hides the causes of two errors: exceptions
-    of the config, and overrides of unknown entries.
+    The config is loaded here before absl loads it, because absl hides the causes of two
+    errors: exceptions of the config, and overrides of unknown entries.
 
     Raises:
         UsageError: --config is missing or set twice, the config does not exist or
@@ -64,19 +64,19 @@ def resolve_flag(argv: list[str]) -> list[str]:
     name, colon, arguments = configs[0].partition("=")[2].partition(":")
     path = _path(name)
     config = _load(path, arguments)
-    known = list(_entries(config))
+    entries = list(_entries(config))
     for flag in names:
         if flag.startswith("config."):
-            _check_entry(config, flag.removeprefix("config."), known)
+            _check_entry(config, flag.removeprefix("config."), entries)
     argv[argv.index(configs[0])] = f"--config={path}{colon}{arguments}"
     return argv
 
 
 def train_command(argv: list[str]) -> str:
-    """Returns a command of elu-zoo-train with the flags that decide a run's numbers."""
+    """Returns an elu-zoo-train command with the flags of `argv` that change results."""
     words, name = ["elu-zoo-train"], ""
     for argument in argv[1:]:
-        name = _flag_name(argument) or name
+        name = _flag_name(argument) or name  # a value follows its flag
         if name in ("config", "data", "module") or name.startswith("config."):
             words.append(argument)
     return shlex.join(words)
@@ -89,7 +89,7 @@ def _flag_name(argument: str) -> str:
 
 
 def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
-    """Checks that an override sets a whole entry, not one element of a tuple."""
+    """Checks that an override sets an entry, and not only one element of a tuple."""
     entry, bracket, _ = key.partition("[")
     is_entry_or_group = any(f"{other}.".startswith(f"{entry}.") for other in known)
     if not (entry in known if bracket else is_entry_or_group):
@@ -120,13 +120,13 @@ def smoke(flag: flags.Flag) -> ConfigDict:
 
 def default_workdir(config: ConfigDict) -> Path:
     """Returns runs/<config>/<activation>[_bn]-s<seed>[-smoke]."""
-    variant = config.model.activation.name + "_bn" * config.model.batch_norm
-    run = f"{variant}-s{config.seed}" + "-smoke" * config.smoke
+    variant = config.model.activation.name + ("_bn" if config.model.batch_norm else "")
+    run = f"{variant}-s{config.seed}" + ("-smoke" if config.smoke else "")
     return Path("runs") / config.name / run
 
 
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
-    """Changes `config` to train on `data`, and returns `config`; None changes nothing.
+    """Changes `config` to train on `data` unless it is None, and returns `config`.
 
     The name becomes `<config>@<data>`. Boundaries in iterations become fractions of
     the run, because the number of iterations changes with the number of images.
@@ -204,7 +204,7 @@ def _load(path: Path, arguments: str) -> ConfigDict:
         config = get_config(arguments) if get_config else None
     except errors.EluZooError:
         raise
-    # The user's code may raise anything.
+    # The user's config may raise any exception.
     except Exception as error:
         raise errors.UsageError(
             f"The config {path} raises {type(error).__name__}: {error}. Set --debug to "

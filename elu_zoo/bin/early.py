@@ -16,7 +16,7 @@ from elu_zoo.weights import pretrained
 
 
 def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that a model, its weights and a data set exist; "" is not checked.
+    """Checks that a model, its weights and a data set exist, except where they are "".
 
     Raises:
         UsageError: the model is unknown or does not have these weights.
@@ -31,7 +31,7 @@ def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
 
 
 def check_flags(argv: list[str]) -> None:
-    """Checks --model, --weights and --data, and that there are no arguments."""
+    """Checks --model, --weights and --data, and that only flags are set."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
     data = values.data if "data" in values else ""
@@ -39,7 +39,7 @@ def check_flags(argv: list[str]) -> None:
 
 
 def check_networks(argv: list[str]) -> None:
-    """Checks --models of the benchmark."""
+    """Checks --models of elu-zoo-benchmark."""
     flags.no_arguments(argv)
     for model in absl_flags.FLAGS.models or ():
         check_exist(model=model)
@@ -56,6 +56,7 @@ def check_images(argv: list[str]) -> None:
     if paths and values["count"].present:
         raise errors.UsageError("--count needs --data. Remove --count for image files.")
     of_weights = [values.model, values.weights, values.activation]
+    # --saved_model excludes these three flags. Without it, the first two are required.
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):
         raise errors.UsageError("Set --saved_model alone, or --model and --weights.")
     if not values.picture.lower().endswith(".png"):
@@ -78,18 +79,18 @@ def check_config(argv: list[str]) -> None:
     values = absl_flags.FLAGS
     if values.workdir is None:
         name, runs = str(values.config.get("name")), Path("runs")
-        _config(is_new=not any(x.name.startswith(name) for x in runs.glob("*")))
+        _check_names(is_new=not any(x.name.startswith(name) for x in runs.glob("*")))
     else:
-        _config(is_new=not Path(values.workdir).exists())
+        _check_names(is_new=not Path(values.workdir).exists())
 
 
 def comparison(argv: list[str]) -> None:
     """Checks model, weights and data of the config of elu-zoo-compare."""
     flags.no_arguments(argv)
-    _config(is_new=True)
+    _check_names(is_new=True)
 
 
-def _config(*, is_new: bool) -> None:
+def _check_names(*, is_new: bool) -> None:
     values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):

@@ -33,23 +33,23 @@ def main(_: list[str]) -> None:
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.loss import Objective
 
-    found = flags.pretrained()
-    model = zoo.get_model(values.model, weights=found)
-    entry, is_classifier = found.entry, len(model.output_shape) == 2
-    trained = entry["config"].get("data", {}) if entry else {}
+    weights = flags.pretrained()
+    model = zoo.get_model(values.model, weights=weights)
+    entry, is_classifier = weights.entry, len(model.output_shape) == 2
+    data_settings = entry["config"].get("data", {}) if entry else {}
     if _CHANGES.value and not is_classifier:
         raise errors.UsageError("--changes needs a classifier. Remove --changes.")
-    data = _load(values, model.input_shape[1:], trained)
+    data = _load(values, model.input_shape[1:], data_settings)
     if is_classifier:
         classes = model.output_shape[1]
-        predictions.check_classes(classes, found, data.name, data.class_names)
+        predictions.check_classes(classes, weights, data.name, data.class_names)
     split = getattr(data, _SPLIT.value)
-    evaluator = Evaluator(model, Objective(found.loss, found.preprocessing))
+    evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     rows, notes = [], []
     if _CHANGES.value:
         rows = changes.measure(evaluator, split)
         measured = {"changes": rows}
-    elif found.loss != "softmax_cross_entropy":
+    elif weights.loss != "softmax_cross_entropy":
         measured = evaluator(split)
     else:
         measured, notes = calibrate.evaluate(evaluator, data, _SPLIT.value, entry)
@@ -66,14 +66,14 @@ def main(_: list[str]) -> None:
         print(f"note: {note}", file=sys.stderr)
 
 
-def _load(values, shape: tuple[int, int, int], trained: dict):
+def _load(values, shape: tuple[int, int, int], data_settings: dict):
     from elu_zoo import registry
     from elu_zoo.data import imagenet, load
 
     if registry.entry(values.model).preprocessing["kind"] != "mean_crop":
         return load.load(values.data, values.data_dir, shape)
     folder = "" if values.data in load.ENCODED else values.data
-    count = trained.get("validation_images", imagenet.VALIDATION_IMAGES)
+    count = data_settings.get("validation_images", imagenet.VALIDATION_IMAGES)
     return imagenet.load(folder, shape[0], count, values.data_dir)
 
 

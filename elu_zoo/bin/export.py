@@ -18,7 +18,7 @@ _EXPORT_DIR = absl_flags.DEFINE_string(
     "export_dir", None, "Folder for <name>/<version>/.", required=True
 )
 _NAME = absl_flags.DEFINE_string(
-    "name", None, "Name of the model on a server; by default that of --model."
+    "name", None, "Name of the model on a server; by default the value of --model."
 )
 _FORMAT = absl_flags.DEFINE_enum(
     "format",
@@ -30,7 +30,7 @@ _QUANTIZE = absl_flags.DEFINE_enum(
     "quantize",
     None,
     versions.QUANTIZATIONS,
-    "Smaller LiteRT file; int8 needs the training images. Default: float32.",
+    "Makes a LiteRT file smaller; int8 needs the training images. Default: float32.",
 )
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "Version number; by default the next free number.", lower_bound=1
@@ -59,20 +59,20 @@ def main(_: list[str]) -> None:
     from elu_zoo.export import interchange, origin, predictor, quantization, saved_model
     from elu_zoo.export.target import Target
 
-    found = flags.pretrained()
+    weights = flags.pretrained()
     version = {"version": _VERSION.value, "replace": _REPLACE.value}
-    version["source"] = origin.of_weights(found)
+    version["source"] = origin.of_weights(weights)
     export, file = saved_model.export_saved_model, versions.SAVED_MODEL
     if _FORMAT.value != "saved_model":
         export = functools.partial(interchange.export_interchange, format=_FORMAT.value)
         file = interchange.FORMATS[_FORMAT.value].file
     Target(_EXPORT_DIR.value, name, file, **version).check()
 
-    model = zoo.get_model(values.model, weights=found)
-    described = predictor.description(model, values.model, found)
+    model = zoo.get_model(values.model, weights=weights)
+    described = predictor.description(model, values.model, weights)
     if _FORMAT.value != "saved_model":
         del described["classifier"]  # only for the signature `features`
-        described |= quantization.arguments(_QUANTIZE.value, found, model)
+        described |= quantization.arguments(_QUANTIZE.value, weights, model)
     path = export(model, _EXPORT_DIR.value, name=name, **version, **described)
     print(path)
 

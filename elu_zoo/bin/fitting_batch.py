@@ -16,8 +16,8 @@ _FLAG = "config.train.batch_size"
 def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConfig:
     """Returns a resolved config whose batch is not larger than the training split.
 
-    `config.train.batch_size` is reduced only if the config starts from weights and
-    --config.train.batch_size is not set. `resolved` is the resolved `config`.
+    `config.train.batch_size` is reduced only if `config` has the field `model.weights`
+    and --config.train.batch_size is not set. `resolved` is `resolve(config)`.
     """
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:

@@ -99,12 +99,12 @@ def run(
     *,
     verbose: bool = False,
 ) -> None:
-    """Runs a binary and exits: usage error 2, failure 1, resumable 143.
+    """Runs a binary and exits: 2 for a usage error, 1 for a failure, 143 if resumable.
 
     Args:
         main: function from the arguments that are not flags to the exit code.
-        check: function of the same argument that raises the errors which can be found
-            without Keras and TensorFlow, whose import takes seconds.
+        check: function of the same argument that raises errors early, before the import
+            of Keras and TensorFlow, which takes seconds.
         verbose: whether to log progress, in addition to warnings.
     """
     streams.protect()

@@ -5,8 +5,8 @@ elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_imagenet_15.*'
 
-A folder stands for its PNG and JPEG files. If some of several files cannot be read, the
-command reports and skips them, and its exit code is 1.
+A folder stands for its PNG and JPEG files. Files that cannot be read are reported and
+skipped if other files can be read. The exit code is then 1.
 """
 
 import json
@@ -48,9 +48,9 @@ def main(argv: list[str]) -> int | None:
 
     from elu_zoo.export import inputs, predictor
 
-    found = flags.pretrained()
-    load = predictor.from_weights if found else predictor.from_saved_model
-    model = load(found or _SAVED_MODEL.value)
+    weights = flags.pretrained()
+    load = predictor.from_weights if weights else predictor.from_saved_model
+    model = load(weights or _SAVED_MODEL.value)
     if model.is_autoencoder and _TOP.present:
         raise errors.UsageError("The model is an autoencoder. Remove --top.")
     if not model.is_autoencoder and _PICTURE.present:

@@ -34,7 +34,7 @@ _OUTPUT = absl_flags.DEFINE_string(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
 _WORKDIR = absl_flags.DEFINE_string(
-    "workdir", "runs/reproduction", "Folder in which each run has a folder."
+    "workdir", "runs/reproduction", "Folder with one subfolder per run."
 )
 _IMAGENET = absl_flags.DEFINE_string(
     "imagenet", None, "Folder of ImageNet's images, for fig6."

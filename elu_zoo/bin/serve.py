@@ -4,7 +4,7 @@ elu-zoo-serve --model_base_path=exports
 elu-zoo-serve --model_base_path=exports/mnist_mlp_8x128 --rest_api_port=8501 --port=8500
 
 The folder holds one model or several. New versions are loaded while the server runs.
-http://127.0.0.1:8501/ is a page that predicts images in a browser.
+http://127.0.0.1:8501/ is a web page that predicts images.
 """
 
 import asyncio

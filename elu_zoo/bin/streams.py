@@ -14,10 +14,10 @@ def protect() -> None:
     """Wraps the standard streams, so that lost output does not stop a run.
 
     A closed stream is replaced by the null device, because otherwise the next opened
-    file would get the stream's descriptor and receive its messages. A message on stderr
-    is dropped if it cannot be written. A result on stdout is dropped if the reader has
-    ended, but a full disk raises an error. Characters outside the encoding of a stream
-    are escaped.
+    file would get the descriptor of the stream and receive the stream's text. Text for
+    stderr is dropped if it cannot be written. Text for stdout is dropped if its reader
+    has ended, but a full disk raises an error. Characters outside the encoding of a
+    stream are escaped.
     """
     for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
         if getattr(sys, name) is None:
@@ -69,6 +69,6 @@ class _Messages(_Stream):
         poll = select.poll()
         poll.register(descriptor, select.POLLOUT)
         has_room = bool(poll.poll(self._wait))
-        # A stopped reader delays only one message.
+        # A stopped reader delays one message; later messages are dropped at once.
         self._wait = _WAIT_MILLISECONDS if has_room else 0
         return has_room

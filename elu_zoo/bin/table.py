@@ -1,4 +1,4 @@
-"""Tables of text."""
+"""Text tables on a terminal, in a file or in a pipe."""
 
 import sys
 
@@ -8,7 +8,7 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows with equal keys as a table with the keys as the heading.
+    """Prints rows as a table. All rows have the same keys, which are the heading.
 
     Cells are wrapped to the width of a terminal. In a file or pipe each row is one
     line.

@@ -1,4 +1,4 @@
-"""Training of networks: the function `train`, and `Observe`, the records of a run."""
+"""Training of networks: the function `train`, and `Observe`, its optional records."""
 
 import sys
 import types
@@ -8,11 +8,11 @@ __all__ = ["Observe", "train"]
 
 
 class _Package(types.ModuleType):
-    """This package. Its attribute `train` is the function, not the module `train`."""
+    """Class of this package: its attribute `train` is the function, not the module."""
 
     def __setattr__(self, name: str, value: Any) -> None:
-        # After the import of a submodule, Python sets the package's attribute of
-        # this name to the submodule.
+        # When the submodule `train` is imported, Python sets the attribute `train` of
+        # this package to the submodule.
         if name == "train" and isinstance(value, types.ModuleType):
             value = value.train
         super().__setattr__(name, value)

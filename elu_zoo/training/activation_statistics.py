@@ -28,8 +28,8 @@ class Statistics:
     """Mean and median of each unit of a network's activation layers.
 
     A unit of a convolution is a channel, with the values of all positions. Each
-    attribute has a float32 array `(units,)` for each layer's name, in the order of the
-    network.
+    attribute maps the name of each layer, in the order of the network, to a float32
+    array `(units,)`.
     """
 
     mean: dict[str, np.ndarray]
@@ -60,13 +60,13 @@ class Statistics:
             NotFoundError: the file does not exist.
             CorruptError: the file is damaged, or is another kind of file.
         """
-        found = {"mean": {}, "median": {}}
+        loaded = {"mean": {}, "median": {}}
         try:
             with np.load(io.BytesIO(Path(path).read_bytes())) as arrays:
                 for key in arrays.files:
                     statistic, _, name = key.partition("/")
-                    found[statistic][name] = arrays[key]
-            if not found["mean"] or list(found["mean"]) != list(found["median"]):
+                    loaded[statistic][name] = arrays[key]
+            if not loaded["mean"] or list(loaded["mean"]) != list(loaded["median"]):
                 raise ValueError("not a mean and a median of each layer")
         except FileNotFoundError:
             raise errors.NotFoundError(f"There is no file {path}.") from None
@@ -78,20 +78,20 @@ class Statistics:
                 f"{path} is not a file of activation statistics: {error!r}. Delete the "
                 "file, and record the statistics again."
             ) from error
-        return cls(**found)
+        return cls(**loaded)
 
 
 class ActivationStatistics:
-    """Measures the units of one model with its current weights.
+    """Computes the `Statistics` of a model with its current weights.
 
     The model is traced once. Means and medians are exact, because all values of a layer
-    are kept in memory. They need 4 bytes per image, position and channel.
+    are held in memory, which needs 4 bytes per image, position and channel.
 
     Args:
         model: a model whose activation layers are named `act_...`.
 
     Raises:
-        UsageError: the model has no layer with such a name.
+        UsageError: the model has no layer named `act_...`.
 
     Example:
 
@@ -118,24 +118,24 @@ class ActivationStatistics:
             size = values(layer)
             rows = np.empty((units, len(images), size // units), "float32")
             for start, part in parts(images, _PART_VALUES // size):
-                (found,) = compute(part)
-                found = found.reshape(len(part), -1, units)
-                rows[:, start : start + len(part)] = found.transpose(2, 0, 1)
+                (outputs,) = compute(part)
+                outputs = outputs.reshape(len(part), -1, units)
+                rows[:, start : start + len(part)] = outputs.transpose(2, 0, 1)
             name = layer.name
             mean[name], median[name] = _mean_and_median(rows.reshape(units, -1))
         return Statistics(mean, median)
 
 
 def activation_layers(model: keras.Model) -> list[keras.Layer]:
-    """Returns the layers whose names begin with `act_`; `UsageError` without any."""
-    found = [layer for layer in model.layers if layer.name.startswith("act_")]
-    if not found:
+    """Returns the layers named `act_...`; raises `UsageError` if there is none."""
+    layers = [layer for layer in model.layers if layer.name.startswith("act_")]
+    if not layers:
         raise errors.UsageError(
             f"{model.name} needs layers whose names begin with act_. Received the "
             f"layers {', '.join(layer.name for layer in model.layers)}. Rename the "
             "activation layers."
         )
-    return found
+    return layers
 
 
 def values(layer: keras.Layer) -> int:
@@ -175,23 +175,24 @@ def forward(model: keras.Model, tensors: Sequence[keras.KerasTensor]) -> Forward
 
     def compute(images):
         # For a single tensor, Keras returns an array instead of a list.
-        found = keras.tree.flatten(call(np.asarray(images, "float32")))
-        return [np.asarray(array, "float32") for array in found]
+        arrays = keras.tree.flatten(call(np.asarray(images, "float32")))
+        return [np.asarray(array, "float32") for array in arrays]
 
     return compute
 
 
 def _mean_and_median(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the mean and median of each row. A NaN in a row makes both NaN."""
+    """Returns the mean and median of each row; both are NaN for a row with NaN."""
     mean, median = rows.mean(axis=1), rows.min(axis=1)
     middle = rows.shape[1] // 2
-    # `partition` is slow for many equal values, such as the zeros of a rectifier.
+    # The minimum is the median of a row if more than half of the row equals it.
+    # `partition` would be slow for many equal values, such as zeros of a rectifier.
     tied = (rows == median[:, None]).sum(axis=1) > middle
-    rest = ~(tied | np.isnan(median))
-    rows = rows[rest]
+    untied = ~(tied | np.isnan(median))
+    rows = rows[untied]
     rows.partition(middle, axis=1)
     if rows.shape[1] % 2:
-        median[rest] = rows[:, middle]
+        median[untied] = rows[:, middle]
     else:  # a second `partition` would double the time
-        median[rest] = (rows[:, :middle].max(axis=1) + rows[:, middle]) / 2
+        median[untied] = (rows[:, :middle].max(axis=1) + rows[:, middle]) / 2
     return mean, median

@@ -22,14 +22,14 @@ class Augmentation:
     """Random changes of images, and the random numbers ("draws") that they need.
 
     Args:
-        layer: a layer of images and draws.
+        layer: a layer that changes images by draws.
         draw: a function `(seed, epoch, count)` that returns draws `(count, n)`; see
             `elu_zoo.data.order`.
-        still: the draws with which the layer only cuts out the middle of an image.
-        epochs: number of epochs, from the first, in which images are changed.
+        still: draws of an image with which the layer only cuts out the image's middle.
+        epochs: number of first epochs with random draws; later epochs use `still`.
         before: a layer that is applied to the original images first.
-        after: a layer that is applied to the changed images, with the last two columns
-            of the draws.
+        after: a layer that is applied to the changed images last. It uses the last two
+            columns of the draws.
         field: `(height, width, channels)` of the changed images if they are larger
             than the original images; otherwise None.
     """
@@ -100,7 +100,7 @@ def create(
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
-        # With this centre the square lies outside of the image.
+        # With this centre, the cut-out square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
         return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout))
@@ -108,10 +108,10 @@ def create(
     field = data.get("field_size") or max(sides)
     layer = AffineRecolor(field, value)
     shape = layer.compute_output_shape((None, *image_shape), None)[1:]
-    each = layer.draws(channels)
-    still = [affine_recolor.STILL] * each
+    n = layer.draws(channels)
+    still = [affine_recolor.STILL] * n
     return Augmentation(
-        *(layer, partial(order.integers, each=each), still, epochs),
+        *(layer, partial(order.integers, each=n), still, epochs),
         field=None if shape == tuple(image_shape) else shape,
     )
 
@@ -121,10 +121,10 @@ def _crops_and_centres(
     image_shape: tuple[int, int, int],
     *epoch: int,
 ) -> np.ndarray:
-    """Returns the draws of crops, with two more columns for centres of squares."""
+    """Returns the draws of crops, with two more columns for centres of cut-outs."""
     return np.hstack([crops(*epoch), order.centres(*epoch, *image_shape[:2])])
 
 
 def _crops(free: int) -> tuple[Callable[[int, int, int], np.ndarray], list[int]]:
-    """Returns the function that draws crops, and the draws of the middle crop."""
+    """Returns a function that draws crops, and the draws of the middle crop."""
     return partial(order.crops_and_flips, corners=free + 1), [free // 2, free // 2, 0]

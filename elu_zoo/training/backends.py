@@ -12,7 +12,7 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Placement:
-    """Devices and machines of a run, with the functions of the backend for them."""
+    """Devices and machines of a run, with the backend's functions for both."""
 
     strategy: Any  # a tf.distribute.Strategy, or a step_jax.OneDevice
     chief: bool  # whether this process writes the run's files
@@ -31,8 +31,7 @@ def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
 
     Args:
         encoded: whether the images stay encoded on the disk.
-        strategy: see `devices.create_strategy`.
-        num_devices: number of devices of this machine; None for the default.
+        strategy, num_devices: see `devices.create_strategy`.
 
     Raises:
         UsageError: the backend or this machine cannot train this run.

@@ -45,11 +45,11 @@ def build(
     placement: Placement,
     options: tuple[str, int | None, int],
 ) -> Run:
-    """Builds a run.
+    """Builds the objects of a run from its config and its data.
 
     Args:
         resolved: the config.
-        data: the whole data set, also on each of several machines.
+        data: the data set, complete on every machine.
         placement: the devices and machines of the run.
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
 
@@ -69,32 +69,34 @@ def build(
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
         split = Split(preprocess(split.images, preprocessing), split.labels)
-    augmented = augmentation.create(
+    augmenter = augmentation.create(
         config.data, preprocessing, data.image_shape, train.epochs
     )
-    inside = None if ahead or (encoded and augmented) else preprocessing
-    field = augmented and augmented.field
+    # The augmentation of encoded images includes the preprocessing.
+    inside = None if ahead or (encoded and augmenter) else preprocessing
+    field = augmenter and augmenter.field
     phases = Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
         finetuning.freeze(model, config)
         classifier = registry.entry(config.model.name).classifier
         precision.apply(model, train.precision, classifier)
-        updates = optimizer.create(config, model, length.total)
-    how, steps, accumulate = options
+        updater = optimizer.create(config, model, length.total)
+    compile_, steps, accumulate = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
     compilation = placement.choose_compilation(
-        model, placement.replicas, how, steps, accumulate
+        model, placement.replicas, compile_, steps, accumulate
     )
     learner = Learner(
-        pooled_first(model), updates, objective, train.batch_size, augmented
+        pooled_first(model), updater, objective, train.batch_size, augmenter
     )
     step = placement.step(learner, split, placement.strategy, compilation)
+    # An evaluator needs a float32 model whose inputs are raw images.
     if inside == preprocessing and train.precision == "float32" and not field:
         evaluator = Evaluator(model, objective)
     else:
-        measured = _model(config, data, preprocessing, preprocessing, phases)
-        evaluator = Evaluator(measured, objective, model)
+        evaluated = _model(config, data, preprocessing, preprocessing, phases)
+        evaluator = Evaluator(evaluated, objective, model)
     return Run(
         seed=config.seed,
         train=train,
@@ -103,9 +105,9 @@ def build(
         validation=validation,
         preprocessing=preprocessing,
         model=model,
-        optimizer=updates,
+        optimizer=updater,
         phases=phases,
-        augmentation=augmented,
+        augmentation=augmenter,
         compilation=compilation,
         step=step,
         evaluator=evaluator,
@@ -133,13 +135,13 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 def _preprocessing(
     config: ConfigDict, data: ImageData, parent: Pretrained | None
 ) -> dict[str, Any]:
-    """Returns the preprocessing, with its statistics of the data or parent weights."""
+    """Returns the preprocessing, with statistics of the data or the parent weights."""
     if parent:
         return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
-        found = statistics.find_or_fit(description["kind"], data)
-        description = {**description, "statistics": found}
+        values = statistics.find_or_fit(description["kind"], data)
+        description = {**description, "statistics": values}
     if "crop" in description:
         description["crop"] = [config.data.crop_size] * 2
     return description
@@ -184,7 +186,7 @@ def _model(
 
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
-    """Raises the errors of wrong arguments before statistics are computed for hours."""
+    """Raises errors about arguments before hours of computing statistics."""
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}

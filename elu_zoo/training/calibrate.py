@@ -16,19 +16,19 @@ NO_TWIN = (
 def temperature(
     entry: Entry, evaluator: Evaluator, data: ImageData
 ) -> tuple[float | None, str]:
-    """Returns the temperature of an entry's weights, and its source or the reason.
+    """Returns the temperature of weights and its source, or None and the reason.
 
-    The temperature is the entry's, or else is fitted on the validation images if the
-    run was not trained on them. Test images are never used.
+    The temperature is read from the entry, or else fitted on the validation images if
+    the run was not trained on them. Test images are never used.
 
     Args:
         entry: the entry of the weights.
-        evaluator: of the model with these weights.
+        evaluator: the evaluator of the model with these weights.
         data: the data set of the entry.
     """
-    known = entry.get("calibration", {})
-    if "temperature" in known:
-        return known["temperature"], known["temperature_source"]
+    recorded = entry.get("calibration", {})
+    if "temperature" in recorded:
+        return recorded["temperature"], recorded["temperature_source"]
     if not calibration.has_held_out(entry):
         return None, NO_TWIN
     try:
@@ -50,22 +50,22 @@ def fit(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float, str
 def evaluate(
     evaluator: Evaluator, data: ImageData, split: str, entry: Entry | None
 ) -> tuple[dict[str, float], list[str]]:
-    """Returns the measures of a split with `calibration.measure`, and notes.
+    """Returns the measures of a split, with calibration measures, and notes.
 
-    A temperature is used for the test images of the entry's data set only.
+    A temperature is used only for the test images of the entry's data set.
 
     Args:
-        evaluator: of a classifier whose loss is the softmax cross entropy.
+        evaluator: the evaluator of a classifier with the softmax cross entropy.
         data: images and labels.
         split: "train", "validation" or "test".
         entry: the entry of the weights, if they have one.
     """
-    found, notes = None, []
+    fitted, notes = None, []
     if split == "test" and entry and entry["dataset"] == data.name:
-        found, source = temperature(entry, evaluator, data)
-        notes = [] if found else [source]
+        fitted, source = temperature(entry, evaluator, data)
+        notes = [] if fitted else [source]
     measured, logits, labels = evaluator.responses(getattr(data, split))
-    return measured | calibration.measure(logits, labels, found), notes
+    return measured | calibration.measure(logits, labels, fitted), notes
 
 
 def describe(measured: dict[str, float]) -> str:

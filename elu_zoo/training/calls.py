@@ -1,7 +1,4 @@
-"""Examples and learning rates of each call of the training step.
-
-A call runs several iterations in one compiled function.
-"""
+"""Calls of the training step. Each call runs several iterations in one function."""
 
 import dataclasses
 from collections.abc import Callable, Iterator
@@ -51,25 +48,25 @@ def remaining_calls(
 ) -> Iterator[Call]:
     """Yields the calls from the state's iteration to the end of the run.
 
-    A call ends at the latest with the epoch, with the phase, or at the iteration of
+    A call ends at the latest at the end of the epoch, at the end of the phase, or at
     the next checkpoint.
 
     Args:
         run: the built run.
         state: the train state, to which the caller adds the losses of each call.
-        until: returns the largest number of iterations for a call that begins at an
-            iteration.
+        until: a function from a call's first iteration to the largest number of
+            iterations in the call.
     """
     train, length = run.train, run.length
     epoch = permuted = draws = None
     while state.step < length.total:
         number, offset = divmod(state.step, length.steps_per_epoch)
-        begins = number != epoch
-        if begins:
+        is_first = number != epoch
+        if is_first:
             epoch = number
-            given = run.seed, epoch, length.examples
-            permuted = order.epoch_batches(*given, length.batch_size)
-            draws = run.augmentation.draws(*given) if run.augmentation else None
+            arguments = run.seed, epoch, length.examples
+            permuted = order.epoch_batches(*arguments, length.batch_size)
+            draws = run.augmentation.draws(*arguments) if run.augmentation else None
         count = min(
             until(state.step),
             run.compilation.steps_per_call,
@@ -90,5 +87,5 @@ def remaining_calls(
             chosen,
             rates,
             None if draws is None else draws[chosen],
-            permuted[offset:] if begins else None,
+            permuted[offset:] if is_first else None,
         )

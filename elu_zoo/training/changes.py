@@ -1,4 +1,4 @@
-"""Errors of a classifier on changed images."""
+"""Errors of a classifier on images that are changed, for instance by noise."""
 
 from elu_zoo import errors
 from elu_zoo.data import image_changes
@@ -14,9 +14,9 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
     """Returns the errors on a split under each change of `image_changes.LEVELS`.
 
     Args:
-        evaluator: of a classifier.
+        evaluator: the evaluator of a classifier.
         split: raw uint8 images in memory.
-        seed: of the changes.
+        seed: the seed of the random changes.
 
     Returns:
         Rows with `kind`, `severity` (1 to 5), `images` (their number) and
@@ -40,13 +40,13 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
         if severity:
             images = image_changes.change(images, kind, severity, seed)
         error = evaluator(Split(images, split.labels))["error_percent"]
-        found = {"kind": kind, "severity": severity, "images": len(split)}
-        rows.append({**found, "error_percent": round(error, 4)})
+        row = {"kind": kind, "severity": severity, "images": len(split)}
+        rows.append({**row, "error_percent": round(error, 4)})
     return rows
 
 
 def by_kind(rows: list[Row]) -> list[dict[str, str]]:
-    """Returns the result of `measure` as a table: a line per kind, errors in percent.
+    """Returns the result of `measure` as a table: a row per kind, errors in percent.
 
     Returns:
         Rows with the kind, the error without a change (`none`), the errors at the
@@ -55,9 +55,9 @@ def by_kind(rows: list[Row]) -> list[dict[str, str]]:
     unchanged = rows[0]["error_percent"]
     lines = []
     for kind, mean in cards_measures.means(rows[1:]).items():
-        found = {
+        by_severity = {
             str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind
         }
-        cells = {"none": unchanged, **found, "mean": mean}
+        cells = {"none": unchanged, **by_severity, "mean": mean}
         lines.append({"error, %": kind} | {k: f"{v:.2f}" for k, v in cells.items()})
     return lines

@@ -42,11 +42,10 @@ class Rule:
     """A row of the table `RULES`.
 
     Attributes:
-        facts: words that a run must have, separated by spaces. A run is on `cpu` or
-            `gpu`, is `convolutional` or `dense`, may use `several` replicas, and then
-            has `updates` if layers such as batch normalisation update variables.
-        compiled: see `Compilation`.
-        steps_per_call: see `Compilation`.
+        facts: words that must describe a run, separated by spaces: `cpu` or `gpu`;
+            `convolutional` or `dense`; `several` replicas; and `updates` for several
+            replicas with layers that update variables, as batch normalisation does.
+        compiled, steps_per_call: see `Compilation`.
         reason: the reason for the choice, with ratios measured on two CPU cores.
     """
 
@@ -56,8 +55,8 @@ class Rule:
     reason: str
 
 
-# The first row that fits is used. compile=on skips the rows that are not compiled, and
-# compile=off skips the compiled rows.
+# The first row that fits a run is used. compile=on skips rows with compiled=False, and
+# compile=off skips the other rows.
 RULES = (
     Rule(
         *("several updates", False, 10),
@@ -84,7 +83,7 @@ RULES = (
         "as long without XLA.",
     ),
     Rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
-    Rule("", False, 10, "For compile=off, where a call takes little time."),
+    Rule("", False, 10, "For compile=off. Longer calls would save little time."),
 )
 # Encoded images are decoded during training, and arrive one batch at a time.
 STREAMED_STEPS_PER_CALL = 1
@@ -105,15 +104,15 @@ def choose(facts: set[str], compile_: str) -> Rule:
         facts: the facts of the run; see `Rule.facts`.
         compile_: a value of `COMPILE`.
     """
-    wanted = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
+    allowed = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
     fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
-    return next(rule for rule in fitting if rule.compiled in wanted)
+    return next(rule for rule in fitting if rule.compiled in allowed)
 
 
 def kind(model: keras.Model) -> str:
     """Returns `convolutional` for a model with convolutions, otherwise `dense`."""
-    found = any(isinstance(layer, keras.layers.Conv2D) for layer in model.layers)
-    return "convolutional" if found else "dense"
+    has_conv = any(isinstance(layer, keras.layers.Conv2D) for layer in model.layers)
+    return "convolutional" if has_conv else "dense"
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:

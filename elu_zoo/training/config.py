@@ -1,4 +1,4 @@
-"""Completes, checks and hashes a config in one pass."""
+"""The function `resolve`, which completes, checks and hashes a config."""
 
 import dataclasses
 import hashlib
@@ -21,8 +21,7 @@ class ResolvedConfig:
     Attributes:
         config: the config, with every field.
         values: the config as JSON values; see `as_dict`.
-        hash: the hash of `values`, which contain everything that is meant to change
-            results.
+        hash: the hash of `values`. Runs with equal hashes should have equal results.
         parent: pretrained weights, without their classifier, from which the run starts;
             or None.
     """
@@ -36,7 +35,7 @@ class ResolvedConfig:
 def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     """Returns the completed, checked and hashed config. The argument is not changed.
 
-    Fields that may be left open are completed by `finetuning.resolve`.
+    `finetuning.resolve` fills the fields of fine-tuning that are "" or None.
 
     Raises:
         UsageError: a field is missing, unknown, of the wrong type or out of range; or
@@ -56,8 +55,8 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
 def as_dict(config: ConfigDict) -> dict[str, Any]:
     """Returns a config as JSON values, without later fields at their neutral value.
 
-    Later fields are those of `common.LATER`. Without these fields, the config of an
-    older run is equal to the same config of this version.
+    Later fields, listed in `common.LATER`, are missing in configs of older runs. The
+    config of an older run is therefore equal to the same config of this version.
     """
     values = json.loads(config.to_json_best_effort())
     for key, neutral in _later_fields().items():
@@ -93,7 +92,7 @@ def _later_fields() -> dict[str, Any]:
 
 
 def _add_later_fields(config: ConfigDict) -> None:
-    """Adds later fields to an older config that does not use the base config."""
+    """Adds missing later fields to a config that was written before these fields."""
     base = common.base()
     for key, neutral in _later_fields().items():
         group, _, name = key.partition(".")

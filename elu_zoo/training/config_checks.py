@@ -51,14 +51,14 @@ def check(config: ConfigDict) -> None:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which outputs "
-            f"{'classes' if of_images else 'images'}. Set it to "
+            f"{'classes' if of_images else 'images'}. Set train.loss to "
             f"{' or '.join(fitting)}."
         )
-    smoothing, smoothed = train.label_smoothing, "softmax_cross_entropy"
-    if not 0 <= smoothing < 1 or (smoothing and train.loss != smoothed):
+    smoothing, required_loss = train.label_smoothing, "softmax_cross_entropy"
+    if not 0 <= smoothing < 1 or (smoothing and train.loss != required_loss):
         raise errors.UsageError(
             f"train.label_smoothing must be in [0, 1), and 0.0 unless train.loss is "
-            f"{smoothed}. Received: {smoothing}, and train.loss {train.loss}."
+            f"{required_loss}. Received: {smoothing}, and train.loss {train.loss}."
         )
 
 
@@ -98,7 +98,7 @@ def _check_data(config: ConfigDict) -> None:
     errors.check_integer("data.validation_images", data.validation_images, minimum=1)
     if data.train_on_validation:
         raise errors.UsageError(
-            f"The validation images of {data.name} are its test images. Set "
+            f"The validation images of {data.name} are part of its test images. Set "
             "data.train_on_validation to False."
         )
 
@@ -110,12 +110,12 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     errors.check_choice(
         f"augmentation of {data.name}", data.augmentation, augmentations
     )
-    for key, owner in (("padding", in_memory[0]), ("field_size", in_memory[1])):
-        # Allowed without augmentation, because no flag removes a field of a config.
-        fits = data.augmentation in ("none", owner)
+    for key, required in (("padding", in_memory[0]), ("field_size", in_memory[1])):
+        # Allowed for "none", because no flag can remove the field from a config.
+        fits = data.augmentation in ("none", required)
         if key in data and (data[key] < 1 or not fits):
             raise errors.UsageError(
-                f"data.{key} must be >= 1, and needs data.augmentation {owner}. "
+                f"data.{key} must be >= 1, and needs data.augmentation {required}. "
                 f"Received: {data[key]}, and data.augmentation {data.augmentation}."
             )
     largest = 64 if data.augmentation == in_memory[0] else 0

@@ -10,9 +10,9 @@ from elu_zoo import errors, registry
 from elu_zoo.configs import common
 from elu_zoo.data import load
 
-# Arguments that every builder has. A builder's other arguments are optional fields of
-# `model`.
-_GIVEN = (
+# Arguments that every builder has. The other arguments of a builder are optional fields
+# of the config's section `model`.
+_COMMON_ARGUMENTS = (
     "activation batch_norm width num_classes input_shape seed preprocessing conv_dtype"
 ).split()
 
@@ -74,7 +74,7 @@ def _required(config: ConfigDict) -> dict[str, type]:
     model = get(config, "model.name")
     # `check_fields` refuses a name that is missing or is not a string.
     if isinstance(model, str) and registry.entry(model).is_phased:
-        # A config without these fields has one phase, with the network's own rates.
+        # A config without these fields has one phase, with the builder's dropout rates.
         phase_types = _types(common.phases())
         if any(get(config, key) is not None for key in phase_types):
             types |= phase_types
@@ -84,7 +84,7 @@ def _required(config: ConfigDict) -> dict[str, type]:
 
 
 def optional_types(model: Any) -> dict[str, type]:
-    """Returns the types of the optional fields of a config, for a network's name."""
+    """Returns the type of each field that a config of the network `model` may have."""
     types = _types(common.pretrained()) | _types(common.baselines())
     if not isinstance(model, str):
         return types
@@ -93,7 +93,7 @@ def optional_types(model: Any) -> dict[str, type]:
     arguments = {
         f"model.{key}": type(parameter.default)
         for key, parameter in registered.parameters.items()
-        if key not in (*_GIVEN, *phased)
+        if key not in (*_COMMON_ARGUMENTS, *phased)
     }
     return types | arguments
 
@@ -101,7 +101,7 @@ def optional_types(model: Any) -> dict[str, type]:
 def _types(fields: ConfigDict, prefix: str = "") -> dict[str, type]:
     types: dict[str, type] = {}
     for key, value in fields.items():
-        # The fields of an activation depend on the activation.
+        # The fields of `model.activation` depend on the activation's name.
         if isinstance(value, ConfigDict) and key != "activation":
             types |= _types(value, f"{prefix}{key}.")
         else:

@@ -26,7 +26,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         num_devices: number of devices of this machine; None for all GPUs, or one CPU.
 
     Raises:
-        UsageError: an unknown name, too many devices, or an invalid TF_CONFIG.
+        UsageError: the name is unknown, devices are missing, or TF_CONFIG is invalid.
     """
     compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
@@ -75,7 +75,7 @@ def choose_compilation(
 
     Several replicas cannot share one XLA-compiled function, because the function would
     use variables of other devices. Each replica therefore computes gradients in a pure
-    XLA function, and the gradients are summed outside of it. A pure function cannot
+    XLA function, and the gradients are summed outside of XLA. A pure function cannot
     contain layers that update variables.
 
     Args:
@@ -93,7 +93,7 @@ def choose_compilation(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # A step updates neither the random states of these layers nor frozen layers.
+    # Steps do not update frozen layers, nor the random states of `_KEYED` layers.
     updating = [
         layer
         for layer in model.layers
@@ -122,15 +122,15 @@ def is_chief(strategy: tf.distribute.Strategy) -> bool:
     """Whether this process writes the run's files."""
     if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
         return True
-    found = cluster.read()
-    kind, index = found["task"].get("type"), found["task"]["index"]
-    if found["cluster"].keys() & {"chief", "master"}:
+    tf_config = cluster.read()
+    kind, index = tf_config["task"].get("type"), tf_config["task"]["index"]
+    if tf_config["cluster"].keys() & {"chief", "master"}:
         return kind in ("chief", "master")
     return kind == "worker" and index == 0
 
 
 def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
-    """Returns the machines of a run."""
+    """Returns the object by which the machines of a run communicate."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
     return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
 
@@ -186,7 +186,7 @@ def _warn_of_unused_gpu() -> None:
 
 
 def _warn_of_emulation(model: keras.Model) -> None:
-    """Warns about a model in bfloat16 on a processor without bfloat16."""
+    """Warns about a bfloat16 model on a processor without bfloat16 instructions."""
     reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
     path = Path("/proc/cpuinfo")
     if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():

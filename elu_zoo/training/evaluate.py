@@ -71,15 +71,15 @@ class Evaluator:
         Returns:
             The objective's measures, logits `(n, classes)` and labels `(n,)`.
         """
-        kept = []
+        batches = []
 
         def parts():
             for part, outputs in self._outputs(split):
-                kept.append((outputs, np.asarray(part.labels)))
+                batches.append((outputs, np.asarray(part.labels)))
                 yield part, outputs
 
         measured = self._objective.measure(parts())
-        logits, labels = (np.concatenate(each) for each in zip(*kept, strict=True))
+        logits, labels = (np.concatenate(each) for each in zip(*batches, strict=True))
         return measured, logits, labels
 
     def _outputs(
@@ -104,7 +104,7 @@ class Evaluator:
 def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
     """Returns a function from float32 images to a model's outputs.
 
-    On TensorFlow it is the same traced function for every strategy, without XLA.
+    On TensorFlow, the traced function is equal for every strategy and does not use XLA.
     Evaluations during and after training are therefore bit-identical.
     """
     backend = keras.backend.backend()

@@ -5,7 +5,7 @@ from elu_zoo.weights.manifest import Entry
 
 
 def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
-    """Returns notes on the data set, other image files, and images seen in training.
+    """Returns notes on the data set, on changed images and on training images.
 
     Args:
         entry: the entry of the weights, if they have one.
@@ -14,14 +14,14 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     """
     if not (entry and entry["dataset"] == data.name):
         return [data.note] if data.note else []
-    found = []
+    texts = []
     if entry.get("images", data.images) != data.images:
-        found.append(
+        texts.append(
             f"the images have changed since {entry['tag']} was trained, from "
             f"{entry['images']} to {data.images}."
         )
     settings = entry["config"].get("data", {})
     seen = split == "train" or settings.get("train_on_validation")
     if seen and split != "test":
-        found.append(f"{entry['tag']} was trained on these {split} images.")
-    return found
+        texts.append(f"{entry['tag']} was trained on these {split} images.")
+    return texts

@@ -20,7 +20,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     Parent weights are the pretrained weights of the field `model.weights`. In a config
     with this field, the activation and arguments of the network may be open ("" or
     None). Their values come from the parent weights, or from the builder's defaults if
-    the field is empty. The parent weights are returned without their classifier.
+    `model.weights` is "". The parent weights are returned without their classifier.
 
     Raises:
         UsageError: the parent weights do not exist, or do not fit the config.
@@ -31,7 +31,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     config = config.copy_and_resolve_references()
     model = config.model
     parameters = registry.entry(model.name).parameters
-    found = {name: p.default for name, p in parameters.items()}
+    arguments = {name: p.default for name, p in parameters.items()}
     parent = pretrained.find(
         model.name,
         model.weights or None,
@@ -40,20 +40,20 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     )
     if parent:
         parent = dataclasses.replace(parent, has_classifier=False)
-        found |= parent.entry["arguments"]
+        arguments |= parent.entry["arguments"]
     with config.unlocked():
         if parent or not model.activation.name:
-            activation = found["activation"]
+            activation = arguments["activation"]
             if isinstance(activation, str):
                 activation = {"name": activation}
             model.activation = ConfigDict({"alpha": None, **activation})
         for key in [key for key in model if model[key] is None]:
-            model[key] = found[key]
+            model[key] = arguments[key]
     if parent:
-        asked = model.to_dict()
+        requested = model.to_dict()
         if shape := config.data.get("image_shape", ()):
-            asked["input_shape"] = shapes.check_shape(shape)
-        parent.merged(asked)
+            requested["input_shape"] = shapes.check_shape(shape)
+        parent.merged(requested)
     return config, parent
 
 
@@ -66,8 +66,8 @@ def image_shape(
     both, a data set of the zoo keeps its shape, and other images get the default input
     shape of the network.
     """
-    if given := tuple(config.data.get("image_shape", ())):
-        return given
+    if shape := tuple(config.data.get("image_shape", ())):
+        return shape
     if parent:
         return tuple(parent.entry["arguments"]["input_shape"])
     if config.data.name in load.names():
@@ -76,7 +76,7 @@ def image_shape(
 
 
 def freeze(model: keras.Model, config: ConfigDict) -> None:
-    """Freezes the layers of the names in `train.freeze`.
+    """Freezes the layers that `train.freeze` names.
 
     A name is `body`, for all layers except the classifier, or a part of the names of
     layers, such as `stack1`.
@@ -93,8 +93,8 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
             part = re.compile(rf"(^|_){re.escape(name)}(_|$)")
             chosen = [x for x in layers if part.search(x.name)]
         if not chosen:
-            known = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
-            raise errors.unknown("part of train.freeze", name, [BODY, *known])
+            parts = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
+            raise errors.unknown("part of train.freeze", name, [BODY, *parts])
         for layer in chosen:
             layer.trainable = False
     if not model.trainable_variables:

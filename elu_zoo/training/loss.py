@@ -11,8 +11,8 @@ from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers import preprocessing_layers
 
-# Top-5 error is measured for more classes than this. The paper states top-5 errors for
-# ImageNet, and not for CIFAR-100.
+# Top-5 errors are measured if there are more classes than this number. The paper states
+# top-5 errors for ImageNet, but not for CIFAR-100.
 _TOP5_ABOVE = 100
 
 
@@ -60,8 +60,8 @@ def sigmoid_cross_entropy(pixels, logits):
         pixels: t, each in [0, 1], `(batch, height, width, channels)`.
         logits: z, of the same shape; s is the sigmoid.
     """
-    # In max(z, 0) - z t + log(1 + exp(-|z|)) no exponential overflows. With `where`
-    # the derivative at 0 is the correct 1/2 - t; with abs and relu it is wrong.
+    # In max(z, 0) - z t + log(1 + exp(-|z|)), the exponential does not overflow. The
+    # derivative at z = 0 is 1/2 - t with `where`, but would be wrong with abs and relu.
     positive = logits >= 0
     maximum = keras.ops.where(positive, logits, 0.0)
     exponential = keras.ops.exp(keras.ops.where(positive, -logits, logits))
@@ -99,7 +99,7 @@ LOSSES = {
 
 
 def get(name: str) -> Loss:
-    """Returns the loss of a name; raises `UsageError` for an unknown name."""
+    """Returns the loss function `name`; raises `UsageError` for an unknown name."""
     errors.check_choice("loss", name, LOSSES)
     return LOSSES[name]
 
@@ -175,8 +175,8 @@ class Objective:
     def _totals(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
         if self._loss.of_images:
             targets = self._pixels(np.asarray(split.images, np.float32))
-            found = np.asarray(self._readout(outputs), np.float64)
-            squares = (found - np.asarray(targets, np.float64)) ** 2
+            images = np.asarray(self._readout(outputs), np.float64)
+            squares = (images - np.asarray(targets, np.float64)) ** 2
             totals = {"squared_error": float(squares.sum())}
         else:
             targets = split.labels
@@ -184,10 +184,10 @@ class Objective:
             wrong = int((outputs.argmax(1) != targets).sum())
             totals = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
-                own = np.take_along_axis(outputs, targets[:, None], 1)
-                # An output equal to that of the class counts as larger. The output of
-                # the class itself is counted too.
-                missed = int(((outputs >= own).sum(1) > 5).sum())
+                of_labels = np.take_along_axis(outputs, targets[:, None], 1)
+                # Outputs equal to that of the class count as larger. The sum includes
+                # the output of the class itself, and therefore is at least 1.
+                missed = int(((outputs >= of_labels).sum(1) > 5).sum())
                 totals["top5_error_percent"] = 100.0 * missed
         values = np.asarray(self._loss.function(targets, outputs), np.float64)
         return {"loss": float(values.sum()), **totals}

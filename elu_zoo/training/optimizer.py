@@ -53,11 +53,11 @@ class SGD(keras.optimizers.SGD):
     def _momentum(self) -> Any:
         if not self._rise:
             return self.momentum
-        # The optimizer's count of iterations is saved in checkpoints.
-        share = keras.ops.minimum(
+        # Checkpoints save `iterations`, so that a resumed run continues the rise.
+        fraction = keras.ops.minimum(
             keras.ops.cast(self.iterations, "float32") / self._rise, 1.0
         )
-        return self._first_momentum + share * (self.momentum - self._first_momentum)
+        return self._first_momentum + fraction * (self.momentum - self._first_momentum)
 
 
 def create(
@@ -98,11 +98,11 @@ def _muon(config: ConfigDict) -> Muon:
 def _sgd(
     train: ConfigDict, model: keras.Model, iterations: int
 ) -> keras.optimizers.SGD:
-    given = train.get("learning_rate_factors", ())
+    pairs = train.get("learning_rate_factors", ())
     first, until = train.get("momentum_rise", (0.0, 0))
-    if given or until:
+    if pairs or until:
         (rise,) = schedules.in_iterations([until], iterations)
-        factors = _factors(model, given)
+        factors = _factors(model, pairs)
         return SGD(train.momentum, train.nesterov, factors, first, rise)
     return keras.optimizers.SGD(momentum=train.momentum, nesterov=train.nesterov)
 
@@ -111,7 +111,7 @@ def check(config: ConfigDict, iterations: int) -> None:
     """Checks the fields of a config for the optimizer, without a model.
 
     Raises:
-        UsageError: a field is out of range, or is for the other optimizer.
+        UsageError: a field is out of range, or is not for the optimizer of the config.
     """
     train = config.train
     name = train.get("optimizer", "sgd")
@@ -126,9 +126,9 @@ def check(config: ConfigDict, iterations: int) -> None:
             "model.kernel_decay instead."
         )
     for entry in train.get("learning_rate_factors", ()):
-        pair = isinstance(entry, tuple) and len(entry) == 2
-        factor = pair and errors.is_finite(entry[1]) and entry[1] > 0
-        if not (factor and isinstance(entry[0], str)):
+        is_pair = isinstance(entry, tuple) and len(entry) == 2
+        has_factor = is_pair and errors.is_finite(entry[1]) and entry[1] > 0
+        if not (has_factor and isinstance(entry[0], str)):
             raise errors.UsageError(
                 "train.learning_rate_factors must be pairs of a variable's name, such "
                 "as 'bias' or 'classifier/kernel', and a factor > 0. Received: "
@@ -175,20 +175,20 @@ def _check_muon(config: ConfigDict) -> None:
             "train.optimizer=muon always uses Nesterov's momentum. Set train.nesterov "
             "to True."
         )
-    _muon(config)  # raises the errors of values out of range
+    _muon(config)  # raises errors about values that are out of range
 
 
-def _factors(model: keras.Model, given: Sequence[tuple[str, float]]) -> list[float]:
+def _factors(model: keras.Model, pairs: Sequence[tuple[str, float]]) -> list[float]:
     names = {
         id(variable): (variable.name, f"{layer.name}/{variable.name}")
         for layer in model.layers
         for variable in layer.weights
     }
     known = dict.fromkeys(name for both in names.values() for name in both)
-    for name, _ in given:
+    for name, _ in pairs:
         if name not in known:
             raise errors.unknown("variable in train.learning_rate_factors", name, known)
     return [
-        next((factor for name, factor in given if name in names[id(variable)]), 1.0)
+        next((factor for name, factor in pairs if name in names[id(variable)]), 1.0)
         for variable in model.trainable_variables
     ]

@@ -30,8 +30,8 @@ class Outputs:
         state.seconds += self.timer.lap()
         state.metrics_length = self.records.length()
         if self.checkpoints.save(dataclasses.asdict(state)):
-            # Only now, because a run that is killed before its first new checkpoint
-            # resumes from a checkpoint of its old config.
+            # Written after the checkpoint, because a run that is killed earlier
+            # resumes from a checkpoint of the old config.
             files.write_json(self.workdir / "config.json", state.config)
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
@@ -40,7 +40,7 @@ class Outputs:
         state.end_epoch(row["epoch"])
         state.seconds += self.timer.lap()
         timing = {"step": state.step, "seconds": round(state.seconds, 3)}
-        # There is no rate if this process has only evaluated the epoch.
+        # The rate is None if this process has only evaluated the epoch.
         if rate := self.timer.rate():
             timing["examples_per_second"] = round(rate, 1)
         self.records.write_timing(timing)

@@ -1,4 +1,4 @@
-"""Phases of a run: dropout rates and auxiliary heads that change at iterations."""
+"""Phases of a run, between which dropout rates and auxiliary heads change."""
 
 import keras
 from ml_collections import ConfigDict
@@ -12,8 +12,8 @@ from elu_zoo.training import schedules
 class Phases:
     """The phases of a run. Most runs have one phase.
 
-    In each phase, the stacks of the model have the dropout of `train.dropout` and
-    `train.dropout_placement`. Auxiliary heads are trained until the iteration
+    Entry i of `train.dropout` and `train.dropout_placement` sets the dropout of the
+    model's stacks until `train.phase_boundaries[i]`. Auxiliary heads are trained until
     `train.heads_until`. A new phase does not change weights or optimizer.
 
     Args:
@@ -24,7 +24,7 @@ class Phases:
     def __init__(self, train: ConfigDict, iterations: int):
         boundaries = train.get("phase_boundaries", ())
         self._dropout_ends = schedules.in_iterations(boundaries, iterations)
-        # 0.0 means iteration 0, but as a fraction it would become iteration 1.
+        # 0.0 means iteration 0, but `in_iterations` turns fractions into 1 or more.
         until = [train.heads_until or 0] if "heads_until" in train else []
         self._heads_ends = schedules.in_iterations(until, iterations)
         self._ends = sorted({*self._dropout_ends, *self._heads_ends, iterations})
@@ -44,18 +44,18 @@ class Phases:
         }
 
     def end(self, iteration: int) -> int:
-        """Returns the first iteration after the phase that contains an iteration."""
+        """Returns the first iteration after the phase of an iteration."""
         return self._ends[self._index(iteration)]
 
     def enter(self, model: keras.Model, iteration: int) -> bool:
-        """Sets the model to the phase of an iteration; returns whether it changed."""
+        """Sets the model to an iteration's phase; returns whether the model changed."""
         index = self._index(iteration)
         if index == self._current or not (self._dropout or self._heads_ends):
             return False
         self._current = index
         if self._dropout:
-            past = sum(end <= iteration for end in self._dropout_ends)
-            stacks.set_dropout(model, *self._dropout[past])
+            current = sum(end <= iteration for end in self._dropout_ends)
+            stacks.set_dropout(model, *self._dropout[current])
         for end in self._heads_ends:
             model.get_layer(HEADS).active = iteration < end
         return True

@@ -23,14 +23,14 @@ def pooled_first(model: keras.Model) -> keras.Model:
     if not is_chain(layers) or not _ends_with_its_last_layer(model):
         return model
     for i in range(len(layers) - 1):
-        pools = isinstance(layers[i + 1], keras.layers.MaxPooling2D)
-        if pools and _is_monotonic(layers[i]):
+        is_pooling = isinstance(layers[i + 1], keras.layers.MaxPooling2D)
+        if is_pooling and _is_monotonic(layers[i]):
             layers[i], layers[i + 1] = layers[i + 1], layers[i]
     return model if layers == model.layers else _Chain(layers, model)
 
 
 class _Chain(keras.Model):
-    """A model that calls layers one after the other. It shares them with `model`."""
+    """A model that calls layers in order, and shares the layers with `model`."""
 
     def __init__(self, layers: list[keras.layers.Layer], model: keras.Model):
         super().__init__(name=model.name)
@@ -43,8 +43,8 @@ class _Chain(keras.Model):
             if isinstance(layer, keras.layers.InputLayer):
                 continue
             # `stateless_call` does not pass `training` on to layers by itself.
-            takes = "training" in inspect.signature(layer.call).parameters
-            inputs = layer(inputs, **({"training": training} if takes else {}))
+            takes_training = "training" in inspect.signature(layer.call).parameters
+            inputs = layer(inputs, **({"training": training} if takes_training else {}))
         return inputs
 
 

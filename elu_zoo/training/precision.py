@@ -39,10 +39,10 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     The body is the layers between preprocessing and classifier. Preprocessing and
     classifier stay in float32, so that pixels and logits are not rounded.
 
-    Between convolutions, rectifiers, ELUs and max-pooling that follow a bfloat16 layer
-    also use bfloat16, which halves the bytes that these layers move. The ELU computes
-    in float32 inside. Outputs do not change, except that training with dropout rounds
-    values once more.
+    Rectifiers, ELUs and max-pooling between the first and the last convolution also use
+    bfloat16 if they follow a bfloat16 layer. They then move half the bytes. The ELU
+    still computes in float32. Outputs do not change, except that training with dropout
+    rounds values once more.
 
     Args:
         model: the model, changed in place. It must not have been called yet.
@@ -54,9 +54,9 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     ends = [i for i, x in enumerate(model.layers) if x.name == classifier]
     body = model.layers[trained[0] : min(trained[-1:] + ends)]
     reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
-    places = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
+    convs = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
     for i, layer in enumerate(body):
-        if places and places[0] < i < places[-1] and _keeps_values(layer):
+        if convs and convs[0] < i < convs[-1] and _keeps_values(layer):
             follows = reduced[i - 1] and is_chain(body[i - 1 : i + 1])
             reduced[i] = reduced[i] or follows
         if reduced[i]:

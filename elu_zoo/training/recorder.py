@@ -33,14 +33,14 @@ class Observe:
             values in `losses.float32`.
         test_every: number of iterations between evaluations on the test images, for
             curves such as the paper's figures 3 to 6; 0 for no evaluation. The last
-            iteration is evaluated too. The rows in `test.jsonl` do not influence
-            training.
-        measured_images: number of training images, from the first, that are evaluated
-            together with the test images. Their columns are named `measured_...`.
-        activation_images: number of training images, from the first, over which the
-            mean and median activation of each unit are computed; -1 for all. The
-            file `activations/epoch-<epoch>.npz` is written before the first iteration
-            and after each epoch.
+            iteration is evaluated too. The measures are written to `test.jsonl`, and
+            do not influence training.
+        measured_images: how many of the first training images are evaluated together
+            with the test images. The names of their measures begin with `measured_`.
+        activation_images: how many of the first training images are used to compute
+            the mean and median activation of each unit; -1 for all. The file
+            `activations/epoch-<epoch>.npz` is written before the first iteration and
+            after each epoch.
         snapshots: epochs after which the float32 weights are saved, in
             `snapshots/epoch-<epoch>.npz`; epoch 0 is before the first iteration.
     """
@@ -91,8 +91,8 @@ class Observe:
 class Recorder:
     """Writes the records of an `Observe` while a run trains.
 
-    A resumed run first cuts the rows after its checkpoint. Its snapshots and activation
-    files replace equal files.
+    When a run is resumed, losses and test measures after its checkpoint are deleted.
+    Later snapshots and activation files are overwritten by equal files.
 
     Args:
         observe: the records to keep.
@@ -123,7 +123,7 @@ class Recorder:
             self._statistics = ActivationStatistics(evaluator.current())
 
     def begin(self, step: int, check: Callable[[], None] | None) -> None:
-        """Cuts the records after `step`, and writes missing records of `step`."""
+        """Deletes the records after `step`, and writes the records due at `step`."""
         if self._observe.losses:
             path = self._workdir / LOSSES
             path.touch()
@@ -140,7 +140,7 @@ class Recorder:
             text = "".join(json.dumps(row) + "\n" for row in rows)
             files.write_bytes(self._workdir / TEST, text.encode())
             self._tested = rows[-1]["step"] if rows else 0
-        self._at(step, check)
+        self._write_due(step, check)
 
     def until(self, step: int) -> int:
         """Returns the number of iterations to the next evaluation on test images."""
@@ -160,14 +160,14 @@ class Recorder:
         if self._observe.losses:
             with (self._workdir / LOSSES).open("ab") as file:
                 file.write(losses.astype("<f4").tobytes())
-        self._at(step, check)
+        self._write_due(step, check)
 
-    def _at(self, step: int, check: Callable[[], None] | None) -> None:
-        epoch, within = divmod(step, self._length.steps_per_epoch)
-        if not within:
+    def _write_due(self, step: int, check: Callable[[], None] | None) -> None:
+        epoch, offset = divmod(step, self._length.steps_per_epoch)
+        if not offset:
             name = f"epoch-{epoch:05d}.npz"
             if self._observe.activation_images:
-                self._evaluator.current()
+                self._evaluator.current()  # copies the weights to the measured model
                 statistics = self._statistics(self._images)
                 statistics.save(self._workdir / ACTIVATIONS / name)
             if epoch in self._observe.snapshots:
@@ -179,11 +179,11 @@ class Recorder:
         every = self._observe.test_every
         due = every and step and (step % every == 0 or step == self._length.total)
         if due and step > self._tested:
-            found = self._evaluator(self._test, check)
-            row = {"step": step} | {f"test_{k}": v for k, v in found.items()}
+            measures = self._evaluator(self._test, check)
+            row = {"step": step} | {f"test_{k}": v for k, v in measures.items()}
             if self._measured:
-                found = self._evaluator(self._measured, check)
-                row |= {f"measured_{k}": v for k, v in found.items()}
+                measures = self._evaluator(self._measured, check)
+                row |= {f"measured_{k}": v for k, v in measures.items()}
             with (self._workdir / TEST).open("a") as file:
                 file.write(json.dumps(row) + "\n")
             self._tested = step
@@ -204,24 +204,24 @@ def read_losses(workdir: Path) -> np.ndarray:
 
 def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
     """Returns the weights of each snapshot, by epoch, for `Model.set_weights`."""
-    found = {}
+    snapshots = {}
     for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
         with np.load(path) as arrays:
             weights = [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
-        found[int(path.stem.removeprefix("epoch-"))] = weights
-    return found
+        snapshots[int(path.stem.removeprefix("epoch-"))] = weights
+    return snapshots
 
 
 def check_kept(workdir: Path, observe: Observe) -> None:
-    """Checks that a finished run has these records; raises `DataError`."""
+    """Checks that a finished run has the records of `observe`; raises `DataError`."""
     wanted = {
         LOSSES: observe.losses,
         TEST: observe.test_every,
         ACTIVATIONS: observe.activation_images,
         SNAPSHOTS: observe.snapshots,
     }
-    asked = [name for name, value in wanted.items() if value]
-    missing = [name for name in asked if not (workdir / name).exists()]
+    requested = [name for name, value in wanted.items() if value]
+    missing = [name for name in requested if not (workdir / name).exists()]
     if missing:
         raise errors.DataError(
             f"The finished run in {workdir} did not record {', '.join(missing)}. "

@@ -22,8 +22,8 @@ from elu_zoo import errors
 class Records:
     """Files of a run to which rows are appended.
 
-    metrics.jsonl has the reproducible numbers. When a run is resumed, its rows after
-    the checkpoint are cut. Times and rates go to timing.jsonl and TensorBoard.
+    metrics.jsonl has the reproducible numbers. When a run is resumed, rows after the
+    checkpoint are deleted. timing.jsonl has times. TensorBoard gets both.
 
     Args:
         workdir: the run's folder; None on machines other than the chief.
@@ -53,7 +53,7 @@ class Records:
         self._board = _board(workdir / "tensorboard")
 
     def write(self, row: dict[str, float]) -> None:
-        """Appends a row to metrics.jsonl, and waits until the row is on the disk."""
+        """Appends a row to metrics.jsonl, flushed to the disk, and to TensorBoard."""
         self._append("metrics", row)
         self._scalars(row)
 
@@ -114,8 +114,8 @@ def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None
         )
         return
     try:
-        found = [json.loads(row)["epoch"] for row in content.splitlines()]
-        fits = found == sorted(set(found)) and found[-1:] == [epochs] * bool(length)
+        seen = [json.loads(row)["epoch"] for row in content.splitlines()]
+        fits = seen == sorted(set(seen)) and seen[-1:] == ([epochs] if length else [])
     except (ValueError, KeyError, TypeError):
         fits = False
     if not fits or len(content) < length:
@@ -148,7 +148,7 @@ class Timer:
         self._examples, self._seconds = 0, 0.0
 
     def lap(self) -> float:
-        """Returns the seconds since the last call, at first since the start."""
+        """Returns the seconds since the previous call, or since the start."""
         last, self._last = self._last, time.perf_counter()
         return self._last - last
 
@@ -161,14 +161,14 @@ class Timer:
         self._examples += examples
 
     def rate(self) -> float | None:
-        """Returns examples per second since the last call; None without examples."""
+        """Returns examples per second since the previous call, None for no examples."""
         rate = self._examples / self._seconds if self._examples else None
         self._examples, self._seconds = 0, 0.0
         return rate
 
 
 class Display:
-    """Display of progress: a bar on a terminal or in a notebook, otherwise lines.
+    """Progress display: a bar on a terminal or in a notebook, otherwise lines.
 
     Args:
         total: number of iterations of the run.
@@ -200,6 +200,7 @@ class Display:
         if self._bar.disable:
             print(text, file=sys.stderr, flush=True)
         else:
+            # The text begins after step and epoch, because the bar shows the step.
             self._bar.set_postfix_str(text.partition("train_")[2])
 
     def __enter__(self) -> "Display":

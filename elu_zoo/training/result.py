@@ -49,8 +49,8 @@ def find(workdir: Path) -> manifest.Entry | None:
 def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
     """Returns the entry of a finished run of a config, or None.
 
-    A run without its weight file is not finished. Its last checkpoint still has the
-    weights.
+    A run whose weight file is missing counts as unfinished, because its last checkpoint
+    has the weights.
 
     Raises:
         CorruptError: the weight file is missing, and no checkpoint exists.
@@ -84,15 +84,15 @@ def write(
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
 
-    The metrics are computed with the weights as written, in float16. A run evaluates
-    its test images only here.
+    The metrics are those of the written float16 weights. Test images are evaluated only
+    here, unless `Observe.test_every` is set.
 
     Args:
         config: the run's config.
         run: the trained run. The weights of its model are rounded to float16 in place.
         state: the train state at the end.
         workdir: the run's folder.
-        origin: `commit` of the code that ran, and `command` of `train`.
+        origin: `commit` of the code, and the argument `command` of `train`.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
@@ -139,11 +139,11 @@ def write(
     optional |= {"images": data.images, "note": data.note}
     optional["config_changes"] = state.config_changes
     entry |= {key: value for key, value in optional.items() if value}
-    # The weights need these statistics after the folder is copied to another machine.
+    # With a copy of the statistics, the folder can be used on another machine.
     statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
-    # After the weights, because this file marks the run as finished.
+    # Written after the weights, because outcome.json marks the run as finished.
     files.write_json(workdir / "outcome.json", entry)
     files.write_json(workdir / "config.json", state.config)
     return entry
@@ -169,20 +169,20 @@ def _metrics(
     }
 
 
-def _arguments(given: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
+def _arguments(settings: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
     """Returns the builder's arguments for the deployed model."""
     arguments = {
-        "activation": activations.describe(given.activation),
+        "activation": activations.describe(settings.activation),
         "input_shape": list(network_input(run.data, run.preprocessing)),
     }
-    for key in given:
+    for key in settings:
         if key not in ("name", "activation", *_TRAINING_ARGUMENTS):
-            value = given[key]
+            value = settings[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
     # Dropout of feature maps scales the deployed network; other dropout does not.
     if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
-        arguments["dropout"] = given.dropout
-    if registry.entry(given.name).takes("num_classes"):
+        arguments["dropout"] = settings.dropout
+    if registry.entry(settings.name).takes("num_classes"):
         arguments["num_classes"] = run.data.num_classes
     return arguments
 
@@ -207,7 +207,7 @@ def _terms(terms: str, parent: manifest.Entry | None) -> str:
 def commit() -> str:
     """Returns the git commit of this code, with `+` if files differ from the commit.
 
-    For an installed package it returns `release` and the version.
+    For an installed package, the function returns `release <version>`.
     """
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
     commands = (
@@ -216,7 +216,7 @@ def commit() -> str:
         ["rev-parse", "--short=12", "HEAD"],
         ["status", "--porcelain", "--untracked-files=no"],
     )
-    found = []
+    outputs = []
     for command in commands:
         try:
             ran = subprocess.run(
@@ -224,9 +224,9 @@ def commit() -> str:
             )
         except (OSError, subprocess.SubprocessError):
             return f"release {elu_zoo.__version__}"
-        found.append(ran.stdout.strip())
-    _, head, changed = found
-    return head + "+" * bool(changed)
+        outputs.append(ran.stdout.strip())
+    _, head, changed = outputs
+    return head + ("+" if changed else "")
 
 
 def hardware() -> str:

@@ -1,4 +1,4 @@
-"""Checks before a run is resumed: of its lock, its config and its images."""
+"""Checks of a run's lock, config and images, before the run is resumed."""
 
 import contextlib
 import json
@@ -38,10 +38,10 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
 
 
 def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
-    """Checks that a run can be resumed with these changes of its config.
+    """Checks that a run can be resumed with the changes of its config.
 
     Raises:
-        UsageError: `allowed` is False, or a change alters the length of an epoch.
+        UsageError: changes are not `allowed`, or change the length of an epoch.
     """
     if changed and not allowed:
         raise errors.UsageError(
@@ -56,16 +56,16 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
             )
 
 
-def check_images(known: str, found: str, workdir: Path) -> None:
-    """Compares the images with which a run began with the images found now.
+def check_images(old: str, new: str, workdir: Path) -> None:
+    """Compares the names of a run's images at the start of the run and now.
 
     Raises:
         DataError: the images differ.
     """
-    if found != known:
+    if new != old:
         raise errors.DataError(
             f"The images have changed since the run in {workdir} began. The run began "
-            f"with {known}, but the images are now {found}. Restore the added, removed "
+            f"with {old}, but the images are now {new}. Restore the added, removed "
             "or changed files, or pass another --workdir."
         )
 
@@ -73,7 +73,7 @@ def check_images(known: str, found: str, workdir: Path) -> None:
 def check_finished(
     finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
 ) -> None:
-    """Compares the images of a finished run with the present images, if any exist.
+    """Compares the images of a finished run with the current images, if any exist.
 
     Args:
         finished: the run's entry.
@@ -84,12 +84,12 @@ def check_finished(
     Raises:
         DataError: the images differ.
     """
-    of_the_zoo = *load.names(), *load.ENCODED
+    zoo_names = *load.names(), *load.ENCODED
     # Entries of earlier versions have no field `images`.
-    known = finished.get("images")
-    if known and finished["config"]["data"]["name"] not in of_the_zoo:
+    old = finished.get("images")
+    if old and finished["config"]["data"]["name"] not in zoo_names:
         try:
-            found = load_data().images
+            new = load_data().images
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
             logging.warning(
@@ -97,7 +97,7 @@ def check_finished(
                 error,
             )
         else:
-            check_images(known, found, workdir)
+            check_images(old, new, workdir)
     logging.info("%s is finished.", workdir)
 
 

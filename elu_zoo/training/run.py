@@ -1,4 +1,4 @@
-"""A run: its length, and the objects that are built from its config."""
+"""Length of a run, and the objects that are built from the run's config."""
 
 import dataclasses
 from typing import Any
@@ -20,7 +20,7 @@ class Length:
     """Length of a run, in examples, epochs and iterations."""
 
     examples: int
-    batch_size: int  # over all replicas
+    batch_size: int  # examples per iteration, over all replicas
     epochs: int
 
     @property
@@ -42,7 +42,7 @@ class Run:
     train: ConfigDict  # the config's section `train`
     length: Length
     data: ImageData
-    validation: Split | None  # evaluated after epochs
+    validation: Split | None  # None if the run trains on the validation images
     preprocessing: dict[str, Any]
     model: keras.Model
     optimizer: keras.optimizers.Optimizer
@@ -55,5 +55,5 @@ class Run:
 
     @property
     def variables(self) -> list[Any]:
-        """The variables of model and optimizer, in the order of a checkpoint."""
+        """Variables of model and optimizer, in the order of checkpoints."""
         return [*self.model.variables, *self.optimizer.variables]

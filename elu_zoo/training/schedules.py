@@ -85,8 +85,8 @@ def check_boundaries(
     """Checks that boundaries increase within a run.
 
     Raises:
-        UsageError: the boundaries do not increase within the run, or one of them is
-            neither a whole number nor a fraction of the run's length.
+        UsageError: the boundaries do not increase within the run, or a boundary is
+            neither an integer nor a fraction of the run's length.
     """
     _check_numbers(name, boundaries)
     shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
@@ -105,9 +105,9 @@ def check_boundaries(
 
 
 def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
-    """Returns boundaries as iterations. A fraction becomes at least 1 iteration."""
-    whole = numbers.Integral
-    return [b if isinstance(b, whole) else max(1, round(b * end)) for b in boundaries]
+    """Returns boundaries in iterations. A fraction becomes iteration 1 or later."""
+    integer = numbers.Integral
+    return [b if isinstance(b, integer) else max(1, round(b * end)) for b in boundaries]
 
 
 def _check_numbers(name: str, entries: Sequence) -> None:

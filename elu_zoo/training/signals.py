@@ -1,4 +1,4 @@
-"""Stops a run after SIGTERM or SIGINT: between two calls, or in an evaluation."""
+"""Stops a run by SIGTERM or SIGINT, between calls of the step or in an evaluation."""
 
 import contextlib
 import signal
@@ -12,7 +12,7 @@ from elu_zoo import errors
 class Stopped(Exception):
     """A signal stopped the run.
 
-    The argument is the number of the signal, if the machines agreed on a signal.
+    The argument is the signal's number if the machines exchanged the number.
     """
 
 
@@ -61,7 +61,7 @@ def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
         try:
             yield Stop(received, peers)
         except Stopped as stopped:
-            # The error has no number if a machine was stopped while it worked alone.
+            # `Stopped` has no number if a machine was stopped while it worked alone.
             number = next(filter(None, [*stopped.args, received(), signal.SIGTERM]))
             name = signal.Signals(number).name
             raise errors.Interrupted(f"{name} {describe()}") from None

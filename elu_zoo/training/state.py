@@ -1,8 +1,8 @@
-"""Train state of a run, and the checkpoints of a run.
+"""Train state and checkpoints of a run.
 
 `<workdir>/checkpoints/step-<iteration>/` has arrays.npz (weights and optimizer) and
 manifest.json (train state, versions, a hash of the arrays and a hash of the manifest).
-The folder gets this name by a rename after all its content is on the disk.
+The folder is renamed to this name after all its files are on the disk.
 """
 
 import contextlib
@@ -29,19 +29,18 @@ from elu_zoo.training.run import Length
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
-# These errors mean that a file is absent. Other errors, such as those of a network,
-# may be temporary.
+# Errors of an absent file. Other errors, such as a network's, may be temporary.
 _MISSING = FileNotFoundError, NotADirectoryError, IsADirectoryError
 
 
 def versions() -> dict[str, str]:
     """Returns the versions of the packages that a run's numbers depend on."""
-    found = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
-    found["keras"] = keras.__version__
-    # From the module, as TensorFlow has several package names (tensorflow-cpu).
+    installed = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
+    installed["keras"] = keras.__version__
+    # From the module, because TensorFlow's package may be named tensorflow-cpu.
     backend = importlib.import_module(keras.backend.backend())
-    found[backend.__name__] = backend.__version__
-    return found
+    installed[backend.__name__] = backend.__version__
+    return installed
 
 
 @dataclasses.dataclass
@@ -50,7 +49,7 @@ class TrainState:
 
     Attributes:
         config: the run's config, as JSON values.
-        images: the name of the training images, with a hash of the user's own images.
+        images: name of the training images, with a hash if they are the user's own.
         step: number of finished iterations.
         epoch_loss: sum of the losses of the current epoch.
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
@@ -70,8 +69,8 @@ class TrainState:
 
     def add(self, losses: np.ndarray) -> None:
         """Adds the losses of the next iterations, `(iterations,)`."""
-        # One by one, because the sum must not depend on the number of iterations in a
-        # call.
+        # Added one by one, because the rounding of the sum must not depend on the
+        # number of iterations in a call.
         for value in losses.tolist():
             self.epoch_loss += value
         self.step += len(losses)
@@ -98,38 +97,38 @@ class TrainState:
         Raises:
             UsageError: the checkpoint has another config, or is past the end of the
                 run.
-            CorruptError: the checkpoint is of an earlier version, which saved only the
-                hash of the config, and has another config.
+            CorruptError: the checkpoint is of an earlier version, which saved a hash
+                instead of the config, and the hash differs.
             DataError: the checkpoint was trained on other images.
         """
-        # Earlier versions did not save the last two of these values.
-        known = {
+        # Values of this run replace values that earlier versions did not save.
+        values = {
             "config": self.config,
             "images": self.images,
             "epochs_recorded": saved["step"] // length.steps_per_epoch,
         }
-        known |= {key: value for key, value in saved.items() if key != "config_hash"}
-        found = TrainState(**known)
+        values |= {key: value for key, value in saved.items() if key != "config_hash"}
+        loaded = TrainState(**values)
         old_hash = saved.get("config_hash")
         if old_hash and old_hash != dict_hash(self.config):
             raise errors.CorruptError(
                 f"The checkpoints in {workdir} have another config, with hash "
                 f"{old_hash}. Delete the folder 'checkpoints' to train from the start."
             )
-        changed = differences(found.config, self.config)
+        changed = differences(loaded.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
         if changed:
-            text = f"after iteration {found.step}: {'; '.join(changed)}"
-            found.config_changes = [*found.config_changes, text]
-            found.config = self.config
-        resuming.check_images(found.images, self.images, workdir)
-        logging.info("Resuming %s after iteration %d.", workdir, found.step)
-        if found.step > length.total:
+            text = f"after iteration {loaded.step}: {'; '.join(changed)}"
+            loaded.config_changes = [*loaded.config_changes, text]
+            loaded.config = self.config
+        resuming.check_images(loaded.images, self.images, workdir)
+        logging.info("Resuming %s after iteration %d.", workdir, loaded.step)
+        if loaded.step > length.total:
             raise errors.UsageError(
-                f"The run in {workdir} has finished {found.step} iterations, but the "
+                f"The run in {workdir} has finished {loaded.step} iterations, but the "
                 f"changed config has only {length.total}. Increase train.epochs."
             )
-        return found
+        return loaded
 
 
 class Checkpoints:
@@ -146,7 +145,7 @@ class Checkpoints:
         # Numbered, because the random states of two layers may have the same path.
         self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
         self._kept = kept
-        self._step: int | None = None  # of the checkpoint saved or restored last
+        self._step: int | None = None  # of the last saved or restored checkpoint
 
     def check_room(self) -> None:
         """Checks that the disk has room for three checkpoints, existing ones included.
@@ -205,9 +204,9 @@ class Checkpoints:
                 "intact. Fix the cause, and run the same command again to resume."
             ) from error
         self._step = step
-        # Names of later steps are not checkpoints of this run.
+        # Checkpoints of later steps are from another run, and are not deleted.
         saved = [path for path in self._all() if path.name <= target.name]
-        # A process that was killed in `save` left a hidden folder.
+        # A hidden folder is the remainder of a process that was killed in `save`.
         for old in [*saved[self._kept :], *self._folder.glob(".step-*")]:
             with contextlib.suppress(OSError):
                 files.remove(old)
@@ -223,8 +222,8 @@ class Checkpoints:
             The train state as JSON values, or None if there is no checkpoint.
 
         Raises:
-            CorruptError: all checkpoints are damaged, or the newest undamaged one has
-                a newer format or another model.
+            CorruptError: all checkpoints are damaged, or the newest undamaged
+                checkpoint has a newer format or another model.
             ResourceError: a checkpoint cannot be read, for instance over a network.
         """
         damaged = []
@@ -236,7 +235,7 @@ class Checkpoints:
                 damaged.append(folder.name)
                 continue
             self._assign(folder, arrays)
-            for name in damaged * (not keep_damaged):
+            for name in [] if keep_damaged else damaged:
                 files.remove(self._folder / name)
             self._step = manifest["state"]["step"]
             return manifest["state"]
@@ -248,16 +247,16 @@ class Checkpoints:
         return None
 
     def _all(self) -> list[Path]:
-        found = self._folder.glob("step-*")
-        return sorted((p for p in found if _NAME.fullmatch(p.name)), reverse=True)
+        paths = self._folder.glob("step-*")
+        return sorted((p for p in paths if _NAME.fullmatch(p.name)), reverse=True)
 
     def _assign(self, folder: Path, arrays: dict[str, np.ndarray]) -> None:
         arrays = {_without_counts(name): value for name, value in arrays.items()}
         variables = {_without_counts(name): v for name, v in self._variables.items()}
         expected = {name: tuple(v.shape) for name, v in variables.items()}
-        found = {name: value.shape for name, value in arrays.items()}
-        if found != expected:
-            differing = sorted({name for name, _ in found.items() ^ expected.items()})
+        saved = {name: value.shape for name, value in arrays.items()}
+        if saved != expected:
+            differing = sorted({name for name, _ in saved.items() ^ expected.items()})
             raise errors.CorruptError(
                 f"{folder} belongs to another model or optimizer. Differing variables: "
                 f"{', '.join(differing[:5])}. Pass another --workdir."

@@ -1,4 +1,4 @@
-"""One update of a model on TensorFlow, on all replicas of a strategy."""
+"""Updates of a model on TensorFlow, on all replicas of a strategy."""
 
 import contextlib
 from collections.abc import Callable
@@ -12,7 +12,7 @@ from elu_zoo.training.learner import Learner
 
 
 class Update:
-    """One update of a model, whose batch is split over the replicas of a strategy.
+    """Updates a model by batches that are split over the replicas of a strategy.
 
     Args:
         learner: the model, optimizer and loss, created in the strategy's scope.
@@ -47,10 +47,10 @@ class Update:
             rate: the learning rate.
             iteration: number of the iteration in the run, from which dropout masks are
                 computed.
-            batch: indices of the whole batch, `(batch_size,)`.
+            batch: indices of the examples of all replicas, `(batch_size,)`.
             draws: random numbers for the augmentation, `(batch_size, n)`, or None.
-            fetch: a function `(start, indices) -> (images, labels)` of the part of the
-                batch that begins at row `start`.
+            fetch: a function `(start, indices) -> (images, labels)` for a part of the
+                batch; `start` is the part's first row in the batch.
         """
         self._learner.optimizer.learning_rate.assign(rate)
         arguments = iteration, batch, draws, fetch
@@ -60,17 +60,17 @@ class Update:
         return self._strategy.reduce("SUM", shares, axis=None)
 
     def _on_replica(self, iteration, batch, draws, fetch):
-        """Updates the model on a replica; returns its summand of the mean loss."""
-        share = self._learner.batch_size // self._replicas
+        """Updates the model; returns the replica's summand of the mean loss."""
+        count = self._learner.batch_size // self._replicas
         start = 0
         if self._replicas > 1:
             context = tf.distribute.get_replica_context()
-            start = context.replica_id_in_sync_group * share
+            start = context.replica_id_in_sync_group * count
         weights = self._model.trainable_variables
         if self._compilation.accumulate == 1:
-            loss, gradients = self._part(iteration, batch, draws, fetch, start, share)
+            loss, gradients = self._part(iteration, batch, draws, fetch, start, count)
         else:
-            size = share // self._compilation.accumulate
+            size = count // self._compilation.accumulate
             loss, gradients = 0.0, [tf.zeros(w.shape, w.dtype) for w in weights]
             for i in tf.range(self._compilation.accumulate):
                 # Parallel iterations would need the memory of several parts.
@@ -84,18 +84,18 @@ class Update:
         return loss
 
     def _part(self, iteration, batch, draws, fetch, start, size):
-        """Returns the summand of a part in the batch's mean loss, and its gradients."""
+        """Returns the summand of a part in the mean loss, and the part's gradients."""
         batch = _cut(batch, start, size)
         images, labels = fetch(start, batch)
         images = tf.cast(images, tf.float32)
         if draws is not None:
             images = self._learner.augmentation(images, _cut(draws, start, size))
         weights = self._model.trainable_variables
-        given = iteration, batch, images, labels
+        arguments = iteration, batch, images, labels
         if self._replicas > 1 and self._compilation.compiled:
             others = self._model.non_trainable_variables
             values = [[tf.convert_to_tensor(v) for v in g] for g in (weights, others)]
-            return self._pure_gradients(*values, *given)
+            return self._pure_gradients(*values, *arguments)
         with self._context(iteration, batch), tf.GradientTape() as tape:
             outputs = self._model(images, training=True)
             loss, minimised = self._losses(images, labels, outputs, self._model.losses)
@@ -111,23 +111,23 @@ class Update:
         return loss, tape.gradient(minimised, weights)
 
     def _losses(self, images, labels, outputs, penalties):
-        """Returns a part's summands in the mean loss and in the minimised loss."""
+        """Returns a part's summands of the mean loss and of the minimised loss."""
         objective = self._learner.objective
-        loss = self._share(objective(images, labels, outputs))
+        loss = self._summand(objective(images, labels, outputs))
         smoothing = objective.smoothing(labels, outputs)
-        minimised = loss if smoothing is None else loss + self._share(smoothing)
+        minimised = loss if smoothing is None else loss + self._summand(smoothing)
         # Each part of each replica adds an equal fraction of the penalties.
         parts = self._replicas * self._compilation.accumulate
         return loss, minimised + sum(penalties) / parts if penalties else minimised
 
     @contextlib.contextmanager
     def _context(self, iteration, batch):
-        """Sets the form of ELU and the keys of dropout in the thread of a replica."""
+        """Selects the ELU implementation and dropout masks for a replica's thread."""
         form = "polynomial" if self._compilation.compiled else "nested"
         with activations.form(form), layers.keyed(iteration, batch):
             yield
 
-    def _share(self, losses):
+    def _summand(self, losses):
         return tf.reduce_sum(losses) / self._learner.batch_size
 
 

@@ -1,7 +1,7 @@
 """Device, compilation and training step of a run on JAX.
 
-The functions are those of `devices` for JAX, and `JaxStep` corresponds to
-`ResidentStep`.
+The functions correspond to those of `devices`, which are for TensorFlow, and `JaxStep`
+corresponds to `step_resident.ResidentStep`.
 """
 
 import contextlib
@@ -127,7 +127,7 @@ class JaxStep:
         self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
 
     def start(self, order: np.ndarray) -> None:
-        """Does nothing: all images are on the device."""
+        """Does nothing, because all images are on the device."""
 
     def run(
         self,
@@ -138,12 +138,12 @@ class JaxStep:
     ) -> np.ndarray:
         """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
         count = len(batches)
-        given = [batches, learning_rates, *([] if draws is None else [draws])]
+        arrays = [batches, learning_rates, *([] if draws is None else [draws])]
         state = [[v.value for v in group] for group in self._variables]
-        # New or restored values are not committed to the device, and JAX would compile
-        # the function a second time for them.
+        # For values that are not committed to a device, such as new or restored ones,
+        # JAX would compile the function a second time.
         state = jax.device_put(state, self._device)
-        arguments = self._compilation.pad(*given)
+        arguments = self._compilation.pad(*arrays)
         state, losses = self._call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
@@ -151,7 +151,7 @@ class JaxStep:
         return np.asarray(losses)[:count]
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
-        """Runs `count` iterations, in one compiled function for every count."""
+        """Runs `count` iterations. The same compiled function serves every count."""
 
         # By default, accelerators multiply with less precision than float32.
         @jax.default_matmul_precision("float32")

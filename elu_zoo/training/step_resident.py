@@ -59,7 +59,7 @@ class ResidentStep:
         )
 
     def start(self, order: np.ndarray) -> None:
-        """Does nothing: all images are on the device."""
+        """Does nothing, because all images are on the device."""
 
     def run(
         self,
@@ -82,8 +82,8 @@ class ResidentStep:
             penalties on weights.
         """
         count = len(batches)
-        given = [batches, learning_rates, *([] if draws is None else [draws])]
-        losses = self._call(first, count, *self._compilation.pad(*given))
+        arrays = [batches, learning_rates, *([] if draws is None else [draws])]
+        losses = self._call(first, count, *self._compilation.pad(*arrays))
         return losses.numpy()[:count]
 
     def _iterate(self, first, count, batches, learning_rates, draws=None):
@@ -94,7 +94,7 @@ class ResidentStep:
             return self._update(*arguments, self._fetch)[None]
         losses = tf.TensorArray(tf.float32, size=batches.shape[0])
         i = tf.constant(0)
-        while i < count:  # tf.range(count) would compile every new count again
+        while i < count:  # with tf.range, a new count would be compiled again
             drawn = None if draws is None else draws[i]
             arguments = learning_rates[i], first + i, batches[i], drawn
             losses = losses.write(i, self._update(*arguments, self._fetch))

@@ -35,8 +35,8 @@ class StreamStep:
         self._update = Update(learner, strategy, compilation)
         several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
         machine, machines = cluster.place() if several else (0, 1)
-        self._share = self._batch_size // machines
-        self._first = machine * self._share
+        self._share = self._batch_size // machines  # examples of a batch per machine
+        self._first = machine * self._share  # first row of this machine in a batch
         self._read: Iterator[Split] = iter(())
         self.compile()
 
@@ -59,7 +59,7 @@ class StreamStep:
         )
 
     def start(self, order: np.ndarray) -> None:
-        """Begins to decode the next batches: indices `(count, batch_size)`."""
+        """Begins to decode the examples of `order`, indices `(count, batch_size)`."""
         own = order[:, self._first : self._first + self._share]
         self._read = self._data.batches(own.ravel(), self._share)
 
@@ -73,9 +73,9 @@ class StreamStep:
         """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
         losses = []
         for i, batch in enumerate(batches):
-            read = next(self._read)
-            given = first + i, learning_rates[i], read.images, read.labels, batch
-            loss = self._call(*given, *(() if draws is None else (draws[i],)))
+            part = next(self._read)
+            arguments = first + i, learning_rates[i], part.images, part.labels, batch
+            loss = self._call(*arguments, *(() if draws is None else (draws[i],)))
             losses.append(loss.numpy())
         return np.array(losses)
 

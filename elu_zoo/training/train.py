@@ -1,4 +1,4 @@
-"""Training of a network by a config, in one folder that can be resumed."""
+"""The function `train`, which trains a network by a config in a resumable run."""
 
 import dataclasses
 import functools
@@ -37,31 +37,29 @@ def train(
     observe: Observe | None = None,
     command: str | None = None,
 ) -> Entry | None:
-    """Trains the network of a config and returns the entry of its weights.
+    """Trains the network of a config, and returns the entry of the trained weights.
 
     A second call with the same folder resumes the run, bit-identically on a CPU. If the
     run is finished, the function returns the entry at once. The function needs no absl
     flags, and can be called in notebooks.
 
     Args:
-        config: the config of the run, such as those in `elu_zoo.configs`.
+        config: the run's config; `elu_zoo.configs` has examples.
         workdir: the run's folder, for config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
-        strategy: see `devices.create_strategy`.
-        num_devices: number of devices of this machine; None for the default.
-        compile: see `devices.choose_compilation`.
-        steps_per_call: number of iterations in one compiled function.
+        strategy, num_devices: see `devices.create_strategy`.
+        compile, steps_per_call: see `devices.choose_compilation`.
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
-        allow_config_change: whether to resume a run of another config. The entry lists
-            the changes.
+        allow_config_change: whether to resume a run that began with another config. The
+            entry lists the changes.
         observe: additional records of the run, for figures and statistics.
-        command: the command line that makes the config, for the entry and its card.
+        command: command line of this run, which the entry and the model card record.
 
     Returns:
-        The entry, or None on the machines of a cluster other than the chief.
+        The entry, or None on all machines of a cluster except the chief.
 
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
@@ -73,12 +71,12 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT stopped the run; a checkpoint is saved.
     """
-    # Before training, because the source files may change while the run trains.
+    # Read before training, because the source files may change during training.
     origin = {"commit": result.commit(), "command": command}
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
 
-    # 1. Check what needs no data.
+    # 1. Check the config, the devices and the folder, before data are loaded.
     resolved, placement = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
@@ -100,13 +98,13 @@ def train(
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
-            given = run, workdir, checkpoints, placement, allow_config_change
-            state = _restore(TrainState(resolved.values, data.images), *given)
+            arguments = run, workdir, checkpoints, placement, allow_config_change
+            state = _restore(TrainState(resolved.values, data.images), *arguments)
             stopped = functools.partial(_stopped, state, run, workdir)
-            given = workdir, chief, checkpoints, observe, run, state
+            arguments = workdir, chief, checkpoints, observe, run, state
             with (
                 signals.stop_on_signal(peers, stopped) as stop,
-                open_outputs(*given) as outputs,
+                open_outputs(*arguments) as outputs,
             ):
                 outputs.records.write_start(_start(state, placement, run, origin))
                 outputs.recorder.begin(state.step, stop.check)
@@ -117,15 +115,15 @@ def train(
 
                 # 6. Write the result: the weights of the last iteration.
                 with peers.together():
-                    given = run, state, workdir, origin, stop.check_alone
-                    return result.write(resolved.config, *given) if chief else None
+                    arguments = run, state, workdir, origin, stop.check_alone
+                    return result.write(resolved.config, *arguments) if chief else None
 
 
 def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
     """Trains to the last iteration. A call of the step runs several iterations."""
     train, length, recorder = run.train, run.length, outputs.recorder
     if state.epochs_recorded < state.step // length.steps_per_epoch:
-        # A signal stopped the evaluation of the epoch that ends at the checkpoint.
+        # A signal stopped the previous process while it evaluated this epoch.
         _end_epoch(run, state, outputs, stop.check)
     for call in stop.between(calls.remaining_calls(run, state, recorder.until)):
         if call.rest is not None:
@@ -149,7 +147,7 @@ def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
 def _end_epoch(
     run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
 ) -> None:
-    """Evaluates an epoch that has ended, and records its metrics."""
+    """Records the metrics of a finished epoch, after an evaluation if one is due."""
     steps, train = run.length.steps_per_epoch, run.train
     epoch = state.step // steps
     row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
@@ -168,12 +166,12 @@ def _end_epoch(
 def _check(
     config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
 ) -> tuple[ResolvedConfig, Placement]:
-    """Checks what needs no data; returns the resolved config and its placement."""
+    """Resolves the config and chooses the devices, before data are loaded."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
     placement = backends.place(encoded, strategy, num_devices)
-    # After `place`, because the random state of an activation starts the devices.
+    # After `place`, because an activation with a random state starts the devices.
     activations.describe(resolved.config.model.activation)
     return resolved, placement
 
@@ -230,7 +228,7 @@ def _start(
 
 
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
-    """Returns the end of the message about a signal."""
+    """Returns the text after the signal's name in the error of a stopped run."""
     return (
         f"after iteration {state.step} of {run.length.total}. A checkpoint is saved. "
         f"Run the same command again to resume {workdir}."

@@ -81,7 +81,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
         (
             ["--config.data.train_on_validation"],
             2,
-            "of imagenet2012 are its test images",
+            "of imagenet2012 are part of its test images",
         ),
         (["--config.model.spp_level=(1,)"], 2, "Did you mean 'model.spp_levels'?"),
     ],

@@ -81,7 +81,7 @@ def test_a_bad_config_is_refused(cli, arguments, message):
         ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
         (
             "--config.train.loss=half_squared_error",
-            "does not fit mnist_mlp_8x128, which outputs classes. Set it to softmax_",
+            "does not fit mnist_mlp_8x128, which outputs classes. Set train.loss to",
         ),
         ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
         ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean '--workdir'?"),

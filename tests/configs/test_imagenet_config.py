@@ -59,7 +59,7 @@ FIELDS = {
     "data.train_examples": (0, "epoch_ends", [3, 6], [4, 8]),
     "data.train_on_validation": (
         *(True, "error", ""),
-        "The validation images of imagenet2012 are its test images",
+        "The validation images of imagenet2012 are part of its test images",
     ),
     "data.measure_test": (False, "evaluated_images", [5, 5, 9, 5], [5, 5, 5]),
     "data.cutout": (

@@ -131,7 +131,7 @@ IMAGENET = [
     ("data.crop_size", 0, "data.crop_size must be >= 1 .* Received: 0"),
     ("data.image_size", 223, "<= data.image_size. Received: 224, .* 223"),
     ("data.validation_images", 0, "validation_images must be an integer >= 1"),
-    ("data.train_on_validation", True, "of imagenet2012 are its test images. Set"),
+    ("data.train_on_validation", True, "of imagenet2012 are part of its test"),
     ("train.loss", "half_squared_error", "does not fit elu_imagenet_15, which"),
     ("data.folder", None, r"of the config are missing: data.folder\."),
     ("data.validation_images", None, r"are missing: data.validation_images\."),
@@ -205,7 +205,7 @@ def test_only_losses_that_fit_the_outputs_of_the_model_are_accepted(
     for loss in wrong:
         words = (
             f"train.loss {loss} does not fit {model}, which outputs {outputs}. "
-            f"Set it to {' or '.join(fitting)}."
+            f"Set train.loss to {' or '.join(fitting)}."
         )
         with pytest.raises(errors.UsageError, match=words):
             config_checks.check(smoke({"model.name": model, "train.loss": loss}))

@@ -47,7 +47,7 @@ def tasks() -> int:
     """Returns the number of tasks in TF_CONFIG.
 
     Raises:
-        UsageError: TF_CONFIG is invalid, or its task is not one of its cluster.
+        UsageError: TF_CONFIG is invalid, or its task is not in its cluster.
     """
     cluster = read()
     machines = cluster.get("cluster", {})
@@ -70,7 +70,7 @@ def place() -> tuple[int, int]:
     Without a cluster, the function returns (0, 1).
 
     Raises:
-        UsageError: TF_CONFIG is invalid, or its task is not one that trains.
+        UsageError: TF_CONFIG is invalid, or its task is of a type that does not train.
     """
     cluster = read()
     if tasks() <= 1:
@@ -119,7 +119,7 @@ class Alone:
 
 @contextlib.contextmanager
 def await_peers() -> Iterator[None]:
-    """Limits the time for which TensorFlow waits for other machines to ten minutes.
+    """Lets TensorFlow wait for other machines, but not longer than ten minutes.
 
     A watchdog process prints the missing machines, and ends this process by SIGALRM at
     the timeout. TensorFlow itself would wait for an hour without a message. The
@@ -144,7 +144,7 @@ def await_peers() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """Lets Ctrl-C end the process at once, because Python's handler would not run."""
+    """Lets Ctrl-C end the process at once, as TensorFlow delays Python's handler."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

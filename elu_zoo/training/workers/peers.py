@@ -18,7 +18,7 @@ from elu_zoo.training.workers import cluster
 
 # A network file system may take seconds to list a new file.
 _SEEING_SECONDS = 10
-_FAILED, _STOPPED = 2, 1
+_FAILED, _STOPPED = 2, 1  # how a block of `together` ended; 0: success
 _LOST_MACHINE_ERRORS = (
     tf.errors.UnavailableError,
     tf.errors.AbortedError,
@@ -29,7 +29,7 @@ _LOST_MACHINE_ERRORS = (
 
 
 class Peers:
-    """The machines of a run on several machines.
+    """Methods by which the machines of a run act together.
 
     All machines must call each method, except `guard`, at the same point of the run.
     The errors of these methods are raised on all machines.
@@ -49,8 +49,8 @@ class Peers:
 
         @tf.function
         def gathered(values):
-            found = strategy.run(lambda: tf.identity(values)[tf.newaxis])
-            return strategy.gather(found, axis=0)
+            rows = strategy.run(lambda: tf.identity(values)[tf.newaxis])
+            return strategy.gather(rows, axis=0)
 
         self._gathered = gathered
 
@@ -64,11 +64,11 @@ class Peers:
             UsageError: a value differs between machines.
         """
         texts = [str(value).encode() for value in facts.values()]
-        digests = [hashlib.sha256(text).digest()[:7] for text in texts]
-        found = self._gather([int.from_bytes(digest) for digest in digests])
+        digests = [hashlib.sha256(text).digest()[:7] for text in texts]  # fit int64
+        rows = self._gather([int.from_bytes(digest) for digest in digests])
         differing = [
             f"{name} (here {value})"
-            for (name, value), column in zip(facts.items(), found.T, strict=True)
+            for (name, value), column in zip(facts.items(), rows.T, strict=True)
             if len(set(column)) > 1
         ]
         if differing:
@@ -134,7 +134,7 @@ class Peers:
             yield
         except _LOST_MACHINE_ERRORS as error:
             others = self._others(error.message)
-            if not others and "ollective" not in error.message:
+            if not others and "ollective" not in error.message:  # C or c
                 raise
             raise errors.ResourceError(
                 f"{others[0] if others else 'Another machine'} stopped answering. The "
@@ -142,19 +142,19 @@ class Peers:
             ) from error
 
     def _others(self, message: str) -> list[str]:
-        """Returns the other machines in the message of a TensorFlow error."""
+        """Returns the other machines that the message of a TensorFlow error names."""
         tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
         names = [f"{kind} {index}" for kind, index in tasks]
-        known = [self._names.index(name) for name in names if name in self._names]
-        return [self._name(number) for number in known if number != self._number]
+        numbers = [self._names.index(name) for name in names if name in self._names]
+        return [self._name(number) for number in numbers if number != self._number]
 
     def _name(self, number: int) -> str:
         return f"{self._names[number]} ({self._addresses[number]})"
 
     def _gather(self, values: Sequence[int]) -> np.ndarray:
         """Returns the values of each machine: `(machines, values)`."""
-        given = tf.constant(np.asarray(values, np.int64))
-        return self._gathered(given).numpy()[:: self._local]
+        tensor = tf.constant(np.asarray(values, np.int64))
+        return self._gathered(tensor).numpy()[:: self._local]  # one row per machine
 
 
 def _appears(path: Path) -> bool:
