@@ -22,7 +22,7 @@ CONFIGS = {
     "nin": lambda: table1_baselines.get_config("net=nin,schedule=fast,smoke=True"),
     "fmp": lambda: table1_baselines.get_config("net=fmp,schedule=fast,smoke=True"),
 }
-# AffineRecolor draws each image in a square field with sides of `data.field_size`.
+# AffineRecolor draws each image in a square field of `data.field_size` pixels a side.
 FIELD = {"data.augmentation": "affine_recolor", "data.padding": None}
 
 
@@ -175,7 +175,7 @@ AUGMENTED = [
             {**FIELD, "data.padding": 4},
             "data.padding must .* 4, and .* affine_re",
         ),
-        # affine_recolor does not fit the whitened images of nin, or the size of an MLP.
+        # affine_recolor needs images that are not whitened, and networks for any size.
         ("nin", FIELD, "affine_recolor needs .* Received: nin. Set data.aug"),
         ("mlp", {"data.augmentation": "affine_recolor"}, "any size. Received: mnist"),
         ("mlp", {"data.name": "imagenet2012"}, "mnist_mlp_8x128 cannot be trained on"),
