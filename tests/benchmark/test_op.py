@@ -24,7 +24,7 @@ def results():
 
 @pytest.mark.parametrize("form", ["ours, XLA", "tf.nn.elu, XLA", "tf.nn.elu, eager"])
 def test_tensorflow_forms_return_the_last_element(results, form):
-    """With a backward pass, this is the last element of the gradient, not of ELU."""
+    """Forms with a backward pass return the last element of the gradient."""
     x, dy = (values[-1] for values in inputs())
     value, slope = (x, 1) if x > 0 else (np.expm1(x), np.exp(x))
     elements = [of_pass[form] for of_pass in results.values()]

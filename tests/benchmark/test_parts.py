@@ -21,7 +21,7 @@ def measured():
         yield functools.cache(lambda part: PARTS[part](SMALL))
 
 
-# tf2onnx, which converts to ONNX, raises this warning.
+# The part inference exports to ONNX by tf2onnx, which raises this warning.
 @pytest.mark.filterwarnings("ignore:In the future `np.object`:FutureWarning")
 @pytest.mark.parametrize(
     ("part", "forms"),

@@ -37,9 +37,9 @@ def test_update_replaces_all_rows_of_a_part(step_rows, path):
     report.update(path, more)
     report.check(path)
     assert report.read(path) == [*step_rows, *more]
-    again = report.timed("step", "another net", SECONDS, "other")
-    report.update(path, again)
-    assert report.read(path) == [*more, *again]
+    new_rows = report.timed("step", "another net", SECONDS, "other")
+    report.update(path, new_rows)
+    assert report.read(path) == [*more, *new_rows]
 
 
 def test_other_files_are_not_overwritten(tmp_path):

@@ -91,7 +91,7 @@ RECIPES = {
         {"model": {"first_deviation": 1.0, "classifier_deviation": 0.1414}},
     ),
     # The author's update adds (1 - momentum) * learning rate * sum of 50 gradients. The
-    # config's adds learning rate * mean of 50 gradients.
+    # config's update adds learning rate * mean of 50 gradients, hence 50 * 0.01.
     ("fmp", "cifar10"): (
         *(810_000, 50),
         {e * 1000: 0.003 * math.exp(-0.005 * e) * 50 * 0.01 for e in (0, 400, 809)},

@@ -90,7 +90,7 @@ def with_name_suffix(suffix, **entries):
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],
 )
-def test_arguments_change_these_fields_only(arg, differing):
+def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config("elu_cifar_11", arg)
     assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
     config_checks.check(config)

@@ -107,7 +107,7 @@ def test_fields_equal_the_networks_config_except_listed_changes(model):
         ),
     ],
 )
-def test_arguments_change_these_fields_only(arg, changes):
+def test_arguments_change_only_the_listed_fields(arg, changes):
     default = flat(get_config("finetune"))
     config = flat(get_config("finetune", arg))
     weights = {"model.weights": "runs/my net/elu-s0"} if "runs/" in arg else {}

@@ -174,7 +174,7 @@ SMOKE = {
 
 
 @pytest.mark.parametrize(("arg", "differing"), [("", {}), ("smoke=True", SMOKE)])
-def test_arguments_change_these_fields_only(arg, differing):
+def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
     config_checks.check(config)

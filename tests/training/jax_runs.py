@@ -1,8 +1,8 @@
 """Runs on JAX, for test_step_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER trains each config of
-RUNS in FOLDER/<name>. It also writes FOLDER/errors.json: the error message for each
-set of arguments in REFUSED.
+The command `KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER` trains
+each config of RUNS in FOLDER/<name>. It also writes the error message for each set of
+arguments in REFUSED to FOLDER/errors.json.
 """
 
 import json

@@ -173,9 +173,9 @@ def test_losses_weights_and_slots_equal_numpy_in_float64(arguments):
 
 def test_results_do_not_depend_on_call_lengths(assert_same_bits):
     losses, arrays = run()
-    found = run(cut=(1, 2, 3))
-    assert found[0].tobytes() == losses.tobytes()
-    assert_same_bits(found[1], arrays)
+    result = run(cut=(1, 2, 3))
+    assert result[0].tobytes() == losses.tobytes()
+    assert_same_bits(result[1], arrays)
 
 
 def test_accumulate_computes_the_parts_one_after_the_other():

@@ -40,7 +40,7 @@ def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_pa
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)
     rates = [x.rate for x in model.layers if isinstance(x, FeatureMapDropout)]
-    # The run set the rate; the default of the builder is 0.5.
+    # The rate of fmp is that of the run; the default of its builder is 0.5.
     assert set(rates) == ({0.0} if net == "fmp" else set())
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
@@ -76,8 +76,8 @@ def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after
     arguments = {"compile": "off", "steps_per_call": 1}
     unstopped = training.train(config, tmp_path / "unstopped", **arguments)
     first, second = read_losses(tmp_path / "unstopped")
-    # An epoch has three iterations. The heads are active in the first two of the six
-    # iterations, so that the loss is then a sum over four outputs.
+    # An epoch has three iterations. The heads are active in the first two iterations of
+    # the run, in which the loss is a sum over four outputs.
     chance = np.log(100)
     assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
     assert second == pytest.approx(chance, rel=0.1)

@@ -140,9 +140,9 @@ def test_a_single_machine_is_chief_whatever_tf_config_contains(monkeypatch):
 @pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
 def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    found = devices.peers(devices.create_strategy(strategy, count))
-    assert isinstance(found, cluster.Alone)
-    assert found.stop(15) == 15 and found.stop(0) == 0
+    peers = devices.peers(devices.create_strategy(strategy, count))
+    assert isinstance(peers, cluster.Alone)
+    assert peers.stop(15) == 15 and peers.stop(0) == 0
 
 
 @pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

@@ -18,7 +18,7 @@ MLP = "mnist_mlp_8x128"
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def npz(tmp_path_factory):
     """A user's .npz file of forty coloured images, 10 x 12 pixels, in three classes."""
     generator = np.random.default_rng(0)
     labels = np.arange(40) % 3
@@ -59,8 +59,8 @@ def read_layers(folder):
         }
 
 
-def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path):
-    entry = train(make_config(parent, own), tmp_path / "run")
+def test_the_entry_has_the_arguments_of_the_weights(parent, npz, train, tmp_path):
+    entry = train(make_config(parent, npz), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
     assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
     assert entry["preprocessing"] == first["preprocessing"]
@@ -73,7 +73,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path
         assert words in entry["data_terms"]
     model = zoo.get_model(MLP, weights=str(tmp_path / "run"))
     assert model.input_shape == (None, 28, 28, 1) and model.output_shape == (None, 3)
-    test = load.load(own, image_shape=(28, 28, 1)).test
+    test = load.load(npz, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
     named = predictions.decode_predictions(
@@ -82,8 +82,8 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
-def test_an_export_has_the_classes_of_the_new_data(parent, own, train, tmp_path):
-    train(make_config(parent, own, "freeze=body"), tmp_path / "run")
+def test_an_export_has_the_classes_of_the_new_data(parent, npz, train, tmp_path):
+    train(make_config(parent, npz, "freeze=body"), tmp_path / "run")
     weights = {"weights": str(tmp_path / "run")}
     trained = pretrained.find(MLP, **weights)
     model = zoo.get_model(MLP, weights=trained)
@@ -94,8 +94,8 @@ def test_an_export_has_the_classes_of_the_new_data(parent, own, train, tmp_path)
 
 
 @pytest.mark.parametrize("freeze", ["none", "body", "dense1+dense2"])
-def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, freeze):
-    train(make_config(parent, own, f"freeze={freeze}"), tmp_path / "run")
+def test_only_layers_that_are_not_frozen_change(parent, npz, train, tmp_path, freeze):
+    train(make_config(parent, npz, f"freeze={freeze}"), tmp_path / "run")
     before, after = read_layers(Path(parent)), read_layers(tmp_path / "run")
     assert before.keys() == after.keys()
     body = before.keys() - {"classifier"}
@@ -109,9 +109,9 @@ def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, fr
         assert all((a == b).all() for a, b in pairs) == (name in frozen[freeze])
 
 
-def test_the_classifier_is_new_and_the_body_is_loaded(parent, own):
+def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
     for classes in (3, 10):  # the parent has ten classes
-        config, weights = finetuning.resolve(make_config(parent, own))
+        config, weights = finetuning.resolve(make_config(parent, npz))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
@@ -127,9 +127,9 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, own):
 
 
 def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
-    parent, own, train, tmp_path, stop_after, last_arrays, assert_same_bits
+    parent, npz, train, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
-    config = make_config(parent, own, "freeze=dense1")
+    config = make_config(parent, npz, "freeze=dense1")
     train(config, tmp_path / "unstopped")
 
     stop_after(4, lambda: 1 / 0)
@@ -142,9 +142,9 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     ).read_bytes()
 
 
-def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_arrays):
+def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_arrays):
     """XLA compiles frozen batch normalisation, because it updates no variable."""
-    config = make_config(parent, own, "freeze=body")
+    config = make_config(parent, npz, "freeze=body")
     train(config, tmp_path / "one")
     train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
     for a, b in zip(
@@ -184,10 +184,10 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
     ],
 )
 def test_configs_that_do_not_fit_the_weights_are_refused(
-    parent, own, train, tmp_path, arg, entries, words
+    parent, npz, train, tmp_path, arg, entries, words
 ):
     with pytest.raises(errors.UsageError, match=words):
-        train(make_config(parent, own, arg, entries), tmp_path / "run")
+        train(make_config(parent, npz, arg, entries), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -207,9 +207,9 @@ def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expec
     assert finetuning.image_shape(*finetuning.resolve(config)) == expected
 
 
-def test_an_autoencoder_starts_from_all_weights(own, train, tmp_path):
+def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
     config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
-    config.data.name, config.train.batch_size = own, 8
+    config.data.name, config.train.batch_size = npz, 8
     config.train.learning_rates = (0.0, 1e-9, 0.0)  # the weights stay the same
     entry = train(config, tmp_path)
     assert entry["classes"] == []
@@ -220,33 +220,33 @@ def test_an_autoencoder_starts_from_all_weights(own, train, tmp_path):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
-def test_a_users_network_with_dropout_is_fine_tuned(phased, own, train, tmp_path):
+def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path):
     small_stacks.register()
     config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
-    config.data.name, config.train.batch_size = own, 8
+    config.data.name, config.train.batch_size = npz, 8
     entry = train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [28, 28, 1]
     second = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
-    second.data.name, second.train.batch_size = own, 8
+    second.data.name, second.train.batch_size = npz, 8
     second.train.freeze = ("stack1",)
     second_entry = train(second, tmp_path / "again")
     assert second_entry["parent"] == entry["tag"]
 
 
-def test_runs_find_statistics_beside_the_weights(own, train, tmp_path, monkeypatch):
+def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
-    config.data.name, config.data.image_shape = own, (8, 8, 3)
+    config.data.name, config.data.image_shape = npz, (8, 8, 3)
     config.train.batch_size, config.model.width = 8, 0.02
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
     entry = train(config, tmp_path / "run")
     name = entry["preprocessing"]["statistics"] + ".npz"
-    images = load.load(own, image_shape=(8, 8, 3)).test.images
+    images = load.load(npz, image_shape=(8, 8, 3)).test.images
     expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
     second = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
-    second.data.name, second.train.batch_size = own, 8
+    second.data.name, second.train.batch_size = npz, 8
     train(second, tmp_path / "again")
     assert (tmp_path / "again" / name).is_file()
 

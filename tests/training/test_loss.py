@@ -130,9 +130,9 @@ def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
 @pytest.mark.parametrize("target", [0.0, 0.25, 0.5, 1.0])
 def test_sigmoid_gradient_is_exact_at_zero_and_at_large_logits(compute, logit, target):
     arrays = (np.full(SHAPE, value, np.float32) for value in (target, logit))
-    found = compute("sigmoid_cross_entropy", *arrays)
+    gradient = compute("sigmoid_cross_entropy", *arrays)
     expected = {0.0: 0.5, 100.0: 1.0, -100.0: 0.0}[logit] - target
-    np.testing.assert_allclose(found, np.full(SHAPE, expected), 0, 1e-7)
+    np.testing.assert_allclose(gradient, np.full(SHAPE, expected), 0, 1e-7)
 
 
 @pytest.mark.parametrize("compute", GRADIENTS)
@@ -140,8 +140,8 @@ def test_squared_error_gradient_is_output_minus_target(compute):
     generator = np.random.default_rng(1)
     targets = draw_targets(generator)
     outputs = generator.normal(size=SHAPE).astype(np.float32)
-    found = compute("half_squared_error", targets, outputs)
-    np.testing.assert_allclose(found, outputs - targets, 1e-6, 1e-7)
+    gradient = compute("half_squared_error", targets, outputs)
+    np.testing.assert_allclose(gradient, outputs - targets, 1e-6, 1e-7)
 
 
 def test_squared_hinge_and_its_gradient_equal_float64():

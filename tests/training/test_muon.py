@@ -1,4 +1,4 @@
-"""The optimizer Muon, compared with NumPy in float64, and in Keras' fit."""
+"""The optimizer Muon: updates compared with NumPy in float64, and Keras' fit."""
 
 import keras
 import numpy as np

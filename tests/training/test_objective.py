@@ -46,8 +46,8 @@ def test_targets_of_image_losses_are_the_preprocessed_images(split, loss, scale)
     np.testing.assert_allclose(losses, expected, 1e-5)
     assert losses.shape == (COUNT,)
     other_labels = split.labels[::-1]
-    again = make_objective(loss, scale)(images, other_labels, z)
-    np.testing.assert_array_equal(again, losses)
+    relabelled = make_objective(loss, scale)(images, other_labels, z)
+    np.testing.assert_array_equal(relabelled, losses)
 
 
 def test_targets_of_the_softmax_cross_entropy_are_the_labels(split):

@@ -41,7 +41,7 @@ def images():
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", NETS)
 def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
-    """bfloat16_matmuls changes dense layers only; mixed_bfloat16 changes all layers."""
+    """In the body, bfloat16_matmuls changes dense layers, mixed_bfloat16 all layers."""
     matmuls = NETS[name]
     model = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
     assert layers_in(model) == matmuls

@@ -108,9 +108,9 @@ def assert_statistics(path, values):
         assert arrays.files == names
         for name, expected in values.items():
             for kind, function in (("mean", np.mean), ("median", np.median)):
-                found = arrays[f"{kind}/{name}"]
-                assert found.dtype == np.float32
-                np.testing.assert_allclose(found, function(expected, 0), 1e-5, 1e-6)
+                array = arrays[f"{kind}/{name}"]
+                assert array.dtype == np.float32
+                np.testing.assert_allclose(array, function(expected, 0), 1e-5, 1e-6)
 
 
 def read_checkpoint(workdir, step, count):

@@ -126,7 +126,7 @@ def test_a_stopped_run_in_phases_equals_a_run_without_stops(
     ],
     ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],
 )
-def test_stopped_runs_with_other_states_equal_runs_without_stops(
+def test_stopped_runs_of_other_kinds_equal_runs_without_stops(
     smoke, stop_and_compare, entries, arguments
 ):
     stop_and_compare(smoke(entries), [14], **arguments)

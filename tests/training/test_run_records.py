@@ -120,8 +120,8 @@ def test_tensorboard_reads_the_scalars(tmp_path, records):
     written.close()
     board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert set(board.Tags()["scalars"]) == {"epoch", "train_loss", "seconds"}
-    found = [(e.step, e.value) for e in board.Scalars("train_loss")]
-    assert found == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
+    points = [(e.step, e.value) for e in board.Scalars("train_loss")]
+    assert points == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
 
 
 def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
@@ -135,7 +135,7 @@ def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_terminals_get_a_bar_and_other_outputs_lines(monkeypatch, capsys, terminal):
+def test_terminals_get_a_bar_and_files_get_lines(monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with Display(300_000, 40) as display:
         display.update(234_300)

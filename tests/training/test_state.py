@@ -179,7 +179,7 @@ def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
 
 
 @pytest.mark.parametrize("kind", OBSTACLES)
-def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
+def test_saving_renames_an_obstacle(saved, caplog, kind):
     target = saved / "checkpoints" / f"step-{40:09d}"
     checkpoints = Checkpoints(saved, make_variables(40), 3)
     OBSTACLES[kind](target)
@@ -190,7 +190,7 @@ def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
     assert restore(saved) == make_state(40)
 
 
-def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
+def test_names_of_later_iterations_do_not_count_as_kept_checkpoints(saved):
     later = saved / "checkpoints" / f"step-{50:09d}"
     later.touch()
     Checkpoints(saved, make_variables(40), 1).save(make_state(40))

@@ -119,14 +119,14 @@ ARGUMENTS = [
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_training_on_files_equals_training_in_memory(data, arguments, assert_same_bits):
     losses, arrays = run(ResidentStep, data, **arguments)
-    found = run(StreamStep, data, **arguments)
-    assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
+    result = run(StreamStep, data, **arguments)
+    assert result[0].dtype == np.float32 and len(set(losses)) == STEPS
     if arguments.get("compiled"):  # XLA adds in another order
-        np.testing.assert_allclose(found[0], losses, 1e-5)
-        for a, b in zip(found[1], arrays, strict=True):
+        np.testing.assert_allclose(result[0], losses, 1e-5)
+        for a, b in zip(result[1], arrays, strict=True):
             np.testing.assert_allclose(a, b, 0, 1e-6)
     else:
-        assert_same_bits([found[0], *found[1]], [losses, *arrays])
+        assert_same_bits([result[0], *result[1]], [losses, *arrays])
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_training_on_files_equals_training_in_memory(data, arguments, assert_sam
 )
 def test_results_do_not_depend_on_calls_and_starts(data, arguments, assert_same_bits):
     losses, arrays = run(StreamStep, data)
-    found = run(StreamStep, data, **arguments)
-    assert_same_bits([found[0], *found[1]], [losses, *arrays])
+    result = run(StreamStep, data, **arguments)
+    assert_same_bits([result[0], *result[1]], [losses, *arrays])
 
 
 def test_a_changed_dropout_rate_takes_effect_after_compile(data):

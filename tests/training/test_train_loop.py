@@ -36,7 +36,7 @@ def check_finished(workdir, entry, data_dir=None):
         assert entry["metrics"][f"{split}_error_percent"] == error
 
 
-def test_a_finished_run_has_these_files_and_stays_unchanged(smoke, tmp_path, rows):
+def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows):
     entry = training.train(smoke(), tmp_path)
     tag = entry["tag"]
     assert {path.name for path in tmp_path.iterdir()} == {

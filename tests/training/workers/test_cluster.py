@@ -107,7 +107,7 @@ def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
     with cluster.await_peers():
         (watchdog,) = started
         assert watchdog.poll() is None
-        # Ctrl-C ends this process. The watchdog is in another session.
+        # Ctrl-C ends this process, and not the watchdog, which is in another session.
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
         assert os.getsid(watchdog.pid) == watchdog.pid
     assert signal.getsignal(signal.SIGINT) is before

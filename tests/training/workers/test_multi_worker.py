@@ -66,7 +66,7 @@ def wait_for_exit(processes, timeout=180):
 
 
 def wait_for_checkpoint(workdir, step, processes):
-    """Waits for a checkpoint after iteration `step`, and returns its iteration."""
+    """Waits for a checkpoint later than iteration `step`; returns its iteration."""
     deadline = time.monotonic() + 120
     while True:
         names = [path.name for path in workdir.glob("checkpoints/step-*")]
