@@ -132,7 +132,7 @@ def main(folder):
         config.data.name = "mnist" if name == "data" else "mnist_5k"
         if name == "images":
             config = elu_imagenet_15.get_config("smoke=True")
-        os.environ["TF_CONFIG"] = TWO_WORKERS * (name == "machines")
+        os.environ["TF_CONFIG"] = TWO_WORKERS if name == "machines" else ""
         os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # a cache without images
         try:
             training.train(config, folder / "refused", **arguments)

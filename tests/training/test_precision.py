@@ -47,7 +47,7 @@ def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
     assert layers_in(model) == matmuls
     body = []
     for layer in matmuls:
-        norm = [f"norm_{layer}"] * batch_norm
+        norm = [f"norm_{layer}"] if batch_norm else []
         body += [layer] if layer == "code" else [layer, *norm, f"act_{layer}"]
     model = build(name, "mixed_bfloat16", batch_norm=batch_norm)
     assert layers_in(model) == body
