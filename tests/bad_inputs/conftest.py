@@ -1,4 +1,4 @@
-"""A fixture that runs binaries with bad inputs and checks that they leave no files."""
+"""Fixtures that run binaries on bad inputs and check that no files are left."""
 
 import tempfile
 
@@ -7,7 +7,7 @@ from binaries import run_here
 
 
 def _files(folder):
-    """Returns the size of each file, and None for each folder, by path."""
+    """Returns {relative path: size in bytes, or None for a folder}."""
     return {
         str(path.relative_to(folder)): path.stat().st_size if path.is_file() else None
         for path in folder.rglob("*")
@@ -27,9 +27,9 @@ def here(tmp_path, monkeypatch):
 def refused(here, tmp_path, monkeypatch):
     """A function that runs a binary which must fail, and returns the error line.
 
-    Its arguments are the expected exit code, the binary, and the arguments of the
-    binary. The function checks that the binary prints no traceback, and leaves no files
-    in the working folder or in the folder of temporary files.
+    The function takes the expected exit code, the name of the binary, and the arguments
+    of the binary. It checks that the binary prints no traceback, and leaves no files in
+    the working folder or in the folder of temporary files.
     """
     scratch = tmp_path / "scratch"
     scratch.mkdir()
@@ -41,8 +41,8 @@ def refused(here, tmp_path, monkeypatch):
         assert result.code == code, result.err
         assert _files(here) == before
         # TensorFlow deletes its __autograph files when the process ends.
-        left = [name for name in _files(scratch) if "__autograph" not in name]
-        assert left == []
+        leftovers = [name for name in _files(scratch) if "__autograph" not in name]
+        assert leftovers == []
         return result.error
 
     return run

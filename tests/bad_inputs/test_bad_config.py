@@ -10,9 +10,9 @@ import pytest
 from binaries import run_here
 
 SMOKE = "--config=quickstart:smoke=True"
-RATES = "--config.train.learning_rates="
-BOUNDARIES = "--config.train.boundaries="
-NAME = 'The config entry name must be a relative path without ".."'
+RATES_FLAG = "--config.train.learning_rates="
+BOUNDARIES_FLAG = "--config.train.boundaries="
+NAME_ERROR = 'The config entry name must be a relative path without ".."'
 CASES = [
     ("misspelt_section", ["--config.trian.epochs=2"], "Did you mean 'train.epochs'?"),
     (
@@ -33,7 +33,7 @@ CASES = [
     ),
     (
         "infinite_rate",
-        [f"{RATES}(1e999,)"],
+        [f"{RATES_FLAG}(1e999,)"],
         "must be finite and >= 0. Received: (inf,)",
     ),
     (
@@ -48,15 +48,15 @@ CASES = [
     ),
     (
         "boundary_after_the_last_iteration",
-        [f"{BOUNDARIES}(300,)", f"{RATES}(.1,.2)"],
+        [f"{BOUNDARIES_FLAG}(300,)", f"{RATES_FLAG}(.1,.2)"],
         "the run's 20 iterations. Received: (300,). Fractions fit every",
     ),
     (
         "name_that_leaves_the_folder",
         ["--config.name=../../x"],
-        f"{NAME}, because it is part of the path runs/<name>/",
+        f"{NAME_ERROR}, because it is part of the path runs/<name>/",
     ),
-    ("empty_name", ["--config.name="], NAME),
+    ("empty_name", ["--config.name="], NAME_ERROR),
 ]
 
 
@@ -97,16 +97,16 @@ def test_other_commands_with_wrong_flags_are_refused(refused, binary, arguments,
 
 
 WORKERS = {"worker": ["127.0.0.1:1", "127.0.0.1:2"]}
-OUTSIDE = {"cluster": WORKERS, "task": {"type": "worker", "index": 2}}
+TASK_OUTSIDE_CLUSTER = {"cluster": WORKERS, "task": {"type": "worker", "index": 2}}
 
 
 def test_a_task_that_is_not_in_the_cluster_is_refused(refused, monkeypatch):
-    monkeypatch.setenv("TF_CONFIG", json.dumps(OUTSIDE))
+    monkeypatch.setenv("TF_CONFIG", json.dumps(TASK_OUTSIDE_CLUSTER))
     assert "its cluster has 2 task(s) of this type" in refused(2, "train", SMOKE)
 
 
 def test_the_flag_debug_shows_the_traceback(here):
-    shown = run_here("train", SMOKE, "--config.train.epochs=0", "--debug")
-    assert shown.code == 2 and "Traceback" in shown.err
-    assert shown.err.splitlines()[-1].startswith("error: ")
+    result = run_here("train", SMOKE, "--config.train.epochs=0", "--debug")
+    assert result.code == 2 and "Traceback" in result.err
+    assert result.err.splitlines()[-1].startswith("error: ")
     assert not list(here.iterdir())

@@ -1,4 +1,4 @@
-"""Commands on missing, damaged or empty data sets; tests/data tests the functions."""
+"""Commands on missing, damaged or empty data sets. Unit tests are in tests/data."""
 
 import socket
 

@@ -1,4 +1,4 @@
-"""Exports that the command refuses; tests/export tests the functions."""
+"""Exports that the command refuses. Unit tests of exports are in tests/export."""
 
 import resource
 
@@ -6,7 +6,7 @@ MODEL = "--model=mnist_mlp_8x128", "--weights=mnist"
 
 
 def write_version(here, file):
-    """Writes version 1 of an export, with a file of this name."""
+    """Writes version 1 of an export, which has only the file `file`."""
     folder = here / "out" / "mnist_mlp_8x128" / "1"
     folder.mkdir(parents=True)
     (folder / file).write_bytes(b"old")
@@ -21,7 +21,7 @@ def test_an_export_beside_versions_of_another_format_is_refused(refused, here):
 def test_a_full_disk_keeps_the_versions_that_exist(refused, here):
     write_version(here, "saved_model.pb")
     limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))  # a full disk
     try:
         error = refused(1, "export", *MODEL, "--export_dir=out", "--replace")
     finally:

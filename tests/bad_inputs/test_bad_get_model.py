@@ -1,6 +1,6 @@
 """Arguments of `get_model` that are refused, logged, or unusual but accepted.
 
-The checks themselves are tested in tests/test_registry.py, tests/activations and
+Unit tests of the checks are in tests/test_registry.py, tests/activations and
 tests/layers.
 """
 
@@ -43,14 +43,14 @@ ARGUMENTS = [
     ("alpha_larger_than_floats", _alpha(10**400), f"{ALPHA}1000"),
     ("alpha_bool", _alpha(True), f"{ALPHA}True"),
     ("classes_as_text", {"num_classes": "10"}, "integer >= 1. Received: '10'"),
-    ("shape_unknown", {"input_shape": (None, None, 3)}, ">= 1. Received: None"),
+    ("input_shape_none", {"input_shape": (None, None, 3)}, ">= 1. Received: None"),
     (
         "images_smaller_than_the_pools",
         {**SMALL_IMAGES, "input_shape": (96, 224, 3)},
         r"at least 97 x 97 .* Received: input_shape=\(96, 224, 3\). Pass a larger",
     ),
     (
-        "images_smaller_than_the_given_pyramid",
+        "images_smaller_than_the_pyramid_of_spp_levels",
         {**SMALL_IMAGES, "input_shape": (32, 32, 3), "spp_levels": (1, 2)},
         "at least 33 x 33",
     ),
@@ -144,15 +144,15 @@ def test_elu_xla_is_refused_by_a_tensorflow_without_xla(monkeypatch, call):
 
 
 def test_two_models_with_the_same_name_are_independent(tmp_path):
-    one, two = (elu_zoo.get_model(MLP, width=0.02, seed=s) for s in (0, 1))
-    assert one.name == two.name == MLP
+    first, second = (elu_zoo.get_model(MLP, width=0.02, seed=s) for s in (0, 1))
+    assert first.name == second.name == MLP
     x = np.ones((1, 28, 28, 1), np.float32)
-    before = np.asarray(one(x))
-    two.get_layer("dense1").kernel.assign_add(
-        keras.ops.ones_like(two.get_layer("dense1").kernel)
+    before = np.asarray(first(x))
+    second.get_layer("dense1").kernel.assign_add(
+        keras.ops.ones_like(second.get_layer("dense1").kernel)
     )
-    np.testing.assert_array_equal(np.asarray(one(x)), before)
-    for number, model in enumerate((one, two)):
+    np.testing.assert_array_equal(np.asarray(first(x)), before)
+    for number, model in enumerate((first, second)):
         model.save(tmp_path / f"{number}.keras")
         loaded = keras.models.load_model(tmp_path / f"{number}.keras")
         np.testing.assert_array_equal(np.asarray(loaded(x)), np.asarray(model(x)))

@@ -1,4 +1,4 @@
-"""Clients of the benchmark: their requests and their errors."""
+"""Requests and errors of the clients with which the benchmark measures serving."""
 
 import threading
 
@@ -17,7 +17,7 @@ def test_threads_share_the_requests():
     seconds = load.time_threads(
         lambda: names.append(threading.current_thread().name), clients=3, requests=10
     )
-    assert seconds.shape == (9,) and len(names) == 9
+    assert seconds.shape == (9,) and len(names) == 9  # three requests per client
     assert (seconds >= 0).all()
 
 

@@ -15,7 +15,7 @@ def inputs():
 
 @pytest.fixture(scope="module")
 def results():
-    """The result of each form, by pass and by name."""
+    """Results of the forms: {pass: {name of the form: result}}."""
     return {
         kind: {name: call() for name, call in op.forms(SIZE, kind).items()}
         for kind in op.PASSES
@@ -24,11 +24,11 @@ def results():
 
 @pytest.mark.parametrize("form", ["ours, XLA", "tf.nn.elu, XLA", "tf.nn.elu, eager"])
 def test_tensorflow_forms_return_the_last_element(results, form):
-    """The last element of the ELU, or of its gradient in the backward pass."""
+    """Forms with a backward pass return the last element of the gradient."""
     x, dy = (values[-1] for values in inputs())
     value, slope = (x, 1) if x > 0 else (np.expm1(x), np.exp(x))
-    found = [of_pass[form] for of_pass in results.values()]
-    np.testing.assert_allclose(found, [[value], [dy * slope]], rtol=1e-6)
+    elements = [of_pass[form] for of_pass in results.values()]
+    np.testing.assert_allclose(elements, [[value], [dy * slope]], rtol=1e-6)
 
 
 @pytest.mark.parametrize("library", ["jax", "torch"])
@@ -45,8 +45,8 @@ def test_other_libraries_compute_elu(results, library):
 
 
 def test_largest_errors_are_within_their_bounds():
-    found = {n: op.largest_error(f) for n, f in op.APPROXIMATIONS.items()}
-    assert found[op.BASELINE] < 2**-24
+    largest = {n: op.largest_error(f) for n, f in op.APPROXIMATIONS.items()}
+    assert largest[op.BASELINE] < 2**-24
     # At most 6.1 % of an exponential that is at most 1 (Schraudolph, 1999).
-    assert 0.01 < found["Schraudolph's exponential, XLA"] < 0.061
+    assert 0.01 < largest["Schraudolph's exponential, XLA"] < 0.061
     assert op.largest_error(lambda x: x * 0) == pytest.approx(1 - np.exp(-20))

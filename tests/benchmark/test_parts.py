@@ -21,7 +21,7 @@ def measured():
         yield functools.cache(lambda part: PARTS[part](SMALL))
 
 
-# tf2onnx, which converts to ONNX, raises this warning.
+# The part inference exports to ONNX by tf2onnx, which raises this warning.
 @pytest.mark.filterwarnings("ignore:In the future `np.object`:FutureWarning")
 @pytest.mark.parametrize(
     ("part", "forms"),
@@ -84,13 +84,13 @@ def test_wrong_arguments_are_refused(names, models, batch_size, backend, words):
         parts.check(names, models, batch_size, backend)
 
 
-def test_right_arguments_pass():
+def test_valid_arguments_are_accepted():
     parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(list(PARTS), ["elu_cifar_11"], None, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
 
 
-def test_rounds_replace_the_extent():
+def test_the_setting_rounds_replaces_the_default_extent():
     settings = Settings(["elu_cifar_11"])
     assert settings.extent(20, least=40) == parts.Extent(20, 40, 300, False)
     assert SMALL.extent(20, least=40, warm=True) == parts.Extent(0, 1, 1, True)

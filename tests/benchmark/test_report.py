@@ -10,7 +10,7 @@ SECONDS = {"ours": np.array([1.0, 2.0, 3.0]), "other": np.array([2.0, 4.0, 9.0])
 
 
 @pytest.fixture
-def found():
+def step_rows():
     return report.timed("step", "a net", SECONDS, "ours")
 
 
@@ -19,8 +19,8 @@ def path(tmp_path):
     return tmp_path / "rows.csv"
 
 
-def test_rows_have_quartiles_and_ratios(found):
-    ours, other = found
+def test_rows_have_quartiles_and_ratios(step_rows):
+    ours, other = step_rows
     assert (ours.part, ours.case, ours.unit) == ("step", "a net", "ms")
     assert (ours.form, other.form) == ("ours", "other")
     assert (other.rounds, other.baseline, other.machine) == (3, "ours", "")
@@ -30,16 +30,16 @@ def test_rows_have_quartiles_and_ratios(found):
     assert (other.ratio, other.ratio_low, other.ratio_high) == (2, 2, 3)
 
 
-def test_update_replaces_the_rows_of_its_parts(found, path):
-    found = [dataclasses.replace(row, machine='a, "b"; c') for row in found]
-    report.update(path, found)
+def test_update_replaces_all_rows_of_a_part(step_rows, path):
+    step_rows = [dataclasses.replace(row, machine='a, "b"; c') for row in step_rows]
+    report.update(path, step_rows)
     more = report.timed("op", "a unit", SECONDS, "ours")
     report.update(path, more)
     report.check(path)
-    assert report.read(path) == [*found, *more]
-    again = report.timed("step", "another net", SECONDS, "other")
-    report.update(path, again)
-    assert report.read(path) == [*more, *again]
+    assert report.read(path) == [*step_rows, *more]
+    new_rows = report.timed("step", "another net", SECONDS, "other")
+    report.update(path, new_rows)
+    assert report.read(path) == [*more, *new_rows]
 
 
 def test_other_files_are_not_overwritten(tmp_path):
@@ -60,16 +60,16 @@ def test_other_files_are_not_overwritten(tmp_path):
         ("ours", '"'),
     ],
 )
-def test_a_damaged_file_is_refused(path, old, new, found):
-    report.update(path, found)
+def test_a_damaged_file_is_refused(path, old, new, step_rows):
+    report.update(path, step_rows)
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(errors.CorruptError, match="rows.csv must be a CSV.*--csv"):
         report.read(path)
 
 
-def test_tables_have_a_title_and_cells_per_form(found):
+def test_tables_have_a_title_and_cells_per_form(step_rows):
     more = report.rows("memory", "its memory", SECONDS, "other", "MiB")
-    (title, rows), (second, others) = report.tables([*found, *more])
+    (title, rows), (second, others) = report.tables([*step_rows, *more])
     assert (title, second) == ("a net, 3 rounds", "its memory, 3 rounds")
     assert rows[1] == {
         "form": "other",
@@ -81,17 +81,17 @@ def test_tables_have_a_title_and_cells_per_form(found):
     assert others[0]["MiB"] == "2" and others[1]["by other"] == "1.000"
 
 
-def test_markdown_tables_have_ratios_or_values(found):
+def test_markdown_tables_have_ratios_or_values(step_rows):
     close = {"ours": np.array([1.0, 1.0]), "third": np.array([1.01, 1.02])}
     more = report.timed("step", "another", close, "ours")
-    assert report.markdown([*found, *more]).splitlines() == [
+    assert report.markdown([*step_rows, *more]).splitlines() == [
         "| | a net | another |",
         "|---|---|---|",
         "| ours | **1** (2e+03 ms) | **1** (1e+03 ms) |",
         "| other | 2.00 (2.00 to 3.00) |  |",
         "| third |  | 1.015 (1.010 to 1.020) |",
     ]
-    assert report.markdown_of_values(found).splitlines() == [
+    assert report.markdown_of_values(step_rows).splitlines() == [
         "| | a net (ms) |",
         "|---|---|",
         "| ours | 2,000 |",

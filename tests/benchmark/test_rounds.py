@@ -18,11 +18,11 @@ def clock(monkeypatch):
 
 
 def test_times_are_seconds_per_unit(clock):
-    lengths = iter([1000, 0, 2, 4, 6])  # the first call compiles
-    forms = {"rising": lambda: clock(next(lengths)), "even": lambda: clock(3)}
-    found = time_interleaved(forms, Extent(0, 3, 3), {"rising": 2})
-    assert list(found["rising"]) == [1, 2, 3]
-    assert list(found["even"]) == [3, 3, 3]
+    durations = iter([1000, 0, 2, 4, 6])  # compilation, estimate, three rounds
+    forms = {"rising": lambda: clock(next(durations)), "even": lambda: clock(3)}
+    seconds = time_interleaved(forms, Extent(0, 3, 3), {"rising": 2})
+    assert list(seconds["rising"]) == [1, 2, 3]
+    assert list(seconds["even"]) == [3, 3, 3]
 
 
 @pytest.mark.parametrize(
@@ -30,22 +30,22 @@ def test_times_are_seconds_per_unit(clock):
     [(Extent(30, 1, 100), 10), (Extent(30, 15, 100), 15), (Extent(30, 1, 4), 4)],
 )
 def test_the_number_of_rounds_fits_into_the_time(clock, extent, expected):
-    lengths = iter([1000] + [1] * 101)  # the first call compiles
-    forms = {"a": lambda: clock(next(lengths)), "b": lambda: clock(2)}
-    found = time_interleaved(forms, extent)
-    assert len(found["a"]) == len(found["b"]) == expected
+    durations = iter([1000] + [1] * 101)  # the first call compiles
+    forms = {"a": lambda: clock(next(durations)), "b": lambda: clock(2)}
+    seconds = time_interleaved(forms, extent)
+    assert len(seconds["a"]) == len(seconds["b"]) == expected
 
 
 @pytest.mark.parametrize(("warm", "calls", "pauses"), [(True, 8, 0), (False, 5, 3)])
 def test_a_call_or_a_pause_precedes_each_timed_call(monkeypatch, warm, calls, pauses):
     slept, called = [], []
     monkeypatch.setattr(rounds.time, "sleep", slept.append)
-    found = time_interleaved({"a": lambda: called.append(1)}, Extent(0, 3, 3, warm))
-    assert (len(called), len(slept), len(found["a"])) == (calls, pauses, 3)
+    seconds = time_interleaved({"a": lambda: called.append(1)}, Extent(0, 3, 3, warm))
+    assert (len(called), len(slept), len(seconds["a"])) == (calls, pauses, 3)
 
 
 def test_the_order_differs_by_round():
-    called = []
+    called = []  # the first six calls are not timed
     forms = {name: lambda name=name: called.append(name) for name in "abc"}
     time_interleaved(forms, Extent(0, 20, 20))
     orders = ["".join(called[i : i + 3]) for i in range(6, len(called), 3)]
@@ -53,7 +53,7 @@ def test_the_order_differs_by_round():
     assert all(sorted(order) == ["a", "b", "c"] for order in orders)
 
 
-def test_a_ratio_compares_the_same_rounds():
+def test_a_ratio_compares_times_of_the_same_round():
     phases = np.tile([1.0, 2.0, 1.5], 20)
     assert rounds.ratio(1.1 * phases, phases) == pytest.approx((1.1, 1.1, 1.1))
 

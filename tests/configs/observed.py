@@ -1,4 +1,4 @@
-"""Observables of runs. Each config field is tested by an observable that it changes."""
+"""Observables: values of a run in which tests see the effect of a config field."""
 
 import importlib
 import json
@@ -10,7 +10,7 @@ from elu_zoo.data import dataset
 from elu_zoo.training import config_fields
 
 CIFAR = ("elu_cifar_11", "elu_cifar_18")
-# Entries of the base run of the CIFAR and ImageNet networks: 3 iterations per epoch.
+# Fields of the base runs of CIFAR and ImageNet networks. An epoch has 3 iterations.
 SCHEDULE = {
     "train.boundaries": (1,),
     "train.learning_rates": (0.01, 0.005),
@@ -20,7 +20,7 @@ SCHEDULE = {
 RATES = [0.01] + [0.005] * 5
 LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
 # field: (a changed value of the field, name of an observable, the observable in the
-# base run, the observable with the changed value). A None is not checked.
+# base run, the observable with the changed value). None means not checked.
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "kernel", None, None),

@@ -1,4 +1,4 @@
-"""Fields and arguments of the config of the Table 1 baselines change the runs."""
+"""Fields and arguments of the config `table1_baselines` change its runs."""
 
 from importlib import resources
 
@@ -15,7 +15,7 @@ from elu_zoo.training import config_checks, step_resident
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "table1_baselines"
-# The base run has two epochs of three iterations; each test changes one field.
+# Fields of the base run, of two epochs of three iterations. Each test changes one.
 BASE = {
     "data.train_examples": 48,
     "train.batch_size": 16,
@@ -66,9 +66,9 @@ NEEDED_ENTRIES = {
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Returns a function from a config to the observables of a run on random images.
+    """A function that runs a config on random images and returns the observables.
 
-    The training step is replaced. It records observables and updates no weights.
+    The fake training step of the run records observables and updates no weights.
     """
     values = {}
 
@@ -80,7 +80,7 @@ def observe(tmp_path_factory):
         if "heads" in layers:
             values["heads"] += [layers["heads"].active] * len(batches)
         values["input_side"] = model.input_shape[1]
-        if draws is not None and draws.max() > 1000:  # not the positions of crops
+        if draws is not None and draws.max() > 1000:  # not positions of crops
             values["augmented"] += [np.unique(drawn).size > 1 for drawn in draws]
         values["draw_range"] = None if draws is None else [draws.min(), draws.max()]
         values["dropout"] = [x.rate for x in model.layers if isinstance(x, Dropout)]
@@ -137,7 +137,7 @@ def config_with(net, entries=()):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Returns a function from a network to the observables of its base run."""
+    """A function that returns the observables of the base run of a network."""
     cache = {}
 
     def get(net):
@@ -152,18 +152,18 @@ def base(observe):
     "row", FIELDS, ids=[f"{net}-{field}" for net, field, *_ in FIELDS]
 )
 def test_a_field_changes_its_observable(observe, base, row):
-    net, field, *column = row
-    entries = {field: column[0], **NEEDED_ENTRIES.get(field, {})}
-    check_change(column, base(net), observe(config_with(net, entries)))
+    net, field, *columns = row
+    entries = {field: columns[0], **NEEDED_ENTRIES.get(field, {})}
+    check_change(columns, base(net), observe(config_with(net, entries)))
 
 
 def test_the_table_has_every_field_that_elu_cifar_11_lacks():
-    known = flat(get_config("elu_cifar_11")).keys()
+    cifar_fields = flat(get_config("elu_cifar_11")).keys()
     tested = {field for _, field, *_ in FIELDS}
     for net in NETS:
         for dataset in ("cifar10", "cifar100"):
             config = get_config(NAME, f"net={net},dataset={dataset}")
-            assert flat(config).keys() - known <= tested
+            assert flat(config).keys() - cifar_fields <= tested
 
 
 ARGS = [

@@ -21,8 +21,8 @@ HEADS = {
 CONVOLUTIONS = {f"h{i}/{kind}": 0.05 for i in (0, 1, 2) for kind in ("kernel", "bias")}
 NIN, ALLCNN = 390, 195  # iterations per epoch
 # (network, data set): (iterations, batch size, {iteration: learning rate}, momentum,
-# whether the momentum is Nesterov's, factors on learning rates, pixels of padding,
-# other fields).
+# whether the momentum is Nesterov's, factors on learning rates, padding in pixels on
+# each side, other fields).
 RECIPES = {
     ("alexnet_cifar", "both"): (
         *(70_000, 100),
@@ -90,7 +90,8 @@ RECIPES = {
         *(0.9, True, BIASES, 8),
         {"model": {"first_deviation": 1.0, "classifier_deviation": 0.1414}},
     ),
-    # The author's update adds (1 - momentum) * learning rate * sum of 50 gradients.
+    # The author's update adds (1 - momentum) * learning rate * sum of 50 gradients. The
+    # config's update adds learning rate * mean of 50 gradients, hence 50 * 0.01.
     ("fmp", "cifar10"): (
         *(810_000, 50),
         {e * 1000: 0.003 * math.exp(-0.005 * e) * 50 * 0.01 for e in (0, 400, 809)},

@@ -8,8 +8,8 @@ from elu_zoo import errors, training
 from elu_zoo.data import load
 from elu_zoo.training import config_checks
 
-# Fields that differ from the default config with schedule=fast, smoke=True and
-# validation=True.
+# Fields that the arguments schedule=fast (FAST), smoke=True (SMOKE) and
+# validation=True (VALIDATION) change.
 FAST = {
     "name": "elu_cifar_11-cifar100-fast30",
     "schedule": "fast",
@@ -60,7 +60,7 @@ def with_name_suffix(suffix, **entries):
         ),
         ("validation=True", {**with_name_suffix("-validation"), **VALIDATION}),
         (
-            "validation=True,epochs=78",  # 35,100 iterations
+            "validation=True,epochs=78",  # 35,100 iterations, 100 after a boundary
             {
                 **with_name_suffix("-paper78-validation"),
                 **VALIDATION,
@@ -90,7 +90,7 @@ def with_name_suffix(suffix, **entries):
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],
 )
-def test_arguments_change_these_fields_only(arg, differing):
+def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config("elu_cifar_11", arg)
     assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
     config_checks.check(config)
@@ -108,7 +108,7 @@ def test_the_argument_padding_changes_the_name_and_one_field():
 @pytest.mark.parametrize(
     ("name", "iterations"), [("elu_cifar_11", 165_000), ("elu_cifar_18", 255_000)]
 )
-def test_the_default_is_the_schedule_of_sections_4_2_and_4_3(name, iterations):
+def test_the_default_is_the_schedule_of_paper_sections_4_2_and_4_3(name, iterations):
     config = get_config(name)
     assert (config.schedule, config.data.name) == ("paper", "cifar100")
     assert (config.model.width, config.model.kernel_decay) == (1, 0.0005)

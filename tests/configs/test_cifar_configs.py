@@ -23,11 +23,11 @@ from elu_zoo.training.evaluate import Evaluator
 
 
 def dropout(stacks):
-    """Returns one dropout rate for each phase of the base run and each stack."""
+    """Returns dropout rates of the base run: for each phase, one rate per stack."""
     return tuple((rate,) * stacks for rate in (0.1, 0.2, 0.3))
 
 
-# The base run; each test changes one field.
+# Fields of the base run, which each test repeats with one changed field.
 BASE = {
     **observed.SCHEDULE,
     "model.width": 0.02,
@@ -73,9 +73,9 @@ NEEDED = {**observed.NEEDED_ENTRIES, "model.name": {"train.dropout": dropout(8)}
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Returns a function from a config to the observables of a run on random images.
+    """A function that runs a config on random images and returns the observables.
 
-    The training step is replaced. It records observables and updates no weights.
+    The fake training step of the run records observables and updates no weights.
     """
     random_data = loader((32, 32, 3), classes=10, images="cifar10")
     values = {}
@@ -122,7 +122,7 @@ def observe(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Returns the observables of the base run."""
+    """The observables of the base run."""
     return observe(config_with())
 
 

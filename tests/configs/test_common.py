@@ -1,4 +1,4 @@
-"""Every config has the base fields, the shared arguments, and a card."""
+"""Every config has the base fields, the shared arguments, and a card (docstring)."""
 
 import importlib
 import inspect
@@ -66,11 +66,11 @@ def test_a_card_has_a_command_the_arguments_and_the_papers_results(name):
 def test_an_argument_changes_one_field(name, arg, field, value):
     get_config = MODULES[name].get_config
     if arg.partition("=")[0] not in known_arguments(MODULES[name]):
-        assert (name, arg) == ("finetune", "batch_norm=True")
+        assert (name, arg) == ("finetune", "batch_norm=True")  # the only exception
         return
     config, default = get_config(arg), get_config()
     assert flat(config) == {**flat(default), field: value} != flat(default)
-    if name != "finetune":  # needs the flag --data
+    if name != "finetune":  # finetune is invalid without the flag --data
         config_checks.check(config)
 
 

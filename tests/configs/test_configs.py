@@ -9,7 +9,7 @@ from elu_zoo.bin.config import installed
 from elu_zoo.data import load
 from elu_zoo.training import config_checks, loss, step_resident
 
-# The base run of 3 iterations per epoch; each test changes one field.
+# Fields of the base run, of 3 iterations per epoch. Each test changes one field.
 BASE = {
     "smoke": True,
     "schedule": "paper",
@@ -79,7 +79,7 @@ TABLES = {
         "train.loss": ("constant", "first_loss", None, 1.5),
         "train.label_smoothing": (0.1, "last_loss", None, None),
     },
-    # The other fields change the training loop and are tested with mnist_mlp_8x128.
+    # All other fields change the training loop and are tested with mnist_mlp_8x128.
     "mnist_autoencoder": {
         "model.name": (
             *("other_autoencoder", "model"),
@@ -150,7 +150,7 @@ AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory):
-    """Returns a function from a config to the observables of a run on random images."""
+    """A function that runs a config on random images and returns the observables."""
     rates, optimizers = [], []
     original_run = step_resident.ResidentStep.run
     random_data = loader((28, 28, 1), classes=10)
@@ -189,7 +189,7 @@ def observe(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Returns a function from a config to the observables of its base run."""
+    """A function that returns the observables of the base run of a named config."""
     cache = {}
 
     def get(name):
@@ -267,8 +267,8 @@ def test_another_learning_rate_changes_the_name(name, arg):
         ("mnist_autoencoder", 500, 1e-3, [1000, 500, 250, 30, 250, 500, 1000, 784]),
     ],
 )
-def test_the_default_has_the_settings_of_section_4_1(name, epochs, rate, units):
-    """The paper does not state all settings; the others are the authors' defaults."""
+def test_the_default_has_the_settings_of_paper_section_4_1(name, epochs, rate, units):
+    """Settings that the paper omits are the defaults of its authors' framework."""
     config = get_config(name)
     assert (config.schedule, config.data.name) == ("paper", "mnist")
     train = config.train.to_dict()

@@ -26,7 +26,7 @@ def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
 
 
 @pytest.mark.parametrize("layers", [1, 8])
-def test_the_trained_network_has_this_many_layers(tmp_path, monkeypatch, layers):
+def test_the_network_has_the_configured_number_of_layers(tmp_path, monkeypatch, layers):
     monkeypatch.setattr(load, "load", loader((28, 28, 1), classes=10))
     config = get_config("mnist_depth", f"hidden_layers={layers},smoke=True")
     config.model.width, config.data.train_examples = 0.0625, 64

@@ -1,4 +1,4 @@
-"""The config `finetune` has the fields of the network's config, with known changes."""
+"""The config `finetune` has the fields of the network's config, except listed ones."""
 
 import numpy as np
 import pytest
@@ -62,7 +62,7 @@ NETWORKS = {
 
 
 @pytest.mark.parametrize("model", NETWORKS)
-def test_other_fields_are_those_of_the_networks_config(model):
+def test_fields_equal_the_networks_config_except_listed_changes(model):
     base, differing = NETWORKS[model]
     expected = {**flat(base), **SHARED, **differing}
     expected["name"] = f"finetune-{model}-cifar100"
@@ -107,7 +107,7 @@ def test_other_fields_are_those_of_the_networks_config(model):
         ),
     ],
 )
-def test_arguments_change_these_fields_only(arg, changes):
+def test_arguments_change_only_the_listed_fields(arg, changes):
     default = flat(get_config("finetune"))
     config = flat(get_config("finetune", arg))
     weights = {"model.weights": "runs/my net/elu-s0"} if "runs/" in arg else {}
@@ -196,7 +196,7 @@ def test_baselines_are_trained_without_heads_and_learning_rate_factors(net):
     assert not config.model.get("auxiliary_heads")
     assert "heads_until" not in config.train
     assert "learning_rate_factors" not in config.train
-    assert net != "fmp" or config.model.dropout is None  # as stored with the weights
+    assert net != "fmp" or config.model.dropout is None  # comes from the weights
     kinds = optional_types(net)
     assert {f"model.{key}" for key in config.model} <= {
         *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",

@@ -19,7 +19,7 @@ from elu_zoo.training import config_checks, loss, step_stream
 from elu_zoo.training.evaluate import Evaluator
 
 NAME = "elu_imagenet_15"
-# The base run; each test changes one field.
+# Fields of the base run, which each test repeats with one changed field.
 BASE = {
     **observed.SCHEDULE,
     "model.width": 0.02,
@@ -77,7 +77,7 @@ NEEDED = {**observed.NEEDED_ENTRIES, "model.stem_stride": {"model.spp_levels": (
 
 @pytest.fixture(scope="module")
 def root(tmp_path_factory):
-    """Writes two data sets with three classes, 18 training and 9 validation images."""
+    """A folder of two data sets, each with 3 classes, 18 training and 9 test images."""
     root = tmp_path_factory.mktemp("images")
     for seed, name in enumerate(("small", "other")):
         small_images.write_splits(root / name, train=6, val=3, side=12 + seed)
@@ -86,9 +86,9 @@ def root(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def observe(tmp_path_factory, root):
-    """Returns a function from a config to the observables of a run on small images.
+    """A function that runs a config on small images and returns the observables.
 
-    The training step is replaced. It records observables and updates no weights.
+    The fake training step of the run records observables and updates no weights.
     """
     values = {}
 
@@ -141,7 +141,7 @@ def observe(tmp_path_factory, root):
 
 @pytest.fixture(scope="module")
 def base(observe):
-    """Returns the observables of the base run."""
+    """The observables of the base run."""
     return observe(config_with())
 
 
@@ -174,7 +174,7 @@ SMOKE = {
 
 
 @pytest.mark.parametrize(("arg", "differing"), [("", {}), ("smoke=True", SMOKE)])
-def test_arguments_change_these_fields_only(arg, differing):
+def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
     config_checks.check(config)
@@ -183,7 +183,7 @@ def test_arguments_change_these_fields_only(arg, differing):
     config_checks.check_run(config, steps, 1)
 
 
-def test_the_default_has_the_settings_of_section_4_4():
+def test_the_default_has_the_settings_of_paper_section_4_4():
     config = get_config(NAME)
     assert (config.schedule, config.model.activation.name) == ("paper", "elu")
     model = config.model.to_dict()

@@ -35,11 +35,11 @@ def test_elu_xla_and_its_gradient_equal_float64(alpha):
         inputs = tf.constant(x)
         tape.watch(inputs)
         y = elu_xla(inputs, alpha)
-    wide = x.astype(np.float64)
-    curve = alpha * np.exp(np.minimum(wide, 0))
-    exact = np.where(wide > 0, wide, alpha * np.expm1(np.minimum(wide, 0)))
+    x64 = x.astype(np.float64)
+    curve = alpha * np.exp(np.minimum(x64, 0))
+    exact = np.where(x64 > 0, x64, alpha * np.expm1(np.minimum(x64, 0)))
     np.testing.assert_allclose(y, exact, 3e-7)
-    slope = np.where(wide > 0, 1, curve)
+    slope = np.where(x64 > 0, 1, curve)
     np.testing.assert_allclose(tape.gradient(y, inputs), slope, 1e-5, 1.2e-7)
 
 
@@ -54,25 +54,25 @@ def test_all_gpus_train_the_same_as_one(tmp_path):
     training.train(config, tmp_path / "one", strategy="one")
     training.train(config, tmp_path / "all", strategy="mirrored")
     pairs = zip(arrays(tmp_path / "one"), arrays(tmp_path / "all"), strict=True)
-    for one, several in pairs:
-        np.testing.assert_allclose(several, one, 1e-4, 1e-5)
+    for single, several in pairs:
+        np.testing.assert_allclose(several, single, 1e-4, 1e-5)
 
 
 def test_a_resumed_run_equals_a_run_without_stops_up_to_rounding(tmp_path, monkeypatch):
-    """On a GPU sums may have another order, so that the last bits differ."""
-    training.train(smoke(), tmp_path / "whole")
+    """GPUs may add in another order in each run, which changes the last bits."""
+    training.train(smoke(), tmp_path / "unstopped")
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
         patch.setattr(signals, "stop_requested", Stopping)
         training.train(smoke(), tmp_path / "cut", steps_per_call=3)
     training.train(smoke(), tmp_path / "cut")
-    for found, expected in zip(
-        arrays(tmp_path / "cut"), arrays(tmp_path / "whole"), strict=True
+    for array, expected in zip(
+        arrays(tmp_path / "cut"), arrays(tmp_path / "unstopped"), strict=True
     ):
-        np.testing.assert_allclose(found, expected, 1e-4, 1e-5)
+        np.testing.assert_allclose(array, expected, 1e-4, 1e-5)
 
 
 class Stopping:
-    """A replacement of `stop_requested` that stops a run after the first call."""
+    """A fake of `stop_requested` that stops a run after the first call of the step."""
 
     def __enter__(self):
         return lambda: signal.SIGTERM
@@ -86,6 +86,6 @@ def test_an_export_equals_the_model(tmp_path):
     names = [str(i) for i in range(100)]
     export_saved_model(model, tmp_path, name="elu_cifar_11", class_names=names)
     images = np.random.default_rng(0).integers(0, 256, (16, 32, 32, 3), "uint8")
-    found = load_saved_model(tmp_path / "elu_cifar_11" / "1").predict(images)
+    outputs = load_saved_model(tmp_path / "elu_cifar_11" / "1").predict(images)
     expected = np.asarray(model(images))
-    np.testing.assert_allclose(found["logits"], expected, 1e-2, 1e-2)
+    np.testing.assert_allclose(outputs["logits"], expected, 1e-2, 1e-2)

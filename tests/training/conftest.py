@@ -49,7 +49,7 @@ def rows():
 
 @pytest.fixture
 def last_arrays():
-    """A function that reads the arrays of the newest checkpoint of a run, in order."""
+    """A function that reads the arrays of a run's newest checkpoint as a list."""
 
     def read(workdir):
         newest = max((workdir / "checkpoints").glob("step-*"))
@@ -73,7 +73,7 @@ def assert_same_bits():
 
 @pytest.fixture
 def stop_after(monkeypatch):
-    """A function that plans another function, such as a stop, for an iteration.
+    """A function that plans a call, such as a stop, after a number of iterations.
 
     `stop_after(n, act)` calls `act` as soon as the training step has run n iterations.
     """

@@ -1,8 +1,8 @@
 """Runs on JAX, for test_step_jax.py.
 
-KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER trains each config of
-RUNS in FOLDER/<name>. It also writes FOLDER/errors.json: the error message for each
-set of arguments in REFUSED.
+The command `KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER` trains
+each config of RUNS in FOLDER/<name>. It also writes the error message for each set of
+arguments in REFUSED to FOLDER/errors.json.
 """
 
 import json
@@ -29,7 +29,7 @@ RUNS = {
     "mnist_autoencoder": ("mnist_autoencoder", "smoke=True", DIGITS),
     "mnist_autoencoder_mse": ("mnist_autoencoder_mse", "smoke=True", DIGITS),
     "batch_norm": ("mnist_mlp_8x128", "smoke=True,batch_norm=True", MOMENTUM),
-    "whole": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
+    "unstopped": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "resumed": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "bfloat16_matmuls": (
         *("mnist_mlp_8x128", ""),
@@ -85,8 +85,8 @@ def watch(stop_after):
     """Checks each call of the step, and sends SIGTERM after `stop_after` iterations.
 
     Returns:
-        A list with the number of iterations so far. Set it to 0 before a run that is to
-        be stopped, and to a large number before any other run.
+        A list with the number of iterations so far. Set this number to 0 before a run
+        that is to be stopped, and to a large number before any other run.
     """
     from elu_zoo.training.step_jax import JaxStep
 
@@ -128,11 +128,11 @@ def main(folder):
         training.train(get_config(name), folder / name, **arguments)
     messages = {}
     for name, arguments in REFUSED.items():
-        config = get_config("whole")
+        config = get_config("unstopped")
         config.data.name = "mnist" if name == "data" else "mnist_5k"
         if name == "images":
             config = elu_imagenet_15.get_config("smoke=True")
-        os.environ["TF_CONFIG"] = TWO_WORKERS * (name == "machines")
+        os.environ["TF_CONFIG"] = TWO_WORKERS if name == "machines" else ""
         os.environ["ELU_ZOO_HOME"] = str(folder / "home")  # a cache without images
         try:
             training.train(config, folder / "refused", **arguments)

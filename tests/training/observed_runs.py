@@ -1,4 +1,4 @@
-"""Runs on a few random images that keep records for figures (`Observe`)."""
+"""Runs on random images that record the measures of `Observe` for figures."""
 
 import contextlib
 
@@ -14,7 +14,7 @@ from elu_zoo.training.recorder import Observe
 
 
 def make_data():
-    """Returns random images under the name of a data set that configs know."""
+    """Returns random images in a data set named mnist_5k, which configs accept."""
     generator = np.random.default_rng(0)
 
     def split(count):
@@ -25,7 +25,7 @@ def make_data():
     return dataset.ImageData("mnist_5k", *parts, classes, "", "terms", "mnist_5k")
 
 
-# Three epochs of six iterations. No checkpoint falls on a record except the last.
+# Three epochs of six iterations. Only the last iteration has a checkpoint and a record.
 DATA, EPOCH, TOTAL = make_data(), 6, 18
 ENTRIES = {
     "model.width": 0.1,
@@ -78,7 +78,7 @@ def random_data():
 
 
 def read_records(workdir):
-    """Returns the contents of the records in a run's folder, in bytes, by path."""
+    """Returns {relative path: content in bytes} of the records of a run."""
     names = "metrics.jsonl", recorder.LOSSES, recorder.TEST
     folders = recorder.ACTIVATIONS, recorder.SNAPSHOTS
     paths = [workdir / name for name in names if (workdir / name).exists()]

@@ -7,7 +7,7 @@ from elu_zoo import registry
 from elu_zoo.configs import elu_cifar_11
 from elu_zoo.models.stacks import conv_stacks
 
-# Stacks of (layers, units, kernel size). The classifier is the third stack.
+# Two stacks of (layers, units, kernel size). The classifier is the third stack.
 STACKS = (((1, 4, 3),), ((1, 4, 1), (1, 6, 2)))
 # Two epochs of eight iterations each. A phase ends in the middle of each epoch.
 PHASES = {
@@ -24,7 +24,7 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
-# Fields that train with Muon and label smoothing.
+# Fields of a run with the optimizer Muon and label smoothing.
 MUON = {
     "model.kernel_decay": 0.0,
     "train.nesterov": True,

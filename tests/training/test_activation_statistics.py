@@ -46,21 +46,21 @@ def compute_activations(model, images):
     return {"act_conv": maps, "act_dense": np.maximum(net, 0)}
 
 
-def check(found, model, images):
-    """Checks statistics of a model against those of `compute_activations`."""
+def check(statistics, model, images):
+    """Checks statistics against those of `compute_activations`, computed by NumPy."""
     activations = compute_activations(model, images)
-    assert found.names == tuple(activations) == tuple(found.median)
+    assert statistics.names == tuple(activations) == tuple(statistics.median)
     for name, array in activations.items():
         rows = array.reshape(-1, array.shape[-1])
         for statistic, value in (
-            (found.mean, rows.mean(axis=0)),
-            (found.median, np.median(rows, axis=0)),
+            (statistics.mean, rows.mean(axis=0)),
+            (statistics.median, np.median(rows, axis=0)),
         ):
             assert statistic[name].dtype == np.float32
             np.testing.assert_allclose(statistic[name], value, rtol=1e-5, atol=1e-5)
     means = np.concatenate([a.mean(axis=(0, 1, 2)[: a.ndim - 1]) for a in
                             activations.values()])  # fmt: skip
-    assert found.median_of_means() == pytest.approx(np.median(means), abs=1e-5)
+    assert statistics.median_of_means() == pytest.approx(np.median(means), abs=1e-5)
 
 
 @pytest.fixture(scope="module")
@@ -71,14 +71,14 @@ def measured():
 
 
 @pytest.mark.parametrize("count", [1, 2, 11])
-def test_statistics_belong_to_the_current_weights(measured, count):
+def test_statistics_are_those_of_the_current_weights(measured, count):
     model, statistics = measured
     for seed in (1, 2):
         set_weights(model, seed)
         check(statistics(IMAGES[:count]), model, IMAGES[:count])
 
 
-def test_statistics_do_not_depend_on_the_parts_of_images(measured, monkeypatch):
+def test_statistics_do_not_depend_on_the_sizes_of_batches(measured, monkeypatch):
     model, statistics = measured
     monkeypatch.setattr(activation_statistics, "_PART_VALUES", 4 * (3 * 3 * 2))
     check(statistics(IMAGES), model, IMAGES)
@@ -112,17 +112,17 @@ def test_mean_and_median_equal_numpy(row):
 
 def test_saved_statistics_load_equal_and_saving_is_deterministic(measured, tmp_path):
     model, statistics = measured
-    found = statistics(IMAGES)
+    saved = statistics(IMAGES)
     path = tmp_path / "new" / "epoch.npz"
-    found.save(path)
+    saved.save(path)
     content = path.read_bytes()
-    found.save(str(path))
+    saved.save(str(path))
     assert path.read_bytes() == content
     loaded = Statistics.load(path)
-    assert loaded.names == found.names
-    for name in found.names:
-        np.testing.assert_array_equal(loaded.mean[name], found.mean[name])
-        np.testing.assert_array_equal(loaded.median[name], found.median[name])
+    assert loaded.names == saved.names
+    for name in saved.names:
+        np.testing.assert_array_equal(loaded.mean[name], saved.mean[name])
+        np.testing.assert_array_equal(loaded.median[name], saved.median[name])
 
 
 def test_missing_file_is_refused(tmp_path):

@@ -15,7 +15,7 @@ RAW = {"kind": "rescale", "scale": 1 / 128, "offset": -1}
 
 @pytest.fixture
 def mean(session_home):
-    """A mean image, and the name of the file that holds the mean image."""
+    """A mean image, and the name of its statistics file without the suffix."""
     image = np.random.default_rng(1).uniform(0, 255, (SIDE, SIDE, 3))
     folder = session_home / "statistics"
     path = statistics_file.write_mean(folder, "augmented-0123abcd-9", image)
@@ -23,7 +23,7 @@ def mean(session_home):
 
 
 def draw(corners, count):
-    """Returns random rows, columns and flips, `(count, 3)`; corners are < `corners`."""
+    """Returns random rows and columns below `corners`, and flips, `(count, 3)`."""
     high = (corners, corners, 2)
     return np.random.default_rng(2).integers(0, high, (count, 3)).astype("int32")
 
@@ -46,22 +46,22 @@ def test_augmentation_none_creates_nothing():
 def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0})
     preprocessing = {"kind": "gcn_zca", "statistics": "none"}
-    made = augmentation.create(data, preprocessing, (7, 7, 3), 9)
+    augment = augmentation.create(data, preprocessing, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
     draws = draw(4 + 4 + 1, 40)
     np.testing.assert_array_equal(
-        made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9)
+        augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9)
     )
-    assert made.field is None
+    assert augment.field is None
     padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
-    found = np.asarray(made(images, draws))
-    np.testing.assert_array_equal(found, crop(padded, draws, 7, 7))
+    crops = np.asarray(augment(images, draws))
+    np.testing.assert_array_equal(crops, crop(padded, draws, 7, 7))
 
 
 def test_cutout_sets_squares_of_crops_to_zero():
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1})
-    made = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
-    draws = made.draws(3, 5, 40)
+    augment = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
+    draws = augment.draws(3, 5, 40)
     np.testing.assert_array_equal(draws[:, :3], order.crops_and_flips(3, 5, 40, 9))
     np.testing.assert_array_equal(draws[:, 3:], order.centres(3, 5, 40, 7, 6))
     images = np.random.default_rng(0).normal(size=(40, 7, 6, 3)).astype(np.float32)
@@ -69,21 +69,21 @@ def test_cutout_sets_squares_of_crops_to_zero():
     expected = crop(padded, draws[:, :3], 7, 6)
     for image, (row, column) in zip(expected, draws[:, 3:], strict=True):
         image[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
-    np.testing.assert_array_equal(np.asarray(made(images, draws)), expected)
-    last = made.draws(3, 8, 40)  # of the last epoch, which is not augmented
-    np.testing.assert_array_equal(np.asarray(made(images, last)), images)
+    np.testing.assert_array_equal(np.asarray(augment(images, draws)), expected)
+    last_draws = augment.draws(3, 8, 40)  # the last epoch is not augmented
+    np.testing.assert_array_equal(np.asarray(augment(images, last_draws)), images)
 
 
 @pytest.mark.parametrize("padding", [1, 8])
 def test_the_field_padding_sets_the_number_of_zeros(padding):
     entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
     data = ConfigDict(entries)
-    found = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
+    augment = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
     np.testing.assert_array_equal(
-        found.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
+        augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
     )
     images = np.ones((1, 8, 8, 1), np.float32)
-    cropped = np.asarray(found(images, np.array([[0, padding, 0]])))[0, :, :, 0]
+    cropped = np.asarray(augment(images, np.array([[0, padding, 0]])))[0, :, :, 0]
     assert cropped[:padding].sum() == 0 and (cropped[padding:] == 1).all()
 
 
@@ -96,9 +96,9 @@ def test_the_field_padding_sets_the_number_of_zeros(padding):
 )
 def test_padded_pixels_are_zero_after_rescaling(preprocessing, value):
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 1})
-    made = augmentation.create(data, preprocessing, (2, 2, 1), 9)
-    found = made(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
-    np.testing.assert_array_equal(np.asarray(found)[0, 0, :, 0], [value] * 2)
+    augment = augmentation.create(data, preprocessing, (2, 2, 1), 9)
+    crops = augment(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
+    np.testing.assert_array_equal(np.asarray(crops)[0, 0, :, 0], [value] * 2)
 
 
 def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
@@ -106,16 +106,16 @@ def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
     sizes = {"image_size": SIDE, "crop_size": CROP}
     data = ConfigDict({"augmentation": "crop_flip", **sizes})
     preprocessing = {"kind": "mean_crop", "statistics": statistics, "crop": [CROP] * 2}
-    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
+    augment = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
     np.testing.assert_array_equal(
-        made.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, SIDE - CROP + 1)
+        augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, SIDE - CROP + 1)
     )
     images = np.random.default_rng(0).integers(0, 256, (40, SIDE, SIDE, 3))
     draws = draw(SIDE - CROP + 1, 40)
     assert draws[:, :2].max() == SIDE - CROP
-    found = np.asarray(made(images.astype(np.float32), draws))
+    crops = np.asarray(augment(images.astype(np.float32), draws))
     expected = crop(images - image, draws, CROP, CROP)
-    np.testing.assert_allclose(found, expected, 0, 1e-4)
+    np.testing.assert_allclose(crops, expected, 0, 1e-4)
 
 
 @pytest.mark.parametrize(
@@ -130,14 +130,14 @@ def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
 )
 def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
     data = ConfigDict({"augmentation": "affine_recolor", **entries})
-    made = augmentation.create(data, RAW, shape, 9)
-    assert made.field == field
-    draws = made.draws(3, 5, 12)
+    augment = augmentation.create(data, RAW, shape, 9)
+    assert augment.field == field
+    draws = augment.draws(3, 5, 12)
     count = AffineRecolor.draws(shape[-1])
     np.testing.assert_array_equal(draws, order.integers(3, 5, 12, count))
     images = np.full((12, *shape), 200, "float32")
     expected = AffineRecolor(max(field or shape), 128)(images, draws)
-    np.testing.assert_array_equal(made(images, draws), expected)
+    np.testing.assert_array_equal(augment(images, draws), expected)
 
 
 def test_a_field_smaller_than_the_images_is_refused():
@@ -163,12 +163,12 @@ def test_the_last_epochs_are_not_augmented(entries, region, mean):
     preprocessing = RAW
     if data.augmentation == "crop_flip":
         preprocessing = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}
-    made = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
+    augment = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
     images = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3))
     unchanged = (images - (mean[0] if "image_size" in data else 0))[region]
     images = images.astype(np.float32)
     for epoch, equal in ((0, False), (6, False), (7, True), (8, True)):
-        draws = made.draws(0, epoch, 8)
+        draws = augment.draws(0, epoch, 8)
         assert draws.dtype == np.int32
-        found = np.asarray(made(images, draws))
-        assert np.allclose(found, unchanged, 0, 1e-4) == equal
+        augmented = np.asarray(augment(images, draws))
+        assert np.allclose(augmented, unchanged, 0, 1e-4) == equal

@@ -69,7 +69,7 @@ def run(
     *, devices=1, compiled=False, nesterov=False, augmented=True, cut=(STEPS,),
     momentum=0.9, accumulate=1, **arguments,
 ):  # fmt: skip
-    """Trains in calls of `cut` iterations; returns losses, weights and slots."""
+    """Trains in calls of `cut` iterations; returns losses, and [*weights, *slots]."""
     data, batches, crops = make_inputs()
     name = "one" if devices == 1 else "mirrored"
     strategy = create_strategy(name, devices)
@@ -95,7 +95,7 @@ def run(
 
 
 def crop(images, crops):
-    """Returns what PadCropFlip returns, computed by a loop over images."""
+    """Returns the output of PadCropFlip, computed by a loop over images."""
     padded = np.pad(images, ((0, 0), (PADDING,) * 2, (PADDING,) * 2, (0, 0)))
     parts = [
         image[y : y + SIDE, x : x + SIDE][:, :: -1 if flip else 1]
@@ -112,7 +112,7 @@ def dropout_mask(iteration, batch, rate):
 def reference(nesterov=False, augmented=True, rate=DROPPED, decay=DECAY, momentum=0.9):
     """Returns the results of `run`, computed by NumPy in float64.
 
-    The decay is Caffe's: the gradient of a kernel w is increased by decay * w.
+    As in Caffe, the decay adds decay * w to the gradient of a kernel w.
     """
     data, batches, crops = make_inputs()
     arrays = [np.array(v, np.float64) for v in build().weights]
@@ -171,24 +171,24 @@ def test_losses_weights_and_slots_equal_numpy_in_float64(arguments):
         np.testing.assert_allclose(found.reshape(array.shape), array, 0, 5e-6)
 
 
-def test_results_do_not_depend_on_the_iterations_of_a_call(assert_same_bits):
+def test_results_do_not_depend_on_call_lengths(assert_same_bits):
     losses, arrays = run()
-    found = run(cut=(1, 2, 3))
-    assert found[0].tobytes() == losses.tobytes()
-    assert_same_bits(found[1], arrays)
+    result = run(cut=(1, 2, 3))
+    assert result[0].tobytes() == losses.tobytes()
+    assert_same_bits(result[1], arrays)
 
 
 def test_accumulate_computes_the_parts_one_after_the_other():
     data, batches, crops = make_inputs()
-    seen, augmentation = set(), PadCropFlip(PADDING)
+    sizes, augmentation = set(), PadCropFlip(PADDING)
 
     def augment(images, draws):
-        seen.add((images.shape[0], draws.shape[0]))
+        sizes.add((images.shape[0], draws.shape[0]))
         return augmentation(images, draws)
 
     step = make_step(data, Compilation(False, STEPS, 4), augment)
     step.run(batches, RATES, 0, crops)
-    assert seen == {(BATCH // 4, BATCH // 4)}
+    assert sizes == {(BATCH // 4, BATCH // 4)}
     graph = step._call.get_concrete_function().graph.as_graph_def()
     inner = [n for f in graph.library.function for n in f.node_def]
     loops = [n.attr["parallel_iterations"].i for n in inner if "While" in n.op]
@@ -199,18 +199,18 @@ def test_dropout_masks_depend_on_the_iteration():
     data, batches, _ = make_inputs()
     step = make_step(data, Compilation(False, 1))
     zero = np.zeros(1, np.float32)  # a learning rate that keeps the weights
-    found = [float(step.run(batches[:1], zero, first)[0]) for first in (5, 6, 5)]
-    assert found[0] == found[2] != found[1]
+    losses = [float(step.run(batches[:1], zero, first)[0]) for first in (5, 6, 5)]
+    assert losses[0] == losses[2] != losses[1]
 
 
 def test_a_changed_dropout_rate_takes_effect_after_compile():
     data, batches, _ = make_inputs()
     model = build()
     step = make_step(data, Compilation(False, 1), model=model)
-    zero, found = np.zeros(1, np.float32), []
-    for rate, again in ((DROPPED, False), (0.0, False), (0.0, True)):
+    zero, losses = np.zeros(1, np.float32), []
+    for rate, recompile in ((DROPPED, False), (0.0, False), (0.0, True)):
         model.get_layer("drop").rate = rate
-        if again:
+        if recompile:
             step.compile()
-        found.append(float(step.run(batches[:1], zero)[0]))
-    assert found[0] == found[1] != found[2]
+        losses.append(float(step.run(batches[:1], zero)[0]))
+    assert losses[0] == losses[1] != losses[2]

@@ -32,7 +32,7 @@ def read_losses(workdir):
 
 
 @pytest.mark.parametrize("net", table1_baselines.NETS)
-def test_the_loss_falls_and_the_weights_load_without_training_parts(net, tmp_path):
+def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_path):
     entry = training.train(make_config(net, epochs=6), tmp_path)
     losses = read_losses(tmp_path)
     assert losses[-1] < losses[0] and losses[-1] < losses[-2]
@@ -40,7 +40,7 @@ def test_the_loss_falls_and_the_weights_load_without_training_parts(net, tmp_pat
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)
     rates = [x.rate for x in model.layers if isinstance(x, FeatureMapDropout)]
-    # The run set the rate; the default of the builder is 0.5.
+    # The rate of fmp is that of the run; the default of its builder is 0.5.
     assert set(rates) == ({0.0} if net == "fmp" else set())
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
@@ -50,7 +50,7 @@ def test_the_loss_falls_and_the_weights_load_without_training_parts(net, tmp_pat
 
 def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
     entries = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
-    # In float32 only the field makes the run evaluate a second model.
+    # float32, because runs in bfloat16 evaluate a second model even without a field.
     config = make_config("fmp", "paper", precision="float32", **entries)
     assert (config.data.field_size, config.data.whole_epochs) == (94, 1)
     entry = training.train(config, tmp_path)
@@ -64,8 +64,8 @@ def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
         of_labels = logits[np.arange(len(split)), split.labels]
         return np.mean(np.log(np.exp(logits).sum(1)) - of_labels)
 
-    found = loss(data.test.first(2000))
-    assert found == pytest.approx(entry["metrics"]["test_loss"], abs=0.01)
+    test_loss = loss(data.test.first(2000))
+    assert test_loss == pytest.approx(entry["metrics"]["test_loss"], abs=0.01)
     assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
@@ -74,10 +74,10 @@ def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after
     config = make_config("dsn", **entries)
     config.data.train_examples = 60
     arguments = {"compile": "off", "steps_per_call": 1}
-    whole = training.train(config, tmp_path / "whole", **arguments)
-    first, second = read_losses(tmp_path / "whole")
-    # An epoch has three iterations. The heads are active in the first two of the six
-    # iterations, so that the loss is then a sum over four outputs.
+    unstopped = training.train(config, tmp_path / "unstopped", **arguments)
+    first, second = read_losses(tmp_path / "unstopped")
+    # An epoch has three iterations. The heads are active in the first two iterations of
+    # the run, in which the loss is a sum over four outputs.
     chance = np.log(100)
     assert first == pytest.approx(chance * (4 + 4 + 1) / 3, rel=0.1)
     assert second == pytest.approx(chance, rel=0.1)
@@ -85,10 +85,10 @@ def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after
     stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         training.train(config, tmp_path / "resumed", **arguments)
-    again = training.train(config, tmp_path / "resumed", **arguments)
-    assert again["sha256"] == whole["sha256"]
-    assert read_losses(tmp_path / "resumed") == read_losses(tmp_path / "whole")
-    assert "auxiliary_heads" not in whole["arguments"]
+    resumed = training.train(config, tmp_path / "resumed", **arguments)
+    assert resumed["sha256"] == unstopped["sha256"]
+    assert read_losses(tmp_path / "resumed") == read_losses(tmp_path / "unstopped")
+    assert "auxiliary_heads" not in unstopped["arguments"]
 
 
 def test_norms_of_maxout_kernels_are_bounded(tmp_path):

@@ -1,4 +1,4 @@
-"""Flags of devices and compilation, and the table of rules for compilation."""
+"""Flags for devices and compilation, and the rules that choose a compilation."""
 
 import keras
 import pytest
@@ -51,5 +51,5 @@ def test_every_rule_is_used_and_has_a_reason():
         (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
     ],
 )
-def test_kind_tells_convolutional_from_dense_networks(layer, shape, expected):
+def test_kind_distinguishes_convolutional_and_dense_networks(layer, shape, expected):
     assert compilation.kind(keras.Sequential([keras.Input(shape), layer])) == expected

@@ -19,10 +19,10 @@ from elu_zoo.weights import manifest
 
 def test_resolve_returns_config_values_and_hash(smoke):
     config = smoke()
-    found = resolve(config)
-    assert found.config == config and found.config is not config
-    assert found.values == as_dict(config)
-    assert found.hash == config_hash(config) == dict_hash(found.values)
+    resolved = resolve(config)
+    assert resolved.config == config and resolved.config is not config
+    assert resolved.values == as_dict(config)
+    assert resolved.hash == config_hash(config) == dict_hash(resolved.values)
 
 
 def test_resolve_checks_the_config(smoke):
@@ -35,8 +35,8 @@ def test_missing_later_fields_get_neutral_values(smoke):
     older = smoke()
     with older.unlocked():
         del older.data.measure_test, older.train.optimizer, older.train.sgd_decay
-    found = resolve(older)
-    assert found.config == smoke() and found.hash == config_hash(older)
+    resolved = resolve(older)
+    assert resolved.config == smoke() and resolved.hash == config_hash(older)
     assert "optimizer" not in older.train
 
 
@@ -69,15 +69,15 @@ def test_differences_lists_each_changed_field():
         "rates: [0.1] -> [0.1, 0.2]",
     ]
     assert differences(old, old) == []
-    # Values of different types differ, as they do in the hash.
+    # Equal values of different types differ, because their hashes differ.
     assert differences({"a": 1}, {"a": 1.0}) == ["a: 1 -> 1.0"]
     assert differences({"a": None}, {}) == ["a: None -> nothing"]
     assert differences({"a": {}}, {}) == ["a: {} -> nothing"]
 
 
 def test_a_config_read_from_json_has_no_differences(smoke):
-    plain = as_dict(smoke())
-    assert differences(json.loads(json.dumps(plain)), plain) == []
+    values = as_dict(smoke())
+    assert differences(json.loads(json.dumps(values)), values) == []
 
 
 def test_every_field_changes_the_hash(smoke):

@@ -1,4 +1,4 @@
-"""allow_config_change: a run continues with another config and records the change."""
+"""`allow_config_change` continues a run with another config, and records the change."""
 
 import json
 import signal
@@ -11,7 +11,7 @@ from elu_zoo.training.config import as_dict
 from elu_zoo.training.state import Checkpoints
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
-LAST = r"train.learning_rates: \[0.05\] -> \[0.02\]"
+RATE = r"train.learning_rates: \[0.05\] -> \[0.02\]"
 CHANGES = "train.epochs: 2 -> 3; train.learning_rates: [0.05] -> [0.02]"
 
 
@@ -40,8 +40,8 @@ def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped
 
     before = rows(stopped / "metrics.jsonl")
     longer = smoke({**LONGER, "train.epochs": 4})
-    again = train(longer, stopped, allow_config_change=True)
-    assert again["config_changes"] == [
+    continued = train(longer, stopped, allow_config_change=True)
+    assert continued["config_changes"] == [
         *entry["config_changes"], "after iteration 30: train.epochs: 3 -> 4"
     ]  # fmt: skip
     assert rows(stopped / "metrics.jsonl")[:3] == before
@@ -50,15 +50,15 @@ def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped
 
 def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypatch):
     first = train(smoke(), tmp_path)
-    seldom = smoke({"train.checkpoint_every": 7})
+    changed = smoke({"train.checkpoint_every": 7})
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
         patch.setattr(signals, "check", lambda signal: stop)
-        train(seldom, tmp_path, allow_config_change=True)
+        train(changed, tmp_path, allow_config_change=True)
     assert train(smoke(), tmp_path) == first
     with pytest.raises(errors.UsageError, match="checkpoint_every"):
-        train(seldom, tmp_path)
-    entry = train(seldom, tmp_path, allow_config_change=True)
-    assert entry["config_changes"] and train(seldom, tmp_path) == entry
+        train(changed, tmp_path)
+    entry = train(changed, tmp_path, allow_config_change=True)
+    assert entry["config_changes"] and train(changed, tmp_path) == entry
 
 
 def stop():
@@ -66,13 +66,13 @@ def stop():
 
 
 def test_a_checkpoint_of_the_old_config_needs_the_flag_again(smoke, train, tmp_path):
-    """The newest checkpoint, of the new config, is damaged."""
+    """The newest checkpoint, which has the new config, is damaged."""
     train(smoke(), tmp_path)
     train(smoke(LONGER), tmp_path, allow_config_change=True)
     (tmp_path / "outcome.json").unlink()
     newest = tmp_path / "checkpoints" / f"step-{30:09d}" / "arrays.npz"
     newest.write_bytes(b"")
-    with pytest.raises(errors.UsageError, match=f"another config: .*{LAST}.*allow_con"):
+    with pytest.raises(errors.UsageError, match=f"another config: .*{RATE}.*allow_con"):
         train(smoke(LONGER), tmp_path)
     entry = train(smoke(LONGER), tmp_path, allow_config_change=True)
     assert entry["config_changes"] == [f"after iteration 20: {CHANGES}"]
@@ -110,7 +110,7 @@ def test_the_flag_without_a_change_records_nothing(smoke, train, tmp_path):
         ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
     ],
 )
-def test_changes_of_the_epoch_or_below_the_reached_iteration_are_refused(
+def test_changes_of_examples_per_epoch_and_runs_already_too_long_are_refused(
     smoke, train, stopped, entries, words
 ):
     before = (stopped / "config.json").read_bytes()

@@ -22,7 +22,7 @@ CONFIGS = {
     "nin": lambda: table1_baselines.get_config("net=nin,schedule=fast,smoke=True"),
     "fmp": lambda: table1_baselines.get_config("net=fmp,schedule=fast,smoke=True"),
 }
-# Images are drawn in a field of `data.field_size` pixels; see `layers.AffineRecolor`.
+# AffineRecolor draws each image in a square field of `data.field_size` pixels a side.
 FIELD = {"data.augmentation": "affine_recolor", "data.padding": None}
 
 
@@ -65,7 +65,7 @@ def make_config(name, entries):
         ("fmp", {**FIELD, "data.field_size": 94, "data.augmentation": "none"}),
     ],
 )
-def test_values_at_the_ends_of_their_ranges_are_accepted(name, entries):
+def test_valid_values_and_ends_of_ranges_are_accepted(name, entries):
     config_checks.check(make_config(name, entries))
 
 
@@ -175,7 +175,7 @@ AUGMENTED = [
             {**FIELD, "data.padding": 4},
             "data.padding must .* 4, and .* affine_re",
         ),
-        # nin takes whitened images; the MLPs take images of one size.
+        # affine_recolor needs images that are not whitened, and networks for any size.
         ("nin", FIELD, "affine_recolor needs .* Received: nin. Set data.aug"),
         ("mlp", {"data.augmentation": "affine_recolor"}, "any size. Received: mnist"),
         ("mlp", {"data.name": "imagenet2012"}, "mnist_mlp_8x128 cannot be trained on"),

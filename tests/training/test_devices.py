@@ -1,4 +1,4 @@
-"""Strategies, the chief of a cluster, and the compilation that devices allow."""
+"""Strategies, the chief of a cluster, and the choice of the compilation."""
 
 import json
 import logging
@@ -140,15 +140,15 @@ def test_a_single_machine_is_chief_whatever_tf_config_contains(monkeypatch):
 @pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
 def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    found = devices.peers(devices.create_strategy(strategy, count))
-    assert isinstance(found, cluster.Alone)
-    assert found.stop(15) == 15 and found.stop(0) == 0
+    peers = devices.peers(devices.create_strategy(strategy, count))
+    assert isinstance(peers, cluster.Alone)
+    assert peers.stop(15) == 15 and peers.stop(0) == 0
 
 
 @pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
 def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
-    found = types.SimpleNamespace(exists=lambda: bool(driver))
-    monkeypatch.setattr(devices, "Path", lambda _: found)
+    path = types.SimpleNamespace(exists=lambda: bool(driver))
+    monkeypatch.setattr(devices, "Path", lambda _: path)
     gpus(count)
     with caplog.at_level(logging.WARNING, "absl"):
         devices.create_strategy("one", None)
@@ -156,16 +156,16 @@ def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logge
 
 
 @pytest.mark.parametrize(
-    "name, shown, logged",
+    "name, listed, logged",
     [
         ("one", ["CPU:0"], ""),
         ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
         ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
     ],
 )
-def test_several_devices_are_logged(monkeypatch, caplog, name, shown, logged):
-    count = len(shown) if name == "mirrored" else None
-    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in shown]
+def test_several_devices_are_logged(monkeypatch, caplog, name, listed, logged):
+    count = len(listed) if name == "mirrored" else None
+    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in listed]
     # MirroredStrategy calls the real function with the kind of devices.
     real = tf.config.list_logical_devices
     monkeypatch.setattr(
@@ -177,7 +177,7 @@ def test_several_devices_are_logged(monkeypatch, caplog, name, shown, logged):
     assert len(lines) == bool(logged)
     for line in lines:
         assert logged in line
-        assert line.endswith(", ".join(f"/device:{device}" for device in shown) + ".")
+        assert line.endswith(", ".join(f"/device:{device}" for device in listed) + ".")
 
 
 def dense(**arguments):

@@ -22,7 +22,7 @@ def test_a_disk_without_room_is_refused(smoke, train, tmp_path, monkeypatch, fre
 
 
 def test_a_folder_without_permission_is_refused(smoke, train, tmp_path, monkeypatch):
-    # A real folder without permission would not refuse root.
+    # Root, who may run this test, can use folders without permission.
     monkeypatch.setattr(os, "access", lambda *_: False)
     with pytest.raises(errors.ResourceError, match="run/checkpoints cannot be used"):
         train(smoke(), tmp_path / "run")
@@ -30,41 +30,41 @@ def test_a_folder_without_permission_is_refused(smoke, train, tmp_path, monkeypa
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def intact(tmp_path_factory):
     """The folder of a run on a disk that is not full."""
-    return tmp_path_factory.mktemp("whole") / "run"
+    return tmp_path_factory.mktemp("intact") / "run"
 
 
-# The number of writes before the disk is full. Different numbers interrupt the write
-# of a row, a checkpoint, the weights or the entry.
+# `writes` is the number of writes before the disk is full. The numbers interrupt the
+# write of a row, a checkpoint, the weights or the entry.
 @pytest.mark.parametrize("writes", [0, 7, 20, 25])
 def test_a_run_resumes_bit_identically_after_the_disk_was_full(
-    smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, whole, writes
+    smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, intact, writes
 ):
     config = smoke({"train.checkpoint_every": 4, "train.momentum": 0.9})
     workdir = tmp_path / "run"
-    left, fsync = [writes], os.fsync
+    remaining, fsync = [writes], os.fsync
 
-    def full(descriptor):
-        left[0] -= 1
-        if left[0] < 0:
+    def limited(descriptor):
+        remaining[0] -= 1
+        if remaining[0] < 0:
             raise OSError(errno.ENOSPC, "No space left on device")
         fsync(descriptor)
 
     with monkeypatch.context() as patch:
-        patch.setattr(os, "fsync", full)
+        patch.setattr(os, "fsync", limited)
         with pytest.raises(errors.ResourceError, match="No space left.* intact"):
             train(config, workdir)
     assert not (workdir / "outcome.json").exists()
     assert not list(workdir.rglob(".*"))
-    found, expected = train(config, workdir), train(config, whole)
-    assert found["sha256"] == expected["sha256"]
-    assert_same_bits(last_arrays(workdir), last_arrays(whole))
-    contents = [(f / "metrics.jsonl").read_bytes() for f in (workdir, whole)]
+    resumed, expected = train(config, workdir), train(config, intact)
+    assert resumed["sha256"] == expected["sha256"]
+    assert_same_bits(last_arrays(workdir), last_arrays(intact))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (workdir, intact)]
     assert contents[0] == contents[1]
 
 
-def test_incomplete_rows_of_a_kill_are_cut(smoke, train, tmp_path, rows, stop_after):
+def test_half_rows_of_a_killed_run_are_cut(smoke, train, tmp_path, rows, stop_after):
     def write_half_a_row_and_die():
         for name in "metrics", "timing":
             with (tmp_path / f"{name}.jsonl").open("a") as file:
@@ -85,9 +85,9 @@ def test_temporary_files_of_a_killed_process_are_removed(smoke, train, tmp_path)
     others = ".DS_Store", ".nfs000012", ".gitignore"
     for name in (*ours, *others):
         (tmp_path / name).touch()
-    left = tmp_path / "snapshots" / ".epoch-00001.npz.abcd_123"
-    left.parent.mkdir()
-    left.touch()
+    leftover = tmp_path / "snapshots" / ".epoch-00001.npz.abcd_123"
+    leftover.parent.mkdir()
+    leftover.touch()
     train(smoke(), tmp_path)
     assert sorted(p.name for p in tmp_path.glob(".*")) == sorted(others)
-    assert not left.exists()
+    assert not leftover.exists()

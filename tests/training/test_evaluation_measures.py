@@ -1,4 +1,4 @@
-"""Errors on changed images, and the choice of a temperature."""
+"""Errors on changed images, and the choice of a temperature for calibration."""
 
 import numpy as np
 import pytest
@@ -16,20 +16,20 @@ def split():
 
 
 def test_every_kind_and_severity_is_measured_on_the_changed_images(split):
-    seen = []
+    evaluated = []
 
     def evaluator(part):
-        seen.append(part.images)
+        evaluated.append(part.images)
         np.testing.assert_array_equal(part.labels, split.labels)
-        return {"error_percent": float(len(seen))}
+        return {"error_percent": float(len(evaluated))}
 
     rows = changes.measure(evaluator, split, seed=2)
     assert rows[0] == {
         "kind": "none", "severity": 0, "images": 6, "error_percent": 1.0
     }  # fmt: skip
     assert len(rows) == 1 + 5 * len(image_changes.LEVELS)
-    np.testing.assert_array_equal(seen[0], split.images)
-    for row, images in zip(rows[1:], seen[1:], strict=True):
+    np.testing.assert_array_equal(evaluated[0], split.images)
+    for row, images in zip(rows[1:], evaluated[1:], strict=True):
         case = row["kind"], row["severity"]
         expected = image_changes.change(split.images, *case, seed=2)
         np.testing.assert_array_equal(images, expected)
@@ -45,7 +45,7 @@ def test_images_that_are_not_in_memory_are_refused():
 
 
 class Classifier:
-    """Gives logits that are wrong for one image of three."""
+    """A fake evaluator with wrong logits for every third image."""
 
     def __init__(self):
         self.splits = []
@@ -68,7 +68,7 @@ STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."
 
 
 @pytest.mark.parametrize(
-    ("entry", "name", "fits", "temperature", "notes"),
+    ("entry", "name", "is_fitted", "temperature", "notes"),
     [
         (HELD_OUT, "test", True, None, []),
         (TRAINED, "test", False, "absent", [calibrate.NO_TWIN]),
@@ -78,18 +78,18 @@ STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."
         (None, "test", False, "absent", []),
     ],
 )
-def test_a_temperature_is_stored_or_fitted_on_held_out_images(
-    split, entry, name, fits, temperature, notes
+def test_the_temperature_is_that_of_the_entry_or_fitted_on_held_out_images(
+    split, entry, name, is_fitted, temperature, notes
 ):
     other = Split(split.images, split.labels[::-1].copy())
     data = ImageData("own", split, other, split, ("a", "b", "c"), "", "", "own")
     classifier = Classifier()
-    found = calibrate.evaluate(classifier, data, name, entry)
-    assert found[1] == notes and found[0]["loss"] == 0.5
-    expected = [other, split] if fits else [getattr(data, name)]
+    evaluation = calibrate.evaluate(classifier, data, name, entry)
+    assert evaluation[1] == notes and evaluation[0]["loss"] == 0.5
+    expected = [other, split] if is_fitted else [getattr(data, name)]
     assert [id(x) for x in classifier.splits] == [id(x) for x in expected]
-    value = found[0].get("temperature", "absent")
-    assert value == temperature or (fits and value > 1)
-    text = calibrate.describe(found[0])
+    value = evaluation[0].get("temperature", "absent")
+    assert value == temperature or (is_fitted and value > 1)
+    text = calibrate.describe(evaluation[0])
     assert "loss 0.5000\ncalibration: NLL " in text
     assert ("at temperature" in text) == (temperature != "absent")

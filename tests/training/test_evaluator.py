@@ -1,4 +1,4 @@
-"""Evaluations, which compute in float32 whatever the precision of training."""
+"""Evaluations, which compute in float32 even if the training does not."""
 
 import keras
 import numpy as np
@@ -41,7 +41,7 @@ def split():
         (1000, 29, [1] * 50),
     ],
 )
-def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, images, pixels, sizes):
+def test_outputs_do_not_depend_on_batch_size(monkeypatch, split, images, pixels, sizes):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", images)
     monkeypatch.setattr(evaluate, "_PIXELS", pixels)
     batches, parts = [], Split.parts
@@ -64,9 +64,9 @@ def test_outputs_do_not_depend_on_the_batch(monkeypatch, split, images, pixels, 
 def test_measures_equal_those_of_the_objective(split, name):
     model = build(name)
     objective = Objective(NETS[name], RESCALE)
-    found = Evaluator(model, objective)(split)
+    measures = Evaluator(model, objective)(split)
     expected = objective.measure([(split, np.asarray(model(split.images)))])
-    assert found == pytest.approx(expected, rel=1e-6) and found["loss"] > 1
+    assert measures == pytest.approx(expected, rel=1e-6) and measures["loss"] > 1
 
 
 @pytest.fixture
@@ -112,26 +112,26 @@ def test_a_float32_model_evaluates_the_weights_of_a_reduced_precision_model(
 ):
     trained = build(name, seed=8, batch_norm=batch_norm)
     precision.apply(trained, how)
-    plain = build(name, seed=8, batch_norm=batch_norm)
+    float32_model = build(name, seed=8, batch_norm=batch_norm)
     objective = Objective(NETS[name], RESCALE)
-    measured = build(name, seed=3, batch_norm=batch_norm)
-    evaluator = Evaluator(measured, objective, trained)
+    evaluated = build(name, seed=3, batch_norm=batch_norm)
+    evaluator = Evaluator(evaluated, objective, trained)
     for _ in range(2):
-        assert evaluator(split) == Evaluator(plain, objective)(split)
+        assert evaluator(split) == Evaluator(float32_model, objective)(split)
         assert evaluator(split) != Evaluator(trained, objective)(split)
         changed = [w * 1.25 + 0.125 for w in trained.get_weights()]
-        for model in (trained, plain):
+        for model in (trained, float32_model):
             model.set_weights(changed)
 
 
 def test_the_random_state_of_rrelu_does_not_change_an_evaluation(split):
     trained = build("mnist_mlp_5x256", seed=8, activation="rrelu")
     precision.apply(trained, "mixed_bfloat16")
-    plain = build("mnist_mlp_5x256", seed=8, activation="rrelu")
-    measured = build("mnist_mlp_5x256", activation="rrelu")
-    found = Evaluator(measured, None, trained).outputs(split.images)
-    expected = Evaluator(plain, None).outputs(split.images)
-    np.testing.assert_array_equal(found, expected)
+    float32_model = build("mnist_mlp_5x256", seed=8, activation="rrelu")
+    evaluated = build("mnist_mlp_5x256", activation="rrelu")
+    outputs = Evaluator(evaluated, None, trained).outputs(split.images)
+    expected = Evaluator(float32_model, None).outputs(split.images)
+    np.testing.assert_array_equal(outputs, expected)
 
 
 @pytest.mark.parametrize(
@@ -153,5 +153,5 @@ def test_a_backend_other_than_tensorflow_gives_the_same_outputs(monkeypatch, spl
     model = build("mnist_mlp_5x256")
     expected = Evaluator(model, None).outputs(split.images)
     monkeypatch.setattr(keras.backend, "backend", lambda: "other")
-    found = Evaluator(model, None).outputs(split.images)
-    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+    outputs = Evaluator(model, None).outputs(split.images)
+    np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)

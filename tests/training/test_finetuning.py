@@ -18,7 +18,7 @@ MLP = "mnist_mlp_8x128"
 
 
 @pytest.fixture(scope="module")
-def own(tmp_path_factory):
+def npz(tmp_path_factory):
     """A user's .npz file of forty coloured images, 10 x 12 pixels, in three classes."""
     generator = np.random.default_rng(0)
     labels = np.arange(40) % 3
@@ -49,7 +49,7 @@ def make_config(weights, data, arg="", entries=()):
 
 
 def read_layers(folder):
-    """Returns the float16 values in the weight file of a run, by name of the layer."""
+    """Returns {layer: float16 arrays} of the weight file of a run."""
     (path,) = folder.glob("*.weights.h5")
     with h5py.File(path) as file:
         return {
@@ -59,8 +59,8 @@ def read_layers(folder):
         }
 
 
-def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path):
-    entry = train(make_config(parent, own), tmp_path / "run")
+def test_the_entry_has_the_arguments_of_the_weights(parent, npz, train, tmp_path):
+    entry = train(make_config(parent, npz), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
     assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
     assert entry["preprocessing"] == first["preprocessing"]
@@ -73,7 +73,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path
         assert words in entry["data_terms"]
     model = zoo.get_model(MLP, weights=str(tmp_path / "run"))
     assert model.input_shape == (None, 28, 28, 1) and model.output_shape == (None, 3)
-    test = load.load(own, image_shape=(28, 28, 1)).test
+    test = load.load(npz, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
     named = predictions.decode_predictions(
@@ -82,20 +82,20 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, own, train, tmp_path
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
-def test_an_export_has_the_classes_of_the_new_data(parent, own, train, tmp_path):
-    train(make_config(parent, own, "freeze=body"), tmp_path / "run")
+def test_an_export_has_the_classes_of_the_new_data(parent, npz, train, tmp_path):
+    train(make_config(parent, npz, "freeze=body"), tmp_path / "run")
     weights = {"weights": str(tmp_path / "run")}
-    found = pretrained.find(MLP, **weights)
-    model = zoo.get_model(MLP, weights=found)
+    trained = pretrained.find(MLP, **weights)
+    model = zoo.get_model(MLP, weights=trained)
     path = saved_model.export_saved_model(
-        model, tmp_path, name="own", **predictor.description(model, MLP, found)
+        model, tmp_path, name="own", **predictor.description(model, MLP, trained)
     )
     assert (path / "assets/labels.txt").read_text() == "dark\ngrey\nlight\n"
 
 
 @pytest.mark.parametrize("freeze", ["none", "body", "dense1+dense2"])
-def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, freeze):
-    train(make_config(parent, own, f"freeze={freeze}"), tmp_path / "run")
+def test_only_layers_that_are_not_frozen_change(parent, npz, train, tmp_path, freeze):
+    train(make_config(parent, npz, f"freeze={freeze}"), tmp_path / "run")
     before, after = read_layers(Path(parent)), read_layers(tmp_path / "run")
     assert before.keys() == after.keys()
     body = before.keys() - {"classifier"}
@@ -109,42 +109,42 @@ def test_only_layers_that_are_not_frozen_change(parent, own, train, tmp_path, fr
         assert all((a == b).all() for a, b in pairs) == (name in frozen[freeze])
 
 
-def test_the_classifier_is_new_and_the_body_is_loaded(parent, own):
+def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
     for classes in (3, 10):  # the parent has ten classes
-        config, weights = finetuning.resolve(make_config(parent, own))
+        config, weights = finetuning.resolve(make_config(parent, npz))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
         model = zoo.get_model(MLP, seed=config.seed, **arguments)
         trained = read_layers(Path(parent))
         for layer in (x for x in model.layers if x.weights):
-            found = [np.asarray(w) for w in layer.weights]
+            values = [np.asarray(w) for w in layer.weights]
             expected = trained[layer.name]
             if layer.name == "classifier":
                 expected = seeded.get_layer("classifier").get_weights()
-            for a, b in zip(found, expected, strict=True):
+            for a, b in zip(values, expected, strict=True):
                 np.testing.assert_array_equal(a, b.astype("float32"))
 
 
 def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
-    parent, own, train, tmp_path, stop_after, last_arrays, assert_same_bits
+    parent, npz, train, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
-    config = make_config(parent, own, "freeze=dense1")
-    train(config, tmp_path / "whole")
+    config = make_config(parent, npz, "freeze=dense1")
+    train(config, tmp_path / "unstopped")
 
     stop_after(4, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(config, tmp_path / "cut")
     train(config, tmp_path / "cut")
-    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "whole"))
+    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "unstopped"))
     assert (tmp_path / "cut/metrics.jsonl").read_bytes() == (
-        tmp_path / "whole/metrics.jsonl"
+        tmp_path / "unstopped/metrics.jsonl"
     ).read_bytes()
 
 
-def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_arrays):
-    """XLA can compile frozen batch normalisation because no variable is updated."""
-    config = make_config(parent, own, "freeze=body")
+def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_arrays):
+    """XLA compiles frozen batch normalisation, because it updates no variable."""
+    config = make_config(parent, npz, "freeze=body")
     train(config, tmp_path / "one")
     train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
     for a, b in zip(
@@ -163,11 +163,11 @@ def test_two_replicas_train_the_same_as_one(parent, own, train, tmp_path, last_a
 )
 def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
     config = make_config(weights or parent, "mnist_5k", arg)
-    found, _ = finetuning.resolve(config)
-    config_checks.check(found)
-    model = found.model
+    resolved, _ = finetuning.resolve(config)
+    config_checks.check(resolved)
+    model = resolved.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert finetuning.resolve(found)[0] == found
+    assert finetuning.resolve(resolved)[0] == resolved
     assert config.model.width is None  # `resolve` returned a copy
 
 
@@ -184,10 +184,10 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
     ],
 )
 def test_configs_that_do_not_fit_the_weights_are_refused(
-    parent, own, train, tmp_path, arg, entries, words
+    parent, npz, train, tmp_path, arg, entries, words
 ):
     with pytest.raises(errors.UsageError, match=words):
-        train(make_config(parent, own, arg, entries), tmp_path / "run")
+        train(make_config(parent, npz, arg, entries), tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
 
@@ -201,58 +201,58 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
         (f"model={MLP},weights=mnist", {"data.name": "own.npz"}, (28, 28, 1)),
     ],
 )
-def test_image_shape_is_of_config_or_weights_or_network(arg, entries, expected):
+def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
     assert finetuning.image_shape(*finetuning.resolve(config)) == expected
 
 
-def test_an_autoencoder_starts_from_all_weights(own, train, tmp_path):
+def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
     config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
-    config.data.name, config.train.batch_size = own, 8
+    config.data.name, config.train.batch_size = npz, 8
     config.train.learning_rates = (0.0, 1e-9, 0.0)  # the weights stay the same
     entry = train(config, tmp_path)
     assert entry["classes"] == []
     (path,) = tmp_path.glob("*.weights.h5")
     loaded = zoo.get_model("mnist_autoencoder", weights="mnist").get_weights()
-    found = zoo.get_model("mnist_autoencoder", weights=str(path)).get_weights()
-    for a, b in zip(found, loaded, strict=True):
+    trained = zoo.get_model("mnist_autoencoder", weights=str(path)).get_weights()
+    for a, b in zip(trained, loaded, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
-def test_a_users_network_with_dropout_is_fine_tuned(phased, own, train, tmp_path):
+def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path):
     small_stacks.register()
     config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
-    config.data.name, config.train.batch_size = own, 8
+    config.data.name, config.train.batch_size = npz, 8
     entry = train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [28, 28, 1]
-    again = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
-    again.data.name, again.train.batch_size = own, 8
-    again.train.freeze = ("stack1",)
-    found = train(again, tmp_path / "again")
-    assert found["parent"] == entry["tag"]
+    second = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
+    second.data.name, second.train.batch_size = npz, 8
+    second.train.freeze = ("stack1",)
+    second_entry = train(second, tmp_path / "again")
+    assert second_entry["parent"] == entry["tag"]
 
 
-def test_runs_find_statistics_beside_the_weights(own, train, tmp_path, monkeypatch):
+def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
-    config.data.name, config.data.image_shape = own, (8, 8, 3)
+    config.data.name, config.data.image_shape = npz, (8, 8, 3)
     config.train.batch_size, config.model.width = 8, 0.02
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
     entry = train(config, tmp_path / "run")
     name = entry["preprocessing"]["statistics"] + ".npz"
-    images = load.load(own, image_shape=(8, 8, 3)).test.images
+    images = load.load(npz, image_shape=(8, 8, 3)).test.images
     expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
-    again = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
-    again.data.name, again.train.batch_size = own, 8
-    train(again, tmp_path / "again")
+    second = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
+    second.data.name, second.train.batch_size = npz, 8
+    train(second, tmp_path / "again")
     assert (tmp_path / "again" / name).is_file()
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "third"))
-    found = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
-    np.testing.assert_array_equal(found, expected)
+    logits = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
+    np.testing.assert_array_equal(logits, expected)
 
     (tmp_path / "file").touch()
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "file"))

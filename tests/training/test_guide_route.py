@@ -9,16 +9,16 @@ from readmes import ROOT, TEXTS
 
 ITEM = re.compile(r"^\d+\. `([\w/]+\.py)` `(\w+)`: .+$", re.MULTILINE)
 ROUTE = ITEM.findall(TEXTS["elu_zoo/training/README.md"])
-# Prints the file and the name of each Python function at its first call.
+# A script that trains, and prints the file and name of each function at its first call.
 TRACED = """
 import os
 import sys
 from elu_zoo.bin import train
-known = set()
+traced = set()
 def trace(frame, event, _):
     code = frame.f_code
-    if event == "call" and code not in known:
-        known.add(code)
+    if event == "call" and code not in traced:
+        traced.add(code)
         # `print` would fail here because the run replaces the standard streams.
         os.write(1, f"called {code.co_filename} {code.co_name}\\n".encode())
 sys.argv[0] = "elu-zoo-train"
@@ -33,11 +33,11 @@ def test_a_run_calls_the_listed_functions_in_order(tmp_path):
     assert [path for path, _ in ROUTE if not (ROOT / path).is_file()] == []
     arguments = "--config=quickstart:smoke=True", f"--workdir={tmp_path}"
     arguments += "--config.train.epochs=1", "--compile=off"
-    ran = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", TRACED, *arguments],
         capture_output=True, text=True, check=True, cwd=tmp_path,
     )  # fmt: skip
-    lines = [line.split() for line in ran.stdout.splitlines()]
+    lines = [line.split() for line in process.stdout.splitlines()]
     called = [(line[1], line[2]) for line in lines if line[:1] == ["called"]]
-    places = [called.index((str(ROOT / path), name)) for path, name in ROUTE]
-    assert places == sorted(places)
+    positions = [called.index((str(ROOT / path), name)) for path, name in ROUTE]
+    assert positions == sorted(positions)

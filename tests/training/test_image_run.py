@@ -26,23 +26,23 @@ NAME = "elu_imagenet_15"
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Images of three classes: 21 for training and 12 for tests."""
+    """A folder of images of three classes: 21 training images and 12 test images."""
     root = tmp_path_factory.mktemp("small") / "three"
     small_images.write_splits(root)
     return root
 
 
 @pytest.fixture(scope="module")
-def whole(folder, tmp_path_factory):
+def finished(folder, tmp_path_factory):
     """The folder and the entry of a finished run. Tests only read the folder."""
-    workdir = tmp_path_factory.mktemp("runs") / "whole"
+    workdir = tmp_path_factory.mktemp("runs") / "finished"
     return workdir, training.train(small_images.get_config(folder), workdir)
 
 
 @pytest.fixture(scope="module")
-def model(whole):
+def model(finished):
     """The model with the weights of the finished run."""
-    return elu_zoo.get_model(NAME, weights=whole[0])
+    return elu_zoo.get_model(NAME, weights=finished[0])
 
 
 def decode(split):
@@ -53,8 +53,8 @@ def decode(split):
     )
 
 
-def test_files_of_a_finished_run(whole, folder, rows):
-    workdir, entry = whole
+def test_files_of_a_finished_run(finished, folder, rows):
+    workdir, entry = finished
     assert manifest.check(entry, "entry") == entry
     assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
     assert entry["arguments"] == {
@@ -78,26 +78,26 @@ def test_files_of_a_finished_run(whole, folder, rows):
     start = rows(workdir / "timing.jsonl")[0]
     compilation = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
     assert {key: start[key] for key in compilation} == compilation
-    found = training.train(small_images.get_config(folder), workdir)
-    assert found["tag"] == entry["tag"]
+    repeated = training.train(small_images.get_config(folder), workdir)
+    assert repeated["tag"] == entry["tag"]
 
 
-def test_the_weights_have_the_recorded_errors_and_losses(whole, folder, model):
+def test_the_weights_have_the_recorded_errors_and_losses(finished, folder, model):
     data = imagenet.load(folder, 24, 5)
     assert (len(data.test), len(data.validation)) == (12, 5)
     assert model.input_shape == (None, 24, 24, 3)
     for name in ("test", "validation"):
         images, labels = decode(getattr(data, name))
         logits = model.predict(images, verbose=0).astype(np.float64)
-        metrics, rows = whole[1]["metrics"], np.arange(len(labels))
+        metrics, rows = finished[1]["metrics"], np.arange(len(labels))
         wrong = int((logits.argmax(1) != labels).sum())
         assert metrics[f"{name}_error_percent"] == 100 * wrong / len(labels)
         losses = np.log(np.exp(logits).sum(1)) - logits[rows, labels]
         assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
 
 
-def test_an_export_decodes_images_and_equals_the_model(whole, folder, model, tmp_path):
-    classes = whole[1]["classes"]
+def test_exports_decode_images_and_equal_the_model(finished, folder, model, tmp_path):
+    classes = finished[1]["classes"]
     export_saved_model(model, tmp_path, name=NAME, class_names=classes)
     exported = load_saved_model(tmp_path)
     assert (exported.image_shape, exported.class_names) == ((24, 24, 3), (*classes,))
@@ -109,30 +109,30 @@ def test_an_export_decodes_images_and_equals_the_model(whole, folder, model, tmp
     decoded = np.stack([Image.open(io.BytesIO(content)) for content in jpegs])
     for contents, pixels in ((encoded, images), (jpegs, decoded)):
         logits = model.predict(pixels, verbose=0)
-        found = exported.predict_bytes(contents)
+        predictions = exported.predict_bytes(contents)
         assert np.ptp(logits, 0).max() > 0.1
-        np.testing.assert_allclose(found["logits"], logits, 0, 1e-5)
-        np.testing.assert_array_equal(found["classes"], logits.argmax(1))
+        np.testing.assert_allclose(predictions["logits"], logits, 0, 1e-5)
+        np.testing.assert_array_equal(predictions["classes"], logits.argmax(1))
 
 
 @pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
-    whole, folder, tmp_path, stop_after, last_arrays, assert_same_bits
+    finished, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
     config, arguments = small_images.get_config(folder), {"steps_per_call": 2}
     stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), StreamStep)
     with pytest.raises(errors.Interrupted, match="after iteration 7 of 10"):
         training.train(config, tmp_path, **arguments)
     entry = training.train(config, tmp_path, **arguments)
-    assert entry["sha256"] == whole[1]["sha256"]
-    assert entry["metrics"] == whole[1]["metrics"]
-    assert_same_bits(last_arrays(tmp_path), last_arrays(whole[0]))
-    contents = [(w / "metrics.jsonl").read_bytes() for w in (tmp_path, whole[0])]
+    assert entry["sha256"] == finished[1]["sha256"]
+    assert entry["metrics"] == finished[1]["metrics"]
+    assert_same_bits(last_arrays(tmp_path), last_arrays(finished[0]))
+    contents = [(w / "metrics.jsonl").read_bytes() for w in (tmp_path, finished[0])]
     assert contents[0] == contents[1]
 
 
 def test_a_checkpoint_of_an_earlier_version_is_restored(tmp_path):
-    """Such a checkpoint has a hash of the config, and no name of the images."""
+    """The checkpoint has the hash of the config, and no name of the images."""
     length = Length(examples=21, batch_size=4, epochs=3)  # five iterations an epoch
     config = {"seed": 3}
     state = dataclasses.asdict(TrainState(config, "three-0-24", step=14, seconds=2.5))
@@ -181,7 +181,7 @@ INITIAL = {
 
 @pytest.fixture(scope="module")
 def many(tmp_path_factory):
-    """Images of 101 classes: one image of each class for training and one for tests."""
+    """A folder of images of 101 classes: per class, one training and one test image."""
     root = tmp_path_factory.mktemp("small") / "many"
     small_images.write_splits(root, 101, 1, 1)
     return root
@@ -198,7 +198,7 @@ def crop(images, draws):
 
 
 def measure(net, images, labels):
-    """Returns the loss, and the error and the top-5 error in percent."""
+    """Returns the loss, the error in percent and the top-5 error in percent."""
     z = net.predict(images.astype(np.float32), verbose=0).astype(np.float64)
     of_labels = z[np.arange(len(labels)), labels]
     wrong, missed = of_labels < z.max(1), of_labels < np.sort(z, 1)[:, -5]
@@ -245,16 +245,16 @@ def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
     net = zoo.get_model(NAME, weights=tmp_path, preprocessing=False)
     crops = crop(test - mean, np.repeat(CENTRE, 101, 0))
     for name, count in (("test", 101), ("validation", 60)):
-        found = [entry["metrics"][f"{name}_{key}"] for key in keys]
+        recorded = [entry["metrics"][f"{name}_{key}"] for key in keys]
         expected = measure(net, crops[:count], test_labels[:count])
-        assert found == pytest.approx(expected, rel=1e-5)
+        assert recorded == pytest.approx(expected, rel=1e-5)
 
 
 def test_a_damaged_image_is_refused_before_the_run_starts(tmp_path):
     name = "val/class002/image3.png"
-    small_images.write_splits(tmp_path / "spoilt")
-    (tmp_path / "spoilt" / name).write_bytes(b"x")
-    config = small_images.get_config(tmp_path / "spoilt")
+    small_images.write_splits(tmp_path / "damaged")
+    (tmp_path / "damaged" / name).write_bytes(b"x")
+    config = small_images.get_config(tmp_path / "damaged")
     words = f"1 of 33 images cannot be used: .*/{name}: it is text; expected PNG or"
     with pytest.raises(errors.DataError, match=words):
         training.train(config, tmp_path / "run")

@@ -95,12 +95,12 @@ def test_softmax_cross_entropy_has_known_values(logits, label, expected):
 )
 def test_losses_of_images_are_sums_of_known_values(name, target, output, expected):
     function = loss.get(name).function
-    one = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
-    np.testing.assert_allclose(np.asarray(function(*one)), [expected], 1e-6, 1e-37)
+    pixel = np.full((1, 1, 1, 1), target, np.float32), np.float32([[[[output]]]])
+    np.testing.assert_allclose(np.asarray(function(*pixel)), [expected], 1e-6, 1e-37)
     if expected < 1e30:
-        many = [np.tile(x, (2, 28, 28, 1)) for x in one]
-        found = np.asarray(function(*many))
-        np.testing.assert_allclose(found, [784 * expected] * 2, 1e-5, 1e-37)
+        images = [np.tile(x, (2, 28, 28, 1)) for x in pixel]
+        losses = np.asarray(function(*images))
+        np.testing.assert_allclose(losses, [784 * expected] * 2, 1e-5, 1e-37)
 
 
 @pytest.mark.parametrize("scale", [1, 1e4, 1e30])
@@ -110,8 +110,8 @@ def test_softmax_gradient_is_probability_minus_label(scale):
     labels = generator.integers(0, 5, 16).astype(np.int32)
     shifted = np.exp(logits.astype(np.float64) - logits.max(1, keepdims=True))
     expected = shifted / shifted.sum(1, keepdims=True) - np.eye(5)[labels]
-    found = eager_gradient("softmax_cross_entropy", labels, logits)
-    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+    gradient = eager_gradient("softmax_cross_entropy", labels, logits)
+    np.testing.assert_allclose(gradient, expected, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize("compute", GRADIENTS)
@@ -121,8 +121,8 @@ def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
     targets = draw_targets(generator)
     logits = (generator.normal(size=SHAPE) * scale).astype(np.float32)
     expected = np.exp(-np.logaddexp(0, -logits.astype(np.float64))) - targets
-    found = compute("sigmoid_cross_entropy", targets, logits)
-    np.testing.assert_allclose(found, expected, 1e-5, 1e-6)
+    gradient = compute("sigmoid_cross_entropy", targets, logits)
+    np.testing.assert_allclose(gradient, expected, 1e-5, 1e-6)
 
 
 @pytest.mark.parametrize("compute", GRADIENTS)
@@ -130,9 +130,9 @@ def test_sigmoid_gradient_is_sigmoid_minus_target(compute, scale):
 @pytest.mark.parametrize("target", [0.0, 0.25, 0.5, 1.0])
 def test_sigmoid_gradient_is_exact_at_zero_and_at_large_logits(compute, logit, target):
     arrays = (np.full(SHAPE, value, np.float32) for value in (target, logit))
-    found = compute("sigmoid_cross_entropy", *arrays)
+    gradient = compute("sigmoid_cross_entropy", *arrays)
     expected = {0.0: 0.5, 100.0: 1.0, -100.0: 0.0}[logit] - target
-    np.testing.assert_allclose(found, np.full(SHAPE, expected), 0, 1e-7)
+    np.testing.assert_allclose(gradient, np.full(SHAPE, expected), 0, 1e-7)
 
 
 @pytest.mark.parametrize("compute", GRADIENTS)
@@ -140,8 +140,8 @@ def test_squared_error_gradient_is_output_minus_target(compute):
     generator = np.random.default_rng(1)
     targets = draw_targets(generator)
     outputs = generator.normal(size=SHAPE).astype(np.float32)
-    found = compute("half_squared_error", targets, outputs)
-    np.testing.assert_allclose(found, outputs - targets, 1e-6, 1e-7)
+    gradient = compute("half_squared_error", targets, outputs)
+    np.testing.assert_allclose(gradient, outputs - targets, 1e-6, 1e-7)
 
 
 def test_squared_hinge_and_its_gradient_equal_float64():
@@ -153,11 +153,11 @@ def test_squared_hinge_and_its_gradient_equal_float64():
     ]
     variable = tf.Variable(scores)
     with tf.GradientTape() as tape:
-        found = loss.squared_hinge(labels, variable)
-    np.testing.assert_allclose(found, expected, 1e-6)
+        losses = loss.squared_hinge(labels, variable)
+    np.testing.assert_allclose(losses, expected, 1e-6)
     signs = np.where(np.arange(4) == labels[:, None], 1, -1)
     gradient = -2 * signs * np.maximum(0, 1 - signs * scores)
-    np.testing.assert_allclose(tape.gradient(found, variable), gradient, 1e-5)
+    np.testing.assert_allclose(tape.gradient(losses, variable), gradient, 1e-5)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf])
@@ -176,12 +176,12 @@ def test_every_loss_has_a_readout_that_keras_knows():
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "suggestion"),
     [
         ("softmax_crossentropy", "softmax_cross_entropy"),
         ("squared_error", "half_squared_error"),
     ],
 )
-def test_unknown_name_suggests_the_nearest(name, meant):
-    with pytest.raises(errors.UsageError, match=f"Did you mean '{meant}'"):
+def test_unknown_name_suggests_the_nearest(name, suggestion):
+    with pytest.raises(errors.UsageError, match=f"Did you mean '{suggestion}'"):
         loss.get(name)

@@ -1,4 +1,4 @@
-"""The optimizer Muon, compared with NumPy in float64, and in Keras' fit."""
+"""The optimizer Muon: updates compared with NumPy in float64, and Keras' fit."""
 
 import keras
 import numpy as np
@@ -13,7 +13,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 
 
 class Reference:
-    """One variable that Muon updates, in float64."""
+    """A variable that is updated by SGD or by Muon, in float64."""
 
     def __init__(self, value, momentum=0.9, steps=3, factor=2.5, decay=0.0):
         self.value, self.m = np.float64(value), np.zeros(np.shape(value))
@@ -50,7 +50,7 @@ def build_network():
 
 
 def is_sgd(variable):
-    """Returns whether SGD updates a variable: a vector, or one of the classifier."""
+    """Returns whether SGD updates a variable. It updates vectors and the classifier."""
     return variable.name in ("bias", "alpha") or "classifier" in variable.path
 
 
@@ -62,8 +62,8 @@ def draw_gradients(model, steps):
     ]
 
 
-# An error is relative to the norm of the variable. The four steps change a variable by
-# a fifth of the norm. bfloat16 has 8 significant bits.
+# Bounds are relative to the norm of a variable. The four steps change a variable by a
+# fifth of its norm. bfloat16 has 8 significant bits.
 @pytest.mark.parametrize(
     ("dtype", "bound", "entries"),
     [
@@ -82,13 +82,13 @@ def test_updates_equal_float64(dtype, bound, entries):
     references = []
     for v in model.trainable_weights:
         # Only the kernel of the classifier decays.
-        without = {} if v.path.endswith("classifier/kernel") else {"decay": 0.0}
-        references.append(Reference(np.asarray(v), **{**entries, **without}))
-    for i, of_step in enumerate(draw_gradients(model, 4)):
+        no_decay = {} if v.path.endswith("classifier/kernel") else {"decay": 0.0}
+        references.append(Reference(np.asarray(v), **{**entries, **no_decay}))
+    for i, gradients in enumerate(draw_gradients(model, 4)):
         optimizer.learning_rate.assign(0.1 / (i + 1))
-        optimizer.apply([tf.constant(g) for g in of_step])
+        optimizer.apply([tf.constant(g) for g in gradients])
         for variable, reference, g in zip(
-            model.trainable_weights, references, of_step, strict=True
+            model.trainable_weights, references, gradients, strict=True
         ):
             step = reference.sgd if is_sgd(variable) else reference.muon
             step(np.float64(g), 0.1 / (i + 1))
@@ -110,8 +110,8 @@ def test_a_gradient_of_zeros_changes_nothing():
 def test_a_kernel_of_zeros_stays_finite():
     model = build_network()
     model.get_layer("dense").kernel.assign(np.zeros((360, 7)))
-    (of_step,) = draw_gradients(model, 1)
-    Muon(0.1).apply([tf.constant(g) for g in of_step], model.trainable_variables)
+    (gradients,) = draw_gradients(model, 1)
+    Muon(0.1).apply([tf.constant(g) for g in gradients], model.trainable_variables)
     assert not np.asarray(model.get_layer("dense").kernel).any()
 
 
@@ -145,10 +145,10 @@ def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert isinstance(loaded.optimizer, Muon)
     assert loaded.optimizer.get_config() == model.optimizer.get_config()
-    for one in (model, loaded):
-        one.fit(images, labels, shuffle=False, verbose=0)
-    for one, other in zip(model.get_weights(), loaded.get_weights(), strict=True):
-        np.testing.assert_allclose(one, other, 1e-6, 1e-6)
+    for network in (model, loaded):
+        network.fit(images, labels, shuffle=False, verbose=0)
+    for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, 1e-6, 1e-6)
 
 
 def test_two_replicas_make_the_same_update_as_one():
@@ -160,15 +160,15 @@ def test_two_replicas_make_the_same_update_as_one():
         mirrored = build_network()
         optimizer = Muon(0.1, compute_dtype="float32")
         optimizer.build(mirrored.trainable_variables)
-    (of_step,) = draw_gradients(mirrored, 1)
+    (gradients,) = draw_gradients(mirrored, 1)
 
     def on_replica():
-        halves = [tf.constant(g) / 2 for g in of_step]
+        halves = [tf.constant(g) / 2 for g in gradients]
         optimizer.apply(halves, mirrored.trainable_variables)
 
     tf.function(strategy.run)(on_replica)
-    alone = build_network()
-    other = Muon(0.1, compute_dtype="float32")
-    other.apply([tf.constant(g) for g in of_step], alone.trainable_variables)
-    for a, b in zip(alone.get_weights(), mirrored.get_weights(), strict=True):
+    single = build_network()
+    single_muon = Muon(0.1, compute_dtype="float32")
+    single_muon.apply([tf.constant(g) for g in gradients], single.trainable_variables)
+    for a, b in zip(single.get_weights(), mirrored.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, 1e-5, 1e-6)

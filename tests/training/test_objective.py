@@ -41,23 +41,23 @@ def image_losses(loss, z, t):
 def test_targets_of_image_losses_are_the_preprocessed_images(split, loss, scale):
     z = draw_outputs(SHAPE)
     images = split.images.astype(np.float32)
-    found = np.asarray(make_objective(loss, scale)(images, split.labels, z))
+    losses = np.asarray(make_objective(loss, scale)(images, split.labels, z))
     expected = image_losses(loss, z.astype(np.float64), split.images * scale)
-    np.testing.assert_allclose(found, expected, 1e-5)
-    assert found.shape == (COUNT,)
+    np.testing.assert_allclose(losses, expected, 1e-5)
+    assert losses.shape == (COUNT,)
     other_labels = split.labels[::-1]
-    again = make_objective(loss, scale)(images, other_labels, z)
-    np.testing.assert_array_equal(again, found)
+    relabelled = make_objective(loss, scale)(images, other_labels, z)
+    np.testing.assert_array_equal(relabelled, losses)
 
 
 def test_targets_of_the_softmax_cross_entropy_are_the_labels(split):
     z = draw_outputs([CLASSES])
     images = split.images.astype(np.float32)
-    found = np.asarray(make_objective("softmax_cross_entropy")(images, split.labels, z))
+    loss = np.asarray(make_objective("softmax_cross_entropy")(images, split.labels, z))
     z = z.astype(np.float64)
     log_sum = np.log(np.exp(z).sum(1))
     expected = log_sum - z[np.arange(COUNT), split.labels]
-    np.testing.assert_allclose(found, expected, 1e-5)
+    np.testing.assert_allclose(loss, expected, 1e-5)
     blank = make_objective("softmax_cross_entropy")(0 * images, split.labels, z)
     np.testing.assert_allclose(blank, expected, 1e-5)
 
@@ -65,17 +65,17 @@ def test_targets_of_the_softmax_cross_entropy_are_the_labels(split):
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("loss", IMAGE_LOSSES)
 def test_measures_of_image_losses_equal_float64(split, loss, scale):
-    """The loss is of the outputs. The squared error is of their readout."""
+    """The loss is of the outputs; the squared error is of their sigmoid or identity."""
     z = draw_outputs(SHAPE)
-    found = make_objective(loss, scale).measure([(split, z)])
-    assert list(found) == ["loss", "squared_error"]
+    measures = make_objective(loss, scale).measure([(split, z)])
+    assert list(measures) == ["loss", "squared_error"]
     z, t = z.astype(np.float64), split.images * scale
     expected = image_losses(loss, z, t).mean()
-    assert found["loss"] == pytest.approx(expected, rel=1e-6)
+    assert measures["loss"] == pytest.approx(expected, rel=1e-6)
     y = z if loss == "half_squared_error" else 1 / (1 + np.exp(-z))
     squares = ((y - t) ** 2).reshape(COUNT, -1).sum(1).mean()
-    assert found["squared_error"] == pytest.approx(squares, rel=1e-6)
-    assert {type(value) for value in found.values()} == {float}
+    assert measures["squared_error"] == pytest.approx(squares, rel=1e-6)
+    assert {type(value) for value in measures.values()} == {float}
 
 
 def test_losses_of_auxiliary_heads_are_added_but_not_measured(split):
@@ -83,9 +83,9 @@ def test_losses_of_auxiliary_heads_are_added_but_not_measured(split):
     images = split.images.astype(np.float32)
     for loss in ("squared_hinge", "softmax_cross_entropy"):
         objective = make_objective(loss)
-        found = np.asarray(objective(images, split.labels, z))
-        each = [np.asarray(objective(images, split.labels, z[:, i])) for i in range(3)]
-        np.testing.assert_allclose(found, np.sum(each, 0), 1e-6)
+        losses = np.asarray(objective(images, split.labels, z))
+        heads = [np.asarray(objective(images, split.labels, z[:, i])) for i in range(3)]
+        np.testing.assert_allclose(losses, np.sum(heads, 0), 1e-6)
         first = objective.measure([(split, z[:, 0])])
         assert objective.measure([(split, z)]) == first
 
@@ -95,24 +95,24 @@ def test_measures_of_the_softmax_cross_entropy_equal_known_values(split, wrong):
     z = np.zeros((COUNT, CLASSES), np.float32)
     predicted = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
     z[np.arange(COUNT), predicted % CLASSES] = 3
-    found = make_objective("softmax_cross_entropy").measure([(split, z)])
-    assert list(found) == ["loss", "error_percent"]
-    assert found["error_percent"] == 100 * wrong / COUNT
+    measures = make_objective("softmax_cross_entropy").measure([(split, z)])
+    assert list(measures) == ["loss", "error_percent"]
+    assert measures["error_percent"] == 100 * wrong / COUNT
     log_sum = np.log(np.exp(3) + CLASSES - 1)
     expected = log_sum - 3 * (COUNT - wrong) / COUNT
-    assert found["loss"] == pytest.approx(expected, rel=1e-5)
-    assert {type(value) for value in found.values()} == {float}
+    assert measures["loss"] == pytest.approx(expected, rel=1e-5)
+    assert {type(value) for value in measures.values()} == {float}
 
 
 def test_a_mean_over_10000_images_has_no_rounding_error_of_float32():
     count = 10_000
     split = Split(np.full((count, 2, 2, 1), 77, "uint8"), np.zeros(count, "int32"))
     z = np.full((count, 2, 2, 1), 0.3, np.float32)
-    found = make_objective("half_squared_error").measure([(split, z)])
+    measures = make_objective("half_squared_error").measure([(split, z)])
     expected = 4 * (np.float64(np.float32(0.3)) - 77 / 255) ** 2
-    assert found["squared_error"] == pytest.approx(expected, rel=1e-4)
-    one = make_objective("half_squared_error").measure([(split.first(1), z[:1])])
-    assert found == pytest.approx(one, rel=1e-12)
+    assert measures["squared_error"] == pytest.approx(expected, rel=1e-4)
+    single = make_objective("half_squared_error").measure([(split.first(1), z[:1])])
+    assert measures == pytest.approx(single, rel=1e-12)
 
 
 @pytest.mark.parametrize("loss", IMAGE_LOSSES)
@@ -126,7 +126,7 @@ def test_a_traced_objective_equals_the_eager_objective(split, loss, jit):
 
 
 @pytest.mark.parametrize(
-    ("found", "prefix", "text"),
+    ("measures", "prefix", "text"),
     [
         ({"loss": 0.08124, "error_percent": 2.376}, "", "error 2.38 %, loss 0.0812"),
         (
@@ -145,22 +145,22 @@ def test_a_traced_objective_equals_the_eager_objective(split, loss, jit):
         ({}, "", ""),
     ],
 )
-def test_describe_formats_measures_with_the_prefix(found, prefix, text):
-    assert describe(found, prefix) == text
+def test_describe_formats_measures_with_the_prefix(measures, prefix, text):
+    assert describe(measures, prefix) == text
 
 
 @pytest.mark.parametrize("loss", ["softmax_cross_entropy", *IMAGE_LOSSES])
 @pytest.mark.parametrize("classes", [CLASSES, 200])
 def test_measures_do_not_depend_on_the_batches(split, loss, classes):
     z = draw_outputs(SHAPE if loss in IMAGE_LOSSES else [classes])
-    whole = make_objective(loss).measure([(split, z)])
+    expected = make_objective(loss).measure([(split, z)])
     ends = (0, 5, 6, COUNT)
     parts = (
         (Split(split.images[a:b], split.labels[a:b]), z[a:b])
         for a, b in zip(ends, ends[1:], strict=False)
     )
-    found = make_objective(loss).measure(parts)
-    assert found == pytest.approx(whole, rel=1e-12) and found["loss"] > 0
+    measures = make_objective(loss).measure(parts)
+    assert measures == pytest.approx(expected, rel=1e-12) and measures["loss"] > 0
 
 
 @pytest.mark.parametrize(
@@ -172,28 +172,28 @@ def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
     z[0, :larger] = 2
     z[0, 100 - equal : 100] = z[0, 100] = 1
     split = Split(np.zeros((1, 1, 1, 1), "uint8"), np.array([100], "int32"))
-    found = make_objective("softmax_cross_entropy").measure([(split, z)])
-    assert found["top5_error_percent"] == 100 * missed
+    measures = make_objective("softmax_cross_entropy").measure([(split, z)])
+    assert measures["top5_error_percent"] == 100 * missed
 
 
-@pytest.mark.parametrize(("classes", "measured"), [(100, False), (101, True)])
-def test_top5_error_needs_more_than_100_classes(split, classes, measured):
-    found = make_objective("softmax_cross_entropy").measure(
+@pytest.mark.parametrize(("classes", "is_measured"), [(100, False), (101, True)])
+def test_top5_error_needs_more_than_100_classes(split, classes, is_measured):
+    measures = make_objective("softmax_cross_entropy").measure(
         [(split, draw_outputs([classes]))]
     )
-    assert ("top5_error_percent" in found) == measured
+    assert ("top5_error_percent" in measures) == is_measured
 
 
 @pytest.mark.parametrize("heads", [(), (3,)])
 def test_loss_plus_smoothing_is_the_cross_entropy_with_smoothed_labels(split, heads):
     z = draw_outputs([*heads, CLASSES])
-    plain = Objective("softmax_cross_entropy", {"kind": "none"})
-    assert plain.smoothing(split.labels, z) is None
-    smooth = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
-    added = smooth.smoothing(split.labels, z)
-    found = np.asarray(smooth(None, split.labels, z)) + np.asarray(added)
+    unsmoothed = Objective("softmax_cross_entropy", {"kind": "none"})
+    assert unsmoothed.smoothing(split.labels, z) is None
+    smoothed = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
+    added = smoothed.smoothing(split.labels, z)
+    losses = np.asarray(smoothed(None, split.labels, z)) + np.asarray(added)
     z = z.astype(np.float64).reshape(COUNT, -1, CLASSES)
     log_p = z - np.log(np.exp(z).sum(-1, keepdims=True))
     target = 0.9 * np.eye(CLASSES)[split.labels] + 0.1 / CLASSES
     expected = -(target[:, None] * log_p).sum((1, 2))
-    np.testing.assert_allclose(found, expected, 1e-5)
+    np.testing.assert_allclose(losses, expected, 1e-5)

@@ -70,21 +70,21 @@ def test_updates_equal_float64(entries, factors, momenta, nesterov):
     run(optimizer, variables, gradients)
     for i, variable in enumerate(variables):
         rates = [factors[i] * 0.1 / (step + 1) for step in range(STEPS)]
-        own = [of_step[i] for of_step in gradients]
-        expected = reference(before[i], own, rates, momenta, nesterov)
+        variable_gradients = [of_step[i] for of_step in gradients]
+        expected = reference(before[i], variable_gradients, rates, momenta, nesterov)
         np.testing.assert_allclose(np.asarray(variable), expected, 1e-5, 1e-6)
 
 
 def test_factors_act_without_momentum():
     model = build_network()
-    without = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
-    optimizer = create(without, model, STEPS)
+    no_momentum = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
+    optimizer = create(no_momentum, model, STEPS)
     gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
     before = [np.asarray(v) for v in model.trainable_variables]
     run(optimizer, model.trainable_variables, gradients)
-    found = [a - np.asarray(b) for a, b in
+    changes = [a - np.asarray(b) for a, b in
              zip(before, model.trainable_variables, strict=True)]  # fmt: skip
-    for change, expected in zip(found, (0.1, 0.2, 0.1, 0.2), strict=True):
+    for change, expected in zip(changes, (0.1, 0.2, 0.1, 0.2), strict=True):
         np.testing.assert_allclose(change, expected, 1e-5)
 
 
@@ -162,11 +162,11 @@ def test_muon_takes_its_arguments_from_the_config(precision):
     entries = MUON | {"sgd_factor": 2.0, "sgd_decay": 0.1, "momentum": 0.8}
     muon = config(precision=precision, **entries)
     check(muon, STEPS)
-    found = create(muon, build_network(), STEPS).get_config()
+    arguments = create(muon, build_network(), STEPS).get_config()
     expected = {"momentum": 0.8, "sgd_factor": 2.0, "sgd_decay": 0.1}
     expected["sgd_layers"] = ["classifier"]
     expected["compute_dtype"] = precision.removesuffix("_conv")
-    assert {key: found[key] for key in expected} == expected
+    assert {key: arguments[key] for key in expected} == expected
 
 
 def test_values_at_the_ends_of_their_ranges_are_accepted():

@@ -1,4 +1,4 @@
-"""Training of a network that a user registered, whose builder has other arguments."""
+"""Training of a network that a user registered, with the extra argument `units`."""
 
 import keras
 import pytest

@@ -28,8 +28,8 @@ def make_phases(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "la
 )
 def test_end_returns_the_end_of_the_phase_of_an_iteration(boundaries, ends):
     count = len(boundaries) + 1
-    found = make_phases(boundaries, RATES[:count], ("last",) * count)
-    assert [found.end(iteration) for iteration in range(9)] == ends
+    run_phases = make_phases(boundaries, RATES[:count], ("last",) * count)
+    assert [run_phases.end(iteration) for iteration in range(9)] == ends
 
 
 @pytest.mark.parametrize(
@@ -41,29 +41,29 @@ def test_end_returns_the_end_of_the_phase_of_an_iteration(boundaries, ends):
     ],
 )
 def test_the_network_is_built_for_dropout_in_all_phases(placement, built):
-    found = make_phases(placement=placement).builder_arguments
-    assert found == {"dropout": (0.1, 0.2), "dropout_placement": built}
+    arguments = make_phases(placement=placement).builder_arguments
+    assert arguments == {"dropout": (0.1, 0.2), "dropout_placement": built}
 
 
 def test_a_config_without_phases_is_one_phase(smoke):
     phases.check(smoke(), 20)
-    found = Phases(ConfigDict(), 9)
-    assert found.builder_arguments == {}
-    assert [found.end(iteration) for iteration in (0, 8)] == [9, 9]
-    assert not found.enter(None, 0)
+    run_phases = Phases(ConfigDict(), 9)
+    assert run_phases.builder_arguments == {}
+    assert [run_phases.end(iteration) for iteration in (0, 8)] == [9, 9]
+    assert not run_phases.enter(None, 0)
 
 
-def test_heads_are_active_until_their_share_of_the_run_ends():
-    found = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
-    assert [found.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
+def test_heads_are_active_for_the_first_part_of_the_run():
+    run_phases = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
+    assert [run_phases.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
     layer = types.SimpleNamespace(active=True)
     model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
     for iteration, changed, active in [
         *((0, True, True), (2, False, True), (3, True, False), (8, False, False))
     ]:
-        assert found.enter(model, iteration) == changed
+        assert run_phases.enter(model, iteration) == changed
         assert layer.active == active
-    # A resumed run enters in the middle of a phase.
+    # A resumed run can enter a phase in its middle.
     assert Phases(ConfigDict({"heads_until": 1 / 3}), 9).enter(model, 5)
     assert layer.active is False
 
@@ -71,8 +71,8 @@ def test_heads_are_active_until_their_share_of_the_run_ends():
 def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
     placement = {"dropout_placement": ("last", "last", "last")}
-    found = Phases(ConfigDict({**entries, **placement}), 9)
-    assert [found.end(iteration) for iteration in range(9)] == [
+    run_phases = Phases(ConfigDict({**entries, **placement}), 9)
+    assert [run_phases.end(iteration) for iteration in range(9)] == [
         *(3, 3, 3, 4, 5, 9, 9, 9, 9)
     ]
     dropout, layer = [], types.SimpleNamespace(active=True)
@@ -80,7 +80,7 @@ def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     monkeypatch.setattr(stacks, "set_dropout", lambda *args: dropout.append(args[1]))
     states = []
     for iteration in (0, 3, 4, 5):
-        assert found.enter(model, iteration)
+        assert run_phases.enter(model, iteration)
         states.append((dropout[-1], layer.active))
     assert states == [
         *((RATES[0], True), (RATES[1], True), (RATES[1], False), (RATES[2], False))
@@ -88,14 +88,14 @@ def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
 
 
 def rates(model):
-    """Returns the dropout rates of a model, by the name of the layer."""
+    """Returns {layer: dropout rate} of a model."""
     return {x.name: x.rate for x in model.layers if isinstance(x, layers.Dropout)}
 
 
 def expected_rates(stacks, placement):
-    """Returns the dropout rates of the network `small_stacks` for rates of stacks.
+    """Returns {layer: dropout rate} of `small_stacks` for one rate per stack.
 
-    Only the second stack has two layers, with a place for dropout between them.
+    Only the second stack has two layers, and therefore a dropout layer inside.
     """
     names = ("stack1_drop", "stack2_conv1_drop", "stack2_drop", "stack3_drop")
     inside = stacks[1] if placement == "all" else 0.0
@@ -105,12 +105,12 @@ def expected_rates(stacks, placement):
 @pytest.mark.parametrize("start", [0, 4, 5, 8])
 def test_enter_changes_the_rates_at_the_start_of_a_phase(phased, start):
     train = phased().train
-    found = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
-    model = zoo.get_model("small_stacks", **found.builder_arguments)
+    run_phases = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
+    model = zoo.get_model("small_stacks", **run_phases.builder_arguments)
     assert list(rates(model)) == list(expected_rates(train.dropout[0], "all"))
     changes = [start]
     for iteration in range(start, 9):
-        entered = found.enter(model, iteration)
+        entered = run_phases.enter(model, iteration)
         assert entered == (iteration in (start, 3, 5))
         changes += [iteration] * entered
         phase = (iteration >= 3) + (iteration >= 5)
@@ -156,7 +156,7 @@ def test_wrong_phases_are_refused(entries, words):
 
 
 def reference(config, count):
-    """Returns losses, variables and rates of a run, by eager steps of plain Keras."""
+    """Returns losses, variables and dropout rates of a run, by eager steps of Keras."""
     data, size, train = load.load("mnist_5k"), config.train.batch_size, config.train
     arguments = {"dropout": train.dropout[0], "dropout_placement": "all"}
     arguments |= {key: config.model[key] for key in ("kernel_decay", "init_scale")}
@@ -190,16 +190,16 @@ def reference(config, count):
 def test_weights_and_slots_of_a_run_in_phases_equal_eager_steps(
     phased, train, tmp_path, monkeypatch, last_arrays, rows
 ):
-    config, found, run = phased(), [], step_resident.ResidentStep.run
+    config, run_rates, run = phased(), [], step_resident.ResidentStep.run
 
     def recorded(self, batches, *arguments):
-        found.extend([rates(self._update._model)] * len(batches))
+        run_rates.extend([rates(self._update._model)] * len(batches))
         return run(self, batches, *arguments)
 
     monkeypatch.setattr(step_resident.ResidentStep, "run", recorded)
     train(config, tmp_path)
     losses, variables, used_rates = reference(config, 16)
-    assert found == used_rates
+    assert run_rates == used_rates
     metrics = rows(tmp_path / "metrics.jsonl")
     for row, part in zip(metrics, (losses[:8], losses[8:]), strict=True):
         assert row["train_loss"] == pytest.approx(np.mean(part), rel=1e-5)

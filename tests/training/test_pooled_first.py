@@ -1,4 +1,4 @@
-"""`pooled_first`: max-pooling before the activation, which makes training faster."""
+"""`pooled_first` moves max-pooling before activations, which makes training faster."""
 
 import keras
 import numpy as np
@@ -39,52 +39,52 @@ def losses_and_gradients(model, images):
     [*((activation, False) for activation in MONOTONIC), ("elu", True)],
     ids=str,
 )
-def test_outputs_and_gradients_equal_the_given_model(activation, batch_norm, images):
-    # The network has maps of even and odd sizes, such as 9 x 9 and 5 x 5.
+def test_outputs_and_gradients_equal_the_original_model(activation, batch_norm, images):
+    # The network pools maps of even and odd sizes, such as 16 x 16 and 9 x 9.
     arguments = {"batch_norm": batch_norm, "kernel_decay": 0.01}
     expected = losses_and_gradients(build(activation, **arguments), images)
-    given = build(activation, **arguments)
-    model = pooled_first(given)
+    original = build(activation, **arguments)
+    model = pooled_first(original)
     assert names(model).index("stack1_pool") < names(model).index("act_stack1_conv1")
-    found = losses_and_gradients(model, images)
-    np.testing.assert_allclose(found[0], expected[0], 1e-6)
-    assert len(found[1]) == len(expected[1]) > 20
+    computed = losses_and_gradients(model, images)
+    np.testing.assert_allclose(computed[0], expected[0], 1e-6)
+    assert len(computed[1]) == len(expected[1]) > 20
     largest = max(np.abs(gradient).max() for gradient in expected[1])
-    for gradient, other in zip(found[1], expected[1], strict=True):
+    for gradient, other in zip(computed[1], expected[1], strict=True):
         np.testing.assert_allclose(gradient, other, 1e-4, 1e-6 * largest)
-    assert (model.name, model.input_shape) == (given.name, given.input_shape)
+    assert (model.name, model.input_shape) == (original.name, original.input_shape)
     for kind in ("trainable_variables", "non_trainable_variables"):
-        pairs = zip(getattr(model, kind), getattr(given, kind), strict=True)
+        pairs = zip(getattr(model, kind), getattr(original, kind), strict=True)
         assert all(a is b for a, b in pairs)
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
-def test_outputs_in_bfloat16_equal_the_given_model(activation, images):
-    given = build(activation)
-    precision.apply(given, "bfloat16_conv")
-    found = pooled_first(given)(images)
-    np.testing.assert_array_equal(found, given(images))
+def test_outputs_in_bfloat16_equal_the_original_model(activation, images):
+    original = build(activation)
+    precision.apply(original, "bfloat16_conv")
+    outputs = pooled_first(original)(images)
+    np.testing.assert_array_equal(outputs, original(images))
 
 
-def test_stateless_calls_equal_the_given_model(images):
-    given = build(kernel_decay=0.01)
-    variables = given.trainable_variables, given.non_trainable_variables
+def test_stateless_calls_equal_the_original_model(images):
+    original = build(kernel_decay=0.01)
+    variables = original.trainable_variables, original.non_trainable_variables
     values = [[v.value for v in group] for group in variables]
     arguments = {"training": True, "return_losses": True}
-    outputs, _, penalties = pooled_first(given).stateless_call(
+    outputs, _, penalties = pooled_first(original).stateless_call(
         *values, images, **arguments
     )
-    expected, _, others = given.stateless_call(*values, images, **arguments)
+    expected, _, others = original.stateless_call(*values, images, **arguments)
     np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
     np.testing.assert_allclose(sum(penalties), sum(others), 1e-6)
 
 
-def test_the_given_model_does_not_change(images):
-    given = build()
-    before = names(given)
-    pooled_first(given)(images)
-    assert names(given) == before
-    features = keras.Model(given.input, given.get_layer("act_stack1_conv1").output)
+def test_the_original_model_does_not_change(images):
+    model = build()
+    before = names(model)
+    pooled_first(model)(images)
+    assert names(model) == before
+    features = keras.Model(model.input, model.get_layer("act_stack1_conv1").output)
     assert features(images).shape[1:3] == (32, 32)
 
 
@@ -96,9 +96,9 @@ def test_a_model_with_an_activation_that_may_decrease_does_not_change(activation
 
 def make_branched():
     image = keras.Input((8, 8, 2))
-    unit = keras.layers.Activation("relu")(keras.layers.Conv2D(2, 1)(image))
-    pooled = keras.layers.MaxPooling2D()(unit)
-    both = keras.layers.Add()([pooled, keras.layers.AveragePooling2D(2)(unit)])
+    activated = keras.layers.Activation("relu")(keras.layers.Conv2D(2, 1)(image))
+    pooled = keras.layers.MaxPooling2D()(activated)
+    both = keras.layers.Add()([pooled, keras.layers.AveragePooling2D(2)(activated)])
     return keras.Model(image, both)
 
 
@@ -110,7 +110,7 @@ def make_shared():
 
 
 class Subclassed(keras.Model):
-    """A model that Keras does not know as a graph of layers."""
+    """A model that has no graph of layers, because `call` is overridden."""
 
     def __init__(self):
         super().__init__()

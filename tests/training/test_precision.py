@@ -1,4 +1,4 @@
-"""Precisions: which layers compute in bfloat16, and how much results change."""
+"""Precisions: the layers that compute in bfloat16, and the changes of results."""
 
 import keras
 import numpy as np
@@ -41,18 +41,18 @@ def images():
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", NETS)
 def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
-    """bfloat16_matmuls changes dense layers only; mixed_bfloat16 changes all layers."""
+    """In the body, bfloat16_matmuls changes dense layers, mixed_bfloat16 all layers."""
     matmuls = NETS[name]
-    found = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
-    assert layers_in(found) == matmuls
+    model = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
+    assert layers_in(model) == matmuls
     body = []
     for layer in matmuls:
-        norm = [f"norm_{layer}"] * batch_norm
+        norm = [f"norm_{layer}"] if batch_norm else []
         body += [layer] if layer == "code" else [layer, *norm, f"act_{layer}"]
-    found = build(name, "mixed_bfloat16", batch_norm=batch_norm)
-    assert layers_in(found) == body
-    others = [layer.name for layer in found.layers if layer.name not in body]
-    assert layers_in(found, "float32") == others
+    model = build(name, "mixed_bfloat16", batch_norm=batch_norm)
+    assert layers_in(model) == body
+    others = [layer.name for layer in model.layers if layer.name not in body]
+    assert layers_in(model, "float32") == others
     assert others[:3] == ["image", "rescale", "flatten"] and len(others) > 3
     for how in ("float32", "bfloat16_conv"):
         assert layers_in(build(name, how, batch_norm=batch_norm)) == []
@@ -92,20 +92,20 @@ def test_a_precision_changes_the_body_of_a_convolutional_network(how, expected):
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18"])
 def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
-    """bfloat16_conv also changes activations and pools between convolutions."""
+    """bfloat16_conv also converts activations and pools, which changes no logit."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
-    found = build(name, "bfloat16_conv", **arguments)
+    model = build(name, "bfloat16_conv", **arguments)
     expected = build(name, conv_dtype="bfloat16", **arguments)
     count = {"elu_cifar_11": 10 + 3, "elu_cifar_18": 18 + 11}[name]
-    assert len(layers_in(expected)) == count  # convolutions, zero padding
-    between = set(layers_in(found)) - set(layers_in(expected))
-    last = [x.name for x in found.layers if x.name.startswith("act_")][-1]
-    acts = {x.name for x in found.layers if x.name.startswith("act_")} - {last}
-    assert set(layers_in(expected)) < set(layers_in(found))
+    assert len(layers_in(expected)) == count  # convolutions and paddings
+    between = set(layers_in(model)) - set(layers_in(expected))
+    last = [x.name for x in model.layers if x.name.startswith("act_")][-1]
+    acts = {x.name for x in model.layers if x.name.startswith("act_")} - {last}
+    assert set(layers_in(expected)) < set(layers_in(model))
     assert acts == {x for x in between if x.startswith("act_")}
     assert all(x.startswith("act_") or x.endswith("_pool") for x in between)
     images = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype("float32")
-    models = found, expected, build(name, **arguments)
+    models = model, expected, build(name, **arguments)
     logits = [np.asarray(m(images)) for m in models]
     np.testing.assert_array_equal(logits[0], logits[1])
     assert logits[0].dtype == np.float32
@@ -114,13 +114,13 @@ def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
 
 
 @pytest.mark.parametrize(
-    ("activation", "follows"),
+    ("activation", "is_reduced"),
     [
         ("elu", True),
         ({"name": "elu", "alpha": 0.3}, True),
         ("relu", True),
         ("shifted_relu", True),
-        # The following activations would round their slope or intermediate values.
+        # In bfloat16 these activations would round slopes or intermediate values.
         ("leaky_relu", False),
         ("prelu", False),
         ("tanh", False),
@@ -128,24 +128,24 @@ def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
 )
 @pytest.mark.parametrize("batch_norm", [False, True])
 def test_activations_that_do_not_round_compute_in_bfloat16_between_convolutions(
-    activation, follows, batch_norm
+    activation, is_reduced, batch_norm
 ):
     """After batch normalisation, activations get float32 inputs and stay in float32."""
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     arguments |= {"activation": activation, "batch_norm": batch_norm}
-    found = layers_in(build("elu_cifar_11", "bfloat16_conv", **arguments))
-    assert ("act_stack1_conv1" in found) == (follows and not batch_norm)
-    assert ("stack1_pool" in found) == (follows and not batch_norm)
-    assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*found}
+    reduced = layers_in(build("elu_cifar_11", "bfloat16_conv", **arguments))
+    assert ("act_stack1_conv1" in reduced) == (is_reduced and not batch_norm)
+    assert ("stack1_pool" in reduced) == (is_reduced and not batch_norm)
+    assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*reduced}
 
 
 @pytest.mark.parametrize("how", REDUCED)
 def test_variables_stay_float32(how):
     activation = "prelu"
-    plain = build(activation=activation, batch_norm=True)
+    float32_model = build(activation=activation, batch_norm=True)
     model = build(how=how, activation=activation, batch_norm=True)
-    assert len(model.weights) == len(plain.weights) > 30
-    for variable, expected in zip(model.weights, plain.weights, strict=True):
+    assert len(model.weights) == len(float32_model.weights) > 30
+    for variable, expected in zip(model.weights, float32_model.weights, strict=True):
         assert variable.dtype == "float32"
         np.testing.assert_array_equal(np.asarray(variable), np.asarray(expected))
 
@@ -154,23 +154,23 @@ def test_variables_stay_float32(how):
 @pytest.mark.parametrize("name", NETS)
 def test_outputs_are_float32_and_close_to_those_of_float32(name, how, images):
     expected = np.asarray(build(name)(images))
-    found = build(name, how)(images)
-    assert found.dtype == "float32"
-    error = np.abs(np.asarray(found) - expected).max() / np.abs(expected).max()
-    # Each layer rounds to 8 bits: 2e-3. Without rounding the error would be 1e-6.
+    outputs = build(name, how)(images)
+    assert outputs.dtype == "float32"
+    error = np.abs(np.asarray(outputs) - expected).max() / np.abs(expected).max()
+    # Rounding to 8 bits adds 2e-3 per layer. Errors of float32 are about 1e-6.
     assert 1e-4 < error < 0.02
 
 
 @pytest.mark.parametrize(
-    ("name", "meant"),
+    ("name", "suggestion"),
     [
         ("bfloat16_convs", "'bfloat16_conv'"),
         ("bfloat16_matmul", "'bfloat16_matmuls'"),
         ("float23", "'float32'"),
     ],
 )
-def test_unknown_name_suggests_the_nearest(name, meant):
-    words = f"Unknown precision '{name}'. Did you mean ({meant})"
+def test_unknown_name_suggests_the_nearest(name, suggestion):
+    words = f"Unknown precision '{name}'. Did you mean ({suggestion})"
     with pytest.raises(errors.UsageError, match=words):
         precision.check(name)
 
@@ -194,14 +194,14 @@ def run(train, workdir, module, how):
 
 
 def check_measures(entry, workdir, loss):
-    """Checks the metrics of an entry against the float32 network of the weight file."""
+    """Checks metrics of an entry against a float32 network with the run's weights."""
     model = elu_zoo.get_model(entry["model"], weights=workdir)
     assert layers_in(model) == []
     for split in ("test", "validation"):
         part = getattr(load.load("mnist_5k"), split)
         outputs = model.predict(part.images, batch_size=500, verbose=0)
-        found = Objective(loss, entry["preprocessing"]).measure([(part, outputs)])
-        for key, value in found.items():
+        measures = Objective(loss, entry["preprocessing"]).measure([(part, outputs)])
+        for key, value in measures.items():
             assert entry["metrics"][f"{split}_{key}"] == pytest.approx(value, 1e-6)
 
 

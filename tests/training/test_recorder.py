@@ -38,34 +38,34 @@ def random_images():
 @contextlib.contextmanager
 def record_calls():
     """Yields a list to which a run adds the number of iterations of each call."""
-    found, run = [], step_resident.ResidentStep.run
+    lengths, run = [], step_resident.ResidentStep.run
 
     def counted(self, batches, *arguments):
-        found.append(len(batches))
+        lengths.append(len(batches))
         return run(self, batches, *arguments)
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(step_resident.ResidentStep, "run", counted)
-        yield found
+        yield lengths
 
 
 @pytest.fixture(scope="module")
-def plain(tmp_path_factory):
-    """Folder, entry and calls of a run that is not observed, with all checkpoints."""
-    workdir = tmp_path_factory.mktemp("plain") / "run"
+def unobserved(tmp_path_factory):
+    """Folder, entry and call lengths of an unobserved run with all checkpoints kept."""
+    workdir = tmp_path_factory.mktemp("unobserved") / "run"
     often = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
-    with record_calls() as found:
+    with record_calls() as lengths:
         entry = train(get_config(often), workdir, steps_per_call=4)
-    return workdir, entry, found
+    return workdir, entry, lengths
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
-    """Folder, entry and calls of an observed run."""
-    workdir = tmp_path_factory.mktemp("whole") / "run"
-    with record_calls() as found:
+def observed(tmp_path_factory):
+    """Folder, entry and call lengths of an observed run."""
+    workdir = tmp_path_factory.mktemp("observed") / "run"
+    with record_calls() as lengths:
         entry = train(get_config(), workdir, OBSERVE)
-    return workdir, entry, found
+    return workdir, entry, lengths
 
 
 @pytest.fixture(scope="module")
@@ -108,9 +108,9 @@ def assert_statistics(path, values):
         assert arrays.files == names
         for name, expected in values.items():
             for kind, function in (("mean", np.mean), ("median", np.median)):
-                found = arrays[f"{kind}/{name}"]
-                assert found.dtype == np.float32
-                np.testing.assert_allclose(found, function(expected, 0), 1e-5, 1e-6)
+                array = arrays[f"{kind}/{name}"]
+                assert array.dtype == np.float32
+                np.testing.assert_allclose(array, function(expected, 0), 1e-5, 1e-6)
 
 
 def read_checkpoint(workdir, step, count):
@@ -119,14 +119,14 @@ def read_checkpoint(workdir, step, count):
         return list(arrays.values())[:count]
 
 
-def test_an_observed_run_has_the_results_of_a_plain_run(plain, whole):
-    assert plain[2] == [4, 1, 1, 4, 2, 3, 3]
-    assert whole[2] == [5, 1, 1, 3, 2, 2, 1, 3]
-    assert whole[1]["sha256"] == plain[1]["sha256"]
-    assert whole[1]["metrics"] == plain[1]["metrics"]
-    found, expected = read_records(whole[0]), read_records(plain[0])
+def test_an_observed_run_has_the_results_of_an_unobserved_run(unobserved, observed):
+    assert unobserved[2] == [4, 1, 1, 4, 2, 3, 3]
+    assert observed[2] == [5, 1, 1, 3, 2, 2, 1, 3]
+    assert observed[1]["sha256"] == unobserved[1]["sha256"]
+    assert observed[1]["metrics"] == unobserved[1]["metrics"]
+    records, expected = read_records(observed[0]), read_records(unobserved[0])
     assert list(expected) == ["metrics.jsonl"]
-    assert found["metrics.jsonl"] == expected["metrics.jsonl"]
+    assert records["metrics.jsonl"] == expected["metrics.jsonl"]
 
 
 def test_observing_does_not_change_random_slopes_and_moving_averages(tmp_path, stacks):
@@ -136,23 +136,23 @@ def test_observing_does_not_change_random_slopes_and_moving_averages(tmp_path, s
     assert read_records(stacks[0])[name] == read_records(tmp_path)[name]
 
 
-def test_losses_are_recorded_for_each_iteration(whole, rows):
-    losses = recorder.read_losses(whole[0])
+def test_losses_are_recorded_for_each_iteration(observed, rows):
+    losses = recorder.read_losses(observed[0])
     assert losses.dtype == np.float32 and losses.shape == (TOTAL,)
-    assert (whole[0] / "losses.float32").stat().st_size == 4 * TOTAL
+    assert (observed[0] / "losses.float32").stat().st_size == 4 * TOTAL
     epochs = [sum(part.tolist()) / EPOCH for part in losses.reshape(-1, EPOCH)]
-    assert epochs == [row["train_loss"] for row in rows(whole[0] / "metrics.jsonl")]
+    assert epochs == [row["train_loss"] for row in rows(observed[0] / "metrics.jsonl")]
     assert len(set(losses.tolist())) == TOTAL
 
 
-def test_rows_measure_the_weights_of_their_iteration(plain, whole):
-    """The plain run has a checkpoint at each iteration with a row."""
-    rows = recorder.read_rows(whole[0])
+def test_rows_measure_the_weights_of_their_iteration(unobserved, observed):
+    """The unobserved run has a checkpoint at each iteration with a row."""
+    rows = recorder.read_rows(observed[0])
     assert [row["step"] for row in rows] == TESTED
     parts = {"test": DATA.test, "measured": DATA.train.first(30)}
     for row in rows:
-        weights = read_checkpoint(plain[0], row["step"], 18)
-        model = load_model(whole[0], weights)
+        weights = read_checkpoint(unobserved[0], row["step"], 18)
+        model = load_model(observed[0], weights)
         expected = {"step": row["step"]}
         for name, split in parts.items():
             for key, value in measure(model, split).items():
@@ -161,30 +161,30 @@ def test_rows_measure_the_weights_of_their_iteration(plain, whole):
     assert len({row["test_loss"] for row in rows}) == len(rows)
 
 
-def test_snapshots_are_the_unrounded_weights_of_their_epochs(plain, whole):
-    paths = sorted(path.name for path in (whole[0] / "snapshots").iterdir())
+def test_snapshots_are_the_unrounded_weights_of_their_epochs(unobserved, observed):
+    paths = sorted(path.name for path in (observed[0] / "snapshots").iterdir())
     assert paths == [f"epoch-{epoch:05d}.npz" for epoch in (0, 2, 3)]
-    found = recorder.read_snapshots(whole[0])
-    assert list(found) == [0, 2, 3]
+    snapshots = recorder.read_snapshots(observed[0])
+    assert list(snapshots) == [0, 2, 3]
     initial = elu_zoo.get_model(
         "mnist_mlp_8x128", width=0.1, seed=0, input_shape=(6, 6, 1), preprocessing=False
     )
-    trained = elu_zoo.get_model("mnist_mlp_8x128", weights=whole[0]).get_weights()
-    last = read_checkpoint(plain[0], TOTAL, 18)
-    for i, (first, weights) in enumerate(zip(found[0], found[3], strict=True)):
+    trained = elu_zoo.get_model("mnist_mlp_8x128", weights=observed[0]).get_weights()
+    last = read_checkpoint(unobserved[0], TOTAL, 18)
+    for i, (first, weights) in enumerate(zip(snapshots[0], snapshots[3], strict=True)):
         assert weights.dtype == first.dtype == np.float32
         np.testing.assert_array_equal(first, np.asarray(initial.weights[i]))
         np.testing.assert_array_equal(weights, last[i])
         np.testing.assert_array_equal(np.float32(np.float16(weights)), trained[i])
-    assert any((a != b).any() for a, b in zip(found[3], trained, strict=True))
-    assert any((a != b).any() for a, b in zip(found[2], found[3], strict=True))
+    assert any((a != b).any() for a, b in zip(snapshots[3], trained, strict=True))
+    assert any((a != b).any() for a, b in zip(snapshots[2], snapshots[3], strict=True))
 
 
-def test_activation_statistics_are_recorded_for_each_epoch(whole):
-    paths = sorted((whole[0] / "activations").iterdir())
+def test_activation_statistics_are_recorded_for_each_epoch(observed):
+    paths = sorted((observed[0] / "activations").iterdir())
     assert [p.name for p in paths] == [f"epoch-{epoch:05d}.npz" for epoch in range(4)]
-    for epoch, weights in recorder.read_snapshots(whole[0]).items():
-        model = load_model(whole[0], weights)
+    for epoch, weights in recorder.read_snapshots(observed[0]).items():
+        model = load_model(observed[0], weights)
         assert_statistics(paths[epoch], unit_activations(model, DATA.train.images[:50]))
     with pytest.raises(AssertionError):  # Statistics over all images differ.
         assert_statistics(paths[3], unit_activations(model, DATA.train.images))
@@ -198,10 +198,10 @@ def test_records_of_a_bfloat16_run_are_measured_in_float32(stacks):
     assert entry["config"]["train"]["precision"] == "bfloat16_conv"
     (weights,) = recorder.read_snapshots(workdir).values()
     model = load_model(workdir, weights)
-    found = unit_activations(model, DATA.train.images)
-    assert len(found) == 3 and len(found["act_stack1_conv1"]) > len(DATA.train)
+    arrays = unit_activations(model, DATA.train.images)
+    assert len(arrays) == 3 and len(arrays["act_stack1_conv1"]) > len(DATA.train)
     path = workdir / "activations" / "epoch-00002.npz"
-    assert_statistics(path, found)
+    assert_statistics(path, arrays)
     row = recorder.read_rows(workdir)[-1]
     expected = measure(model, DATA.test)
     assert row["test_loss"] == pytest.approx(expected["loss"], 1e-6)
@@ -297,10 +297,10 @@ def test_read_rows_ignores_an_incomplete_last_row(tmp_path):
         assert recorder.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
 
 
-def test_check_kept_names_the_missing_records(tmp_path, whole):
+def test_check_kept_names_the_missing_records(tmp_path, observed):
     Observe(test_every=5, measured_images=96).check(DATA, several=False)
     Observe(losses=True).check(ENCODED, several=False)
-    recorder.check_kept(whole[0], OBSERVE)
+    recorder.check_kept(observed[0], OBSERVE)
     recorder.check_kept(tmp_path, Observe())
     (tmp_path / "test.jsonl").touch()
     with pytest.raises(

@@ -17,26 +17,26 @@ def random_images():
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def unstopped(tmp_path_factory):
     """Folder and entry of an observed run that is not stopped."""
-    workdir = tmp_path_factory.mktemp("whole") / "run"
+    workdir = tmp_path_factory.mktemp("unstopped") / "run"
     return workdir, train(get_config(), workdir, OBSERVE)
 
 
 @pytest.fixture
-def check_equal(whole):
-    """A function that resumes a stopped run and compares the result with `whole`."""
+def check_equal(unstopped):
+    """A function that resumes a stopped run and compares it with `unstopped`."""
 
     def check(workdir):
-        found = train(get_config(), workdir, OBSERVE)
-        expected_workdir, expected = whole
-        assert found["sha256"] == expected["sha256"]
+        resumed = train(get_config(), workdir, OBSERVE)
+        expected_workdir, expected = unstopped
+        assert resumed["sha256"] == expected["sha256"]
         assert read_records(workdir) == read_records(expected_workdir)
 
     return check
 
 
-# Iterations from the start or the last stop to the next stop.
+# Numbers of iterations from the start, or from a stop, to the next stop.
 STOPS = {
     "when a row of measures is due": [5],
     "at the end of an epoch, and again": [6, 3],
@@ -44,15 +44,15 @@ STOPS = {
 }
 
 
-@pytest.mark.parametrize("where", STOPS)
+@pytest.mark.parametrize("moment", STOPS)
 def test_records_of_a_stopped_run_equal_those_of_a_run_without_stops(
-    tmp_path, stop_after, check_equal, where
+    tmp_path, stop_after, check_equal, moment
 ):
-    for since in STOPS[where]:
-        stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
+    for iterations in STOPS[moment]:
+        stop_after(iterations, lambda: signal.raise_signal(signal.SIGTERM))
         with pytest.raises(errors.Interrupted):
             train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
-    assert recorder.read_losses(tmp_path).shape == (sum(STOPS[where]),)
+    assert recorder.read_losses(tmp_path).shape == (sum(STOPS[moment]),)
     check_equal(tmp_path)
 
 
@@ -94,18 +94,18 @@ def signal_at(monkeypatch):
     A batch has ten images.
     """
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 10)
-    made = evaluate.inference
+    original = evaluate.inference
 
     @contextlib.contextmanager
-    def plan(part):
+    def plan(batch):
         done = [0]
 
         def counted(model):
-            forward = made(model)
+            forward = original(model)
 
             def call(images):
                 done[0] += 1
-                if done[0] == part:
+                if done[0] == batch:
                     signal.raise_signal(signal.SIGINT)
                 return forward(images)
 
@@ -114,7 +114,7 @@ def signal_at(monkeypatch):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(evaluate, "inference", counted)
             yield
-        assert done[0] == part  # The run stopped before the next batch.
+        assert done[0] == batch  # The run stopped before the next batch.
 
     return plan
 
@@ -122,15 +122,15 @@ def signal_at(monkeypatch):
 # The measures of a row take seven batches: four of test images, and three of
 # training images. `reached` is the iteration at which the run stops.
 @pytest.mark.parametrize(
-    ("part", "reached", "tested"),
+    ("batch", "reached", "tested"),
     [(6, 5, []), (27, 18, [5, 10, 15])],
     ids=["measured images", "the last row"],
 )
 def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
-    tmp_path, signal_at, check_equal, part, reached, tested
+    tmp_path, signal_at, check_equal, batch, reached, tested
 ):
     with (
-        signal_at(part),
+        signal_at(batch),
         pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"),
     ):
         train(get_config(), tmp_path, OBSERVE)

@@ -61,8 +61,8 @@ def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path):
     assert entry["command"] == "elu-zoo-train --config=x"
     (weights,) = tmp_path.glob("*.weights.h5")
     for name in ("outcome.json", weights.name.replace(".weights.h5", ".json")):
-        found = json.loads((tmp_path / name).read_text())
-        assert found[manifest.MEANING_HASH] == manifest.meaning_hash(found)
+        stored = json.loads((tmp_path / name).read_text())
+        assert stored[manifest.MEANING_HASH] == manifest.meaning_hash(stored)
     assert entry["hardware"].endswith(f", {os.cpu_count()} cores")
     assert entry["arguments"] == {
         "activation": {"name": "elu", "alpha": 1.0},
@@ -99,7 +99,7 @@ def test_a_missing_weight_file_is_written_or_refused(smoke, train, tmp_path, cap
         train(smoke(), tmp_path)
 
 
-def test_examples_include_validation_images_trained_on(smoke, train, tmp_path):
+def test_train_on_validation_adds_to_the_recorded_examples(smoke, train, tmp_path):
     changes = {"data.train_on_validation": True, "data.train_examples": 0}
     entry = train(smoke({**changes, "train.epochs": 1}), tmp_path)
     assert entry["examples"] == {"train": 4000, "validation": 0, "test": 1000}

@@ -1,4 +1,4 @@
-"""Runs that are killed at a random moment and resumed, in processes of their own."""
+"""Runs in separate processes that are killed at a random moment and then resumed."""
 
 import random
 import signal
@@ -57,8 +57,8 @@ def kill_at(workdir, target, seconds):
 def test_a_killed_run_ends_bit_identically(
     smoke, train, tmp_path, last_arrays, assert_same_bits, rows
 ):
-    killed, whole = tmp_path / "killed", tmp_path / "whole"
-    generator, steps = random.Random(0), [0]  # iterations of the newest checkpoints
+    killed, unstopped = tmp_path / "killed", tmp_path / "unstopped"
+    generator, steps = random.Random(0), [0]  # newest checkpoints after the kills
     for index in range(KILLS):
         share = (index + generator.random()) / (KILLS + 1)
         target = max(steps[-1] + 1, int(STEPS * share))
@@ -68,11 +68,11 @@ def test_a_killed_run_ends_bit_identically(
         output = process.communicate(timeout=300)[0]
     assert process.returncode == 0, output
 
-    expected = train(smoke(ENTRIES), whole, compile="auto")
+    expected = train(smoke(ENTRIES), unstopped, compile="auto")
     arrays = last_arrays(killed)
     assert len(arrays) > 2 * 18  # weights, biases and the slots of the optimizer
-    assert_same_bits(arrays, last_arrays(whole))
-    contents = [(f / "metrics.jsonl").read_bytes() for f in (killed, whole)]
+    assert_same_bits(arrays, last_arrays(unstopped))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (killed, unstopped)]
     assert contents[0] == contents[1]
     assert train(smoke(ENTRIES), killed)["sha256"] == expected["sha256"]
     # Each process resumed from the newest complete checkpoint.

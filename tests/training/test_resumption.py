@@ -1,6 +1,6 @@
 """Runs that are stopped by a signal and resumed end bit-identically.
 
-The library Composer tests the same moments of a stop, except those in evaluations.
+Except in evaluations, the stops are at the moments that the library Composer tests.
 """
 
 import itertools
@@ -12,8 +12,8 @@ import small_stacks
 from elu_zoo import errors
 from elu_zoo.training import evaluate
 
-# Runs have two epochs of ten iterations. A list has the iterations from the start or
-# the last stop to the next stop.
+# Runs have two epochs of ten iterations. A list has the numbers of iterations from the
+# start, or from a stop, to the next stop.
 STOPS = {
     "in the middle of an epoch": [4],
     "at the end of an epoch": [10],
@@ -25,8 +25,6 @@ ENTRIES = {
     "train.learning_rates": (0.005,),
     "train.checkpoint_every": 7,
 }
-
-
 AUTOENCODER = {
     "model.name": "mnist_autoencoder",
     "model.width": 0.05,
@@ -36,33 +34,33 @@ AUTOENCODER = {
 
 
 @pytest.fixture(scope="module")
-def whole(tmp_path_factory):
+def unstopped(tmp_path_factory):
     """The folder of a run that is not stopped."""
-    return tmp_path_factory.mktemp("whole") / "run"
+    return tmp_path_factory.mktemp("unstopped") / "run"
 
 
 @pytest.fixture
-def check_equal(smoke, train, whole, last_arrays, assert_same_bits):
-    """A function that resumes a stopped run and compares the result with `whole`."""
+def check_equal(smoke, train, unstopped, last_arrays, assert_same_bits):
+    """A function that resumes a stopped run and compares it with `unstopped`."""
 
     def check(workdir):
         config = smoke(ENTRIES)
-        found, expected = train(config, workdir), train(config, whole)
-        assert found["sha256"] == expected["sha256"]
-        assert found["metrics"] == expected["metrics"]
-        assert_same_bits(last_arrays(workdir), last_arrays(whole))
-        contents = [(f / "metrics.jsonl").read_bytes() for f in (workdir, whole)]
+        resumed, expected = train(config, workdir), train(config, unstopped)
+        assert resumed["sha256"] == expected["sha256"]
+        assert resumed["metrics"] == expected["metrics"]
+        assert_same_bits(last_arrays(workdir), last_arrays(unstopped))
+        contents = [(f / "metrics.jsonl").read_bytes() for f in (workdir, unstopped)]
         assert contents[0] == contents[1]
 
     return check
 
 
-@pytest.mark.parametrize("where", STOPS)
+@pytest.mark.parametrize("moment", STOPS)
 def test_a_stopped_run_equals_a_run_without_stops(
-    smoke, train, tmp_path, stop_after, check_equal, where
+    smoke, train, tmp_path, stop_after, check_equal, moment
 ):
-    for since in STOPS[where]:
-        stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
+    for iterations in STOPS[moment]:
+        stop_after(iterations, lambda: signal.raise_signal(signal.SIGTERM))
         with pytest.raises(errors.Interrupted, match="SIGTERM after iteration"):
             train(smoke(ENTRIES), tmp_path / "cut", steps_per_call=1)
     check_equal(tmp_path / "cut")
@@ -73,26 +71,26 @@ def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits,
     """A function that compares a stopped and resumed run with a run without stops."""
 
     def check(config, stops, **arguments):
-        cut, whole = tmp_path / "cut", tmp_path / "whole"
-        for since in stops:
-            stop_after(since, lambda: signal.raise_signal(signal.SIGTERM))
+        cut, unstopped = tmp_path / "cut", tmp_path / "unstopped"
+        for iterations in stops:
+            stop_after(iterations, lambda: signal.raise_signal(signal.SIGTERM))
             with pytest.raises(errors.Interrupted, match="Run the same command"):
                 train(config, cut, steps_per_call=1, **arguments)
-        found, expected = (
-            train(config, folder, **arguments) for folder in (cut, whole)
+        resumed, expected = (
+            train(config, folder, **arguments) for folder in (cut, unstopped)
         )
-        assert found["sha256"] == expected["sha256"]
-        assert found["metrics"] == expected["metrics"]
-        assert_same_bits(last_arrays(cut), last_arrays(whole))
-        assert rows(cut / "metrics.jsonl") == rows(whole / "metrics.jsonl")
+        assert resumed["sha256"] == expected["sha256"]
+        assert resumed["metrics"] == expected["metrics"]
+        assert_same_bits(last_arrays(cut), last_arrays(unstopped))
+        assert rows(cut / "metrics.jsonl") == rows(unstopped / "metrics.jsonl")
         starts = [r["step"] for r in rows(cut / "timing.jsonl") if "strategy" in r]
         assert starts == [0, *itertools.accumulate(stops)]
 
     return check
 
 
-# Iterations from stop to stop. The stops are inside the first phase, at the end of the
-# first phase, and inside the other phases.
+# Numbers of iterations from stop to stop. The stops are inside the first phase, at the
+# end of the first phase, and inside the other phases.
 IN_EACH_PHASE = [3, 2, 2, 6]
 
 
@@ -128,14 +126,14 @@ def test_a_stopped_run_in_phases_equals_a_run_without_stops(
     ],
     ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],
 )
-def test_stopped_runs_with_other_states_equal_runs_without_stops(
+def test_stopped_runs_of_other_kinds_equal_runs_without_stops(
     smoke, stop_and_compare, entries, arguments
 ):
     stop_and_compare(smoke(entries), [14], **arguments)
 
 
-# `batch` is the evaluated batch, of 100 images, in which the signal comes. Each epoch
-# ends with 5 batches, and the run with 15 more.
+# The signal comes in evaluated batch number `batch`, counted from 1 over the run. A
+# batch has 100 images. Each epoch ends with 5 batches, and the run with 15 more.
 @pytest.mark.parametrize(
     "batch, reached", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"]
 )
@@ -143,10 +141,10 @@ def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
     smoke, train, tmp_path, monkeypatch, check_equal, batch, reached
 ):
     monkeypatch.setattr(evaluate, "_BATCH_SIZE", 100)
-    made, done = evaluate.inference, [0]
+    original, done = evaluate.inference, [0]
 
     def counted(model):
-        forward = made(model)
+        forward = original(model)
 
         def call(images):
             done[0] += 1
@@ -165,5 +163,5 @@ def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
     assert done[0] == batch
     assert (cut / "checkpoints" / f"step-{reached:09d}").is_dir()
     assert not (cut / "outcome.json").exists()
-    monkeypatch.setattr(evaluate, "inference", made)
+    monkeypatch.setattr(evaluate, "inference", original)
     check_equal(cut)

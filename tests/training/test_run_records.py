@@ -1,4 +1,4 @@
-"""metrics.jsonl, timing.jsonl, TensorBoard and the display of a run."""
+"""Records of a run (metrics.jsonl, timing.jsonl, TensorBoard) and its display."""
 
 import logging
 import sys
@@ -120,8 +120,8 @@ def test_tensorboard_reads_the_scalars(tmp_path, records):
     written.close()
     board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
     assert set(board.Tags()["scalars"]) == {"epoch", "train_loss", "seconds"}
-    found = [(e.step, e.value) for e in board.Scalars("train_loss")]
-    assert found == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
+    points = [(e.step, e.value) for e in board.Scalars("train_loss")]
+    assert points == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
 
 
 def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
@@ -135,12 +135,12 @@ def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_bar_on_a_terminal_and_plain_lines_elsewhere(monkeypatch, capsys, terminal):
+def test_terminals_get_a_bar_and_files_get_lines(monkeypatch, capsys, terminal):
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
     with Display(300_000, 40) as display:
         display.update(234_300)
         display.row({"step": 234_300, "epoch": 300, "train_loss": 1 / 3})
     lines = capsys.readouterr().err
     assert ("234300/300000" in lines) == terminal
-    plain = "step 234300, epoch 300, train_loss 0.33333\n"
-    assert (lines == plain) == (not terminal)
+    expected = "step 234300, epoch 300, train_loss 0.33333\n"
+    assert (lines == expected) == (not terminal)

@@ -24,19 +24,19 @@ def test_steps_keep_a_rate_until_the_next_boundary(boundaries, values, expected)
 
 
 @pytest.mark.parametrize(
-    "boundaries, at",
+    "boundaries, in_iterations",
     [((0.5,), (4,)), ((0.25, 0.75), (2, 6)), ((2, 0.75), (2, 6)), ((0.3,), (2,))],
 )
 @pytest.mark.parametrize(
-    "shape, more", [("steps", 1), ("linear", 2), ("exponential", 2)]
+    "shape, extra", [("steps", 1), ("linear", 2), ("exponential", 2)]
 )
-def test_boundaries_can_be_shares_of_the_run(boundaries, at, shape, more):
-    values = (0.5, 0.1, 0.4, 0.2)[: len(at) + more]
+def test_boundaries_can_be_shares_of_the_run(boundaries, in_iterations, shape, extra):
+    values = (0.5, 0.1, 0.4, 0.2)[: len(in_iterations) + extra]
     schedules.check(boundaries, values, 8, shape)
     iterations = np.arange(8)
     rates, expected = (
-        schedules.learning_rates(iterations, given, values, shape, 8)
-        for given in (boundaries, at)
+        schedules.learning_rates(iterations, form, values, shape, 8)
+        for form in (boundaries, in_iterations)
     )
     np.testing.assert_array_equal(rates, expected)
 
@@ -52,7 +52,7 @@ def test_boundaries_can_be_shares_of_the_run(boundaries, at, shape, more):
     ],
 )
 def test_linear_interpolates_between_boundaries(boundaries, values, expected):
-    """The last rate would be that of iteration 8, one after the last iteration."""
+    """The last value is the rate of iteration 8, one after the last iteration."""
     arguments = boundaries, values, "linear", 8
     rates = schedules.learning_rates(np.arange(8), *arguments)
     assert rates.dtype == np.float32

@@ -27,7 +27,7 @@ def test_stop_returns_the_first_signal(number):
 
 @pytest.fixture
 def interruptible():
-    """Sets Python's handler of SIGINT; shells let background jobs ignore SIGINT."""
+    """Sets Python's handler of SIGINT, which shells let background jobs ignore."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -49,13 +49,13 @@ def test_handlers_are_restored_after_an_error():
 
 
 def test_other_threads_install_no_handlers():
-    before, seen = handlers(), []
+    before, observations = handlers(), []
 
     def body():
         with stop_requested() as stop:
-            seen.extend([stop(), handlers() == before])
+            observations.extend([stop(), handlers() == before])
 
     thread = threading.Thread(target=body)
     thread.start()
     thread.join()
-    assert seen == [0, True]
+    assert observations == [0, True]

@@ -1,4 +1,4 @@
-"""Checkpoints: bit-identical restores, damaged files, and disks that are full."""
+"""Checkpoints: bit-identical restores, damaged files and full disks."""
 
 import errno
 import json
@@ -42,9 +42,9 @@ def make_state(step):
 
 def restore(workdir):
     """Returns the restored state; checks that the weights are of the same iteration."""
-    found = make_variables()
-    restored = Checkpoints(workdir, found, 3).restore()
-    for variable, value in zip(found, make_values(restored["step"]), strict=True):
+    variables = make_variables()
+    restored = Checkpoints(workdir, variables, 3).restore()
+    for variable, value in zip(variables, make_values(restored["step"]), strict=True):
         assert np.asarray(variable).tobytes() == value.tobytes()
     return restored
 
@@ -76,11 +76,11 @@ def test_restored_optimizer_slots_are_bit_identical(tmp_path, optimizer):
     for _ in range(3):
         built.apply([keras.ops.ones_like(v) for v in model.trainable_variables])
     Checkpoints(tmp_path, expected, 1).save(make_state(3))
-    _, restored, found = build()
-    Checkpoints(tmp_path, found, 1).restore()
+    _, restored, variables = build()
+    Checkpoints(tmp_path, variables, 1).restore()
     assert int(restored.iterations.numpy()) == 3
-    assert len(found) > 4
-    for a, b in zip(found, expected, strict=True):
+    assert len(variables) > 4
+    for a, b in zip(variables, expected, strict=True):
         assert a.dtype == b.dtype
         assert np.asarray(a).tobytes() == np.asarray(b).tobytes()
 
@@ -146,12 +146,12 @@ DAMAGES = {
 
 @pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint_is_skipped_and_logged(saved, caplog, damage):
-    name, act = DAMAGES[damage]
-    act(saved / "checkpoints" / f"step-{30:09d}" / name)
+    name, apply = DAMAGES[damage]
+    apply(saved / "checkpoints" / f"step-{30:09d}" / name)
     with caplog.at_level(logging.ERROR, "absl"):
         assert restore(saved) == make_state(20)
     assert f"step-{30:09d} is damaged" in caplog.text
-    # The damaged checkpoint is written again; an intact checkpoint is not.
+    # `save` writes the damaged checkpoint again, but not an intact checkpoint.
     checkpoints = Checkpoints(saved, make_variables(30), 3)
     assert checkpoints.save(make_state(30))
     assert restore(saved) == make_state(30)
@@ -179,7 +179,7 @@ def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
 
 
 @pytest.mark.parametrize("kind", OBSTACLES)
-def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
+def test_saving_renames_an_obstacle(saved, caplog, kind):
     target = saved / "checkpoints" / f"step-{40:09d}"
     checkpoints = Checkpoints(saved, make_variables(40), 3)
     OBSTACLES[kind](target)
@@ -190,7 +190,7 @@ def test_saving_moves_an_obstacle_out_of_the_way(saved, caplog, kind):
     assert restore(saved) == make_state(40)
 
 
-def test_saving_does_not_count_later_names_among_the_kept_checkpoints(saved):
+def test_names_of_later_iterations_do_not_count_as_kept_checkpoints(saved):
     later = saved / "checkpoints" / f"step-{50:09d}"
     later.touch()
     Checkpoints(saved, make_variables(40), 1).save(make_state(40))
@@ -244,18 +244,18 @@ def test_weights_that_are_not_finite_are_not_saved(saved, value):
     ],
 )
 def test_a_checkpoint_of_another_model_is_refused_and_changes_no_weight(saved, other):
-    found = other()
-    before = [np.array(v) for v in found]
+    variables = other()
+    before = [np.array(v) for v in variables]
     with pytest.raises(errors.CorruptError, match="another model or optimizer"):
-        Checkpoints(saved, found, 3).restore()
-    for variable, value in zip(found, before, strict=True):
+        Checkpoints(saved, variables, 3).restore()
+    for variable, value in zip(variables, before, strict=True):
         np.testing.assert_array_equal(variable, value)
 
 
 @pytest.mark.parametrize("size", [0, 800])
 def test_a_full_disk_keeps_earlier_checkpoints(saved, size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))  # a full disk
     try:
         with pytest.raises(errors.ResourceError, match="iteration 40 .*intact"):
             Checkpoints(saved, make_variables(40), 1).save(make_state(40))

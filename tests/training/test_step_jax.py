@@ -46,13 +46,13 @@ def test_metrics_of_the_first_epoch_equal_those_of_tensorflow_up_to_rounding(
 ):
     config = jax_runs.get_config(name)
     training.train(config, tmp_path, compile="off")
-    found, expected = (
+    actual, expected = (
         rows(folder / name / "metrics.jsonl"),
         rows(tmp_path / "metrics.jsonl"),
     )
-    assert found[0]["step"] <= 10 and found[0].keys() == expected[0].keys()
+    assert actual[0]["step"] <= 10 and actual[0].keys() == expected[0].keys()
     for key, value in expected[0].items():
-        assert found[0][key] == pytest.approx(value, rel=1e-5), key
+        assert actual[0][key] == pytest.approx(value, rel=1e-5), key
     if len(expected) == 1:  # the newest checkpoint is at the end of the first epoch
         arrays = last_arrays(folder / name), last_arrays(tmp_path)
         for a, b in zip(*arrays, strict=True):
@@ -77,9 +77,9 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     assert "after iteration 8 of 20" in (folder / "stopped.txt").read_text()
     starts = [r["step"] for r in rows(folder / "resumed/timing.jsonl") if "commit" in r]
     assert starts == [0, 8]
-    assert_same_bits(last_arrays(folder / "resumed"), last_arrays(folder / "whole"))
+    assert_same_bits(last_arrays(folder / "resumed"), last_arrays(folder / "unstopped"))
     contents = [
-        (folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "whole")
+        (folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "unstopped")
     ]
     assert contents[0] == contents[1]
 

@@ -1,4 +1,4 @@
-"""Training steps on images in memory: devices, XLA and iterations of a call."""
+"""Training steps on images in memory: devices, XLA and lengths of calls."""
 
 import time
 
@@ -15,7 +15,7 @@ from elu_zoo.training.loss import Objective
 from elu_zoo.training.step_resident import ResidentStep
 
 COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
-# Factors of the learning rates. Losses that are sums over pixels have larger gradients.
+# Factors on learning rates. Losses that are sums over pixels have larger gradients.
 FACTORS = {
     "softmax_cross_entropy": 1,
     "sigmoid_cross_entropy": 0.1,
@@ -50,7 +50,7 @@ def run(
     *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
     loss="softmax_cross_entropy", **model_arguments,
 ):  # fmt: skip
-    """Trains in calls of `cut` iterations; returns losses, weights and slots."""
+    """Trains in calls of `cut` iterations; returns losses, and [*weights, *slots]."""
     name = "one" if devices == 1 else "mirrored"
     strategy = create_strategy(name, devices)
     with strategy.scope():
@@ -72,11 +72,11 @@ def run(
     return np.concatenate(values), arrays
 
 
-def difference(found, expected):
+def difference(result, expected):
     """Returns the largest difference between the arrays of two results of `run`."""
     return max(
         np.abs(np.asarray(a, np.float64) - b).max()
-        for a, b in zip(found[1], expected[1], strict=True)
+        for a, b in zip(result[1], expected[1], strict=True)
     )
 
 
@@ -99,13 +99,13 @@ def test_batch_norm_of_two_devices_uses_the_whole_batch():
 
 
 @pytest.mark.parametrize(("compiled", "activation"), [(False, "rrelu"), (True, "elu")])
-def test_results_do_not_depend_on_the_calls(compiled, activation, assert_same_bits):
+def test_results_do_not_depend_on_call_lengths(compiled, activation, assert_same_bits):
     arguments = {"compiled": compiled, "activation": activation}
     values, expected = run(**arguments)
     for steps_per_call, cut in ((7, (1, 6, 5, 7, 1)), (1, (1,) * STEPS)):
-        found = run(**arguments, steps_per_call=steps_per_call, cut=cut)
-        assert found[0].tobytes() == values.tobytes()
-        assert_same_bits(found[1], expected)
+        result = run(**arguments, steps_per_call=steps_per_call, cut=cut)
+        assert result[0].tobytes() == values.tobytes()
+        assert_same_bits(result[1], expected)
 
 
 def test_calls_of_another_length_are_not_compiled_again():
@@ -127,11 +127,11 @@ def test_calls_of_another_length_are_not_compiled_again():
 
 @pytest.mark.parametrize("activation", ["elu", "prelu"])
 def test_xla_changes_results_by_rounding_only(activation):
-    plain = run(activation=activation)
+    uncompiled = run(activation=activation)
     compiled = run(activation=activation, compiled=True)
-    assert np.isfinite(plain[0]).all()
-    np.testing.assert_allclose(compiled[0], plain[0], 1e-5)
-    assert difference(compiled, plain) <= 2e-6
+    assert np.isfinite(uncompiled[0]).all()
+    np.testing.assert_allclose(compiled[0], uncompiled[0], 1e-5)
+    assert difference(compiled, uncompiled) <= 2e-6
 
 
 def test_alpha_changes_the_trained_weights():

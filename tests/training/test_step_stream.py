@@ -27,7 +27,7 @@ FIRST = 7_000
 
 @pytest.fixture(scope="module")
 def data(tmp_path_factory):
-    """The same examples in memory and as files, by the class of the step for them."""
+    """{class of the step: split}, with the same examples in memory or in files."""
     root = tmp_path_factory.mktemp("images")
     generator = np.random.default_rng(0)
     images = generator.integers(0, 256, (COUNT + 5, SIDE, SIDE, 3), "uint8")
@@ -92,7 +92,7 @@ def run(
     """Trains STEPS iterations in calls of `cut` iterations each.
 
     Before each iteration of `starts`, the step gets the list of all later batches.
-    Returns losses, weights and slots.
+    Returns losses, and [*weights, *slots].
     """
     strategy = create_strategy("one" if devices == 1 else "auto", devices)
     compilation = Compilation(compiled, STEPS, accumulate)
@@ -119,14 +119,14 @@ ARGUMENTS = [
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_training_on_files_equals_training_in_memory(data, arguments, assert_same_bits):
     losses, arrays = run(ResidentStep, data, **arguments)
-    found = run(StreamStep, data, **arguments)
-    assert found[0].dtype == np.float32 and len(set(losses)) == STEPS
+    result = run(StreamStep, data, **arguments)
+    assert result[0].dtype == np.float32 and len(set(losses)) == STEPS
     if arguments.get("compiled"):  # XLA adds in another order
-        np.testing.assert_allclose(found[0], losses, 1e-5)
-        for a, b in zip(found[1], arrays, strict=True):
+        np.testing.assert_allclose(result[0], losses, 1e-5)
+        for a, b in zip(result[1], arrays, strict=True):
             np.testing.assert_allclose(a, b, 0, 1e-6)
     else:
-        assert_same_bits([found[0], *found[1]], [losses, *arrays])
+        assert_same_bits([result[0], *result[1]], [losses, *arrays])
 
 
 @pytest.mark.parametrize(
@@ -139,8 +139,8 @@ def test_training_on_files_equals_training_in_memory(data, arguments, assert_sam
 )
 def test_results_do_not_depend_on_calls_and_starts(data, arguments, assert_same_bits):
     losses, arrays = run(StreamStep, data)
-    found = run(StreamStep, data, **arguments)
-    assert_same_bits([found[0], *found[1]], [losses, *arrays])
+    result = run(StreamStep, data, **arguments)
+    assert_same_bits([result[0], *result[1]], [losses, *arrays])
 
 
 def test_a_changed_dropout_rate_takes_effect_after_compile(data):
@@ -148,14 +148,14 @@ def test_a_changed_dropout_rate_takes_effect_after_compile(data):
     strategy, zero = tf.distribute.get_strategy(), np.zeros(1, np.float32)
     step, _ = make_step(StreamStep, data, strategy, Compilation(False, 1))
     (dropout,) = (x for x in step._update._model.layers if isinstance(x, Dropout))
-    found = []
-    for rate, again in ((0.4, False), (0.0, False), (0.0, True)):
+    losses = []
+    for rate, recompile in ((0.4, False), (0.0, False), (0.0, True)):
         dropout.rate = rate
-        if again:
+        if recompile:
             step.compile()
         step.start(order)
-        found.append(float(step.run(order[:1], zero, 0, crops[:1])[0]))
-    assert found[0] == found[1] != found[2]
+        losses.append(float(step.run(order[:1], zero, 0, crops[:1])[0]))
+    assert losses[0] == losses[1] != losses[2]
 
 
 def test_the_error_names_a_missing_image(data, tmp_path):
@@ -195,7 +195,7 @@ class Machine:
 
 
 def sum_gradients(kind, data, strategy, accumulate):
-    """Returns the losses of STEPS iterations at equal weights, and summed gradients."""
+    """Returns the losses of STEPS iterations at fixed weights, and summed gradients."""
     model, (order, crops) = build(CROP), make_inputs()
     optimizer = Summing(model.trainable_variables)
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
@@ -229,6 +229,6 @@ def test_each_machine_reads_its_part_of_a_batch(data, monkeypatch, accumulate):
     halves = order[:, : BATCH // 2], order[:, BATCH // 2 :]
     assert read == [(half.ravel().tolist(), BATCH // 2) for half in halves]
     np.testing.assert_allclose(parts[0][0] + parts[1][0], losses, 1e-5)
-    for one, two, whole in zip(parts[0][1], parts[1][1], sums, strict=True):
-        np.testing.assert_allclose(one + two, whole, 1e-5, 1e-6)
-    assert (np.abs(parts[0][0] / losses - 0.5) > 1e-3).all()
+    for first, second, total in zip(parts[0][1], parts[1][1], sums, strict=True):
+        np.testing.assert_allclose(first + second, total, 1e-5, 1e-6)
+    assert (np.abs(parts[0][0] / losses - 0.5) > 1e-3).all()  # the halves differ

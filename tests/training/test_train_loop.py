@@ -20,7 +20,7 @@ BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=
 
 
 def check_finished(workdir, entry, data_dir=None):
-    """Checks an entry, and the recorded error of the weights of the entry."""
+    """Checks an entry and its weight file, and measures the recorded errors again."""
     assert manifest.check(entry, "entry") == entry
     assert not [name for name in manifest.FIELDS if entry[name] is None]
     path = workdir / (entry["tag"] + manifest.SUFFIX)
@@ -36,7 +36,7 @@ def check_finished(workdir, entry, data_dir=None):
         assert entry["metrics"][f"{split}_error_percent"] == error
 
 
-def test_a_finished_run_has_these_files_and_stays_unchanged(smoke, tmp_path, rows):
+def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows):
     entry = training.train(smoke(), tmp_path)
     tag = entry["tag"]
     assert {path.name for path in tmp_path.iterdir()} == {
@@ -66,7 +66,7 @@ def test_two_epochs_of_6400_mnist_images_learn(tmp_path, train):
     config = mnist_mlp_8x128.get_config("smoke=True")
     entry = train(config, tmp_path)
     assert entry["step"] == 200
-    # The learning rate is that of the paper; 2 epochs are few.
+    # At the low learning rate of the paper, the error after two epochs is high.
     assert entry["metrics"]["test_error_percent"] < 40
     check_finished(tmp_path, entry)
 
@@ -183,13 +183,13 @@ def test_an_infinite_validation_loss_ends_the_run(smoke, train, tmp_path):
 
 
 @pytest.mark.slow
-def test_sigterm_ends_the_binary_with_143_and_it_resumes_bit_identically(
+def test_sigterm_ends_the_binary_with_143_and_the_run_resumes_bit_identically(
     smoke, train, tmp_path, last_arrays, assert_same_bits, rows
 ):
     entries = {"train.epochs": 100, "train.momentum": 0.9}
     entries["train.learning_rates"] = (0.005,)
     overrides = [f"--config.{key}={value}" for key, value in entries.items()]
-    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    cut, unstopped = tmp_path / "cut", tmp_path / "unstopped"
     command = [*BINARY, *overrides, f"--workdir={cut}", "--compile=off"]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
         deadline = time.monotonic() + 120
@@ -204,10 +204,10 @@ def test_sigterm_ends_the_binary_with_143_and_it_resumes_bit_identically(
     assert (cut / "checkpoints" / f"step-{step:09d}").is_dir()
     assert not (cut / "outcome.json").exists()
 
-    entry, expected = (train(smoke(entries), folder) for folder in (cut, whole))
+    entry, expected = (train(smoke(entries), folder) for folder in (cut, unstopped))
     assert entry["sha256"] == expected["sha256"]
-    assert_same_bits(last_arrays(cut), last_arrays(whole))
-    contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, whole)]
+    assert_same_bits(last_arrays(cut), last_arrays(unstopped))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, unstopped)]
     assert contents[0] == contents[1]
     starts = [r["step"] for r in rows(cut / "timing.jsonl") if "strategy" in r]
     assert starts == [0, step]

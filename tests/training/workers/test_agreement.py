@@ -18,17 +18,18 @@ HOSTS = ["a:1", "b:2", "c:3"]
 
 @pytest.fixture
 def machine(monkeypatch):
-    """A function that makes one of three machines with two devices each.
+    """A function that makes the `Peers` of one of three machines with two devices each.
 
     `respond` gets the values that this machine sends, and returns the values of all
-    three machines. By default all machines send equal values. `sent` lists the values.
+    three machines. By default all machines send equal values. The attribute `sent` of
+    the result lists the values that this machine sent.
     """
 
     def make(number, respond=None):
         task = {"type": "worker", "index": number}
         text = json.dumps({"cluster": {"worker": HOSTS}, "task": task})
         monkeypatch.setenv("TF_CONFIG", text)
-        made = peers.Peers(types.SimpleNamespace(num_replicas_in_sync=6))
+        peer = peers.Peers(types.SimpleNamespace(num_replicas_in_sync=6))
         sent = []
 
         def gathered(values):
@@ -36,17 +37,17 @@ def machine(monkeypatch):
             rows = np.array([values] * 3) if respond is None else respond(values)
             return tf.constant(np.repeat(rows, 2, axis=0))
 
-        monkeypatch.setattr(made, "_gathered", gathered)
-        made.sent = sent
-        return made
+        monkeypatch.setattr(peer, "_gathered", gathered)
+        peer.sent = sent
+        return peer
 
     return make
 
 
 def test_facts_are_sent_as_hashes_and_equal_facts_are_accepted(machine):
-    one = machine(1)
-    one.check_same({"the config": "abc", "--compile": None, "steps": 7})
-    ((a, b, c),) = one.sent
+    peer = machine(1)
+    peer.check_same({"the config": "abc", "--compile": None, "steps": 7})
+    ((a, b, c),) = peer.sent
     assert len({a, b, c}) == 3 and all(0 <= x < 2**56 for x in (a, b, c))
 
 
@@ -68,8 +69,8 @@ def test_different_facts_are_named(machine):
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
 def test_a_signal_on_one_machine_stops_all_machines(machine, number, expected):
-    one = machine(number, lambda values: np.array([[0], [15], [0]]))
-    assert one.stop(0) == expected
+    peer = machine(number, lambda values: np.array([[0], [15], [0]]))
+    assert peer.stop(0) == expected
     assert machine(number).stop(0) == 0
 
 
@@ -88,16 +89,16 @@ def test_a_shared_folder_is_accepted_and_left_empty(machine, tmp_path):
 @pytest.mark.parametrize("exists", [True, False])
 def test_a_folder_that_is_not_shared_is_refused(machine, tmp_path, monkeypatch, exists):
     monkeypatch.setattr(peers, "_SEEING_SECONDS", 0.3)
-    own = tmp_path / "own"
+    folder = tmp_path / "unshared"
     if exists:
-        own.mkdir()
+        folder.mkdir()
     responses = iter([np.array([[42], [0], [0]]), np.array([[1], [1], [0]])])
-    one = machine(2, lambda values: next(responses))
-    words = r"worker 2 \(c:3\) and the chief see different folders .*own"
+    peer = machine(2, lambda values: next(responses))
+    words = r"worker 2 \(c:3\) and the chief see different folders .*unshared"
     with pytest.raises(errors.UsageError, match=words):
-        one.check_shared(own, chief=False)
-    assert one.sent[1] == [0]
-    assert own.exists() == exists
+        peer.check_shared(folder, chief=False)
+    assert peer.sent[1] == [0]
+    assert folder.exists() == exists
 
 
 ABORTED = "Collective ops is aborted by: Socket closed\n Additional GRPC error"
@@ -144,16 +145,16 @@ def test_errors_of_other_causes_are_raised_unchanged(machine, kind, message):
     [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
 )
 def test_an_error_of_another_machine_ends_this_machine(machine, code, expected):
-    one = machine(1, lambda values: np.array([[code], [0], [0]]))
+    peer = machine(1, lambda values: np.array([[code], [0], [0]]))
     raises = pytest.raises(expected) if expected else contextlib.nullcontext()
-    with raises, one.together():
+    with raises, peer.together():
         pass
-    assert one.sent == [[0]]
+    assert peer.sent == [[0]]
 
 
 @pytest.mark.parametrize("error, code", [(signals.Stopped, 1), (OSError, 2)])
 def test_an_error_of_this_machine_is_sent_as_a_code(machine, error, code):
-    one = machine(0)
-    with pytest.raises(error), one.together():
+    peer = machine(0)
+    with pytest.raises(error), peer.together():
         raise error
-    assert one.sent == [[code]]
+    assert peer.sent == [[code]]

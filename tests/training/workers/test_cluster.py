@@ -1,4 +1,4 @@
-"""TF_CONFIG of a cluster, and the watchdog of machines that do not join."""
+"""TF_CONFIG of a cluster, and the watchdog that ends the wait for missing machines."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def test_place_counts_the_chief_first(monkeypatch, machines, kind, index, expect
 
 
 @pytest.mark.parametrize("text", [None, "", '{"cluster": {}, "task": {"index": 0}}'])
-def test_without_a_cluster_the_place_is_the_first_of_one(monkeypatch, text):
+def test_without_a_cluster_place_returns_number_0_of_1_machine(monkeypatch, text):
     monkeypatch.delenv("TF_CONFIG", raising=False)
     if text is not None:
         monkeypatch.setenv("TF_CONFIG", text)
@@ -85,17 +85,17 @@ def test_addresses_are_in_the_order_of_machines(monkeypatch):
 
 def test_a_port_in_use_is_refused(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        own = f"127.0.0.1:{server.getsockname()[1]}"
-        monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [own, "b:1"]}))
-        words = rf"address {own} for this machine \(worker 0\), .* be used: .*in use"
+        host = f"127.0.0.1:{server.getsockname()[1]}"
+        monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [host, "b:1"]}))
+        words = rf"address {host} for this machine \(worker 0\), .* be used: .*in use"
         with pytest.raises(errors.ResourceError, match=words), cluster.await_peers():
             pytest.fail("the wait started")
 
 
 def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        free = f"127.0.0.1:{server.getsockname()[1]}"
-    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [free, "b:1"]}))
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [address, "b:1"]}))
     started, popen = [], subprocess.Popen
 
     def recorded(*arguments, **keywords):
@@ -107,7 +107,7 @@ def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
     with cluster.await_peers():
         (watchdog,) = started
         assert watchdog.poll() is None
-        # Ctrl-C ends this process. The watchdog is in another session.
+        # Ctrl-C ends this process, and not the watchdog, which is in another session.
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
         assert os.getsid(watchdog.pid) == watchdog.pid
     assert signal.getsignal(signal.SIGINT) is before
@@ -116,7 +116,7 @@ def test_the_watchdog_ends_when_all_machines_have_joined(monkeypatch):
 
 @pytest.fixture
 def watched():
-    """A function that starts a waiting process, and a watchdog of this process."""
+    """A function that starts a sleeping process, and a watchdog of that process."""
     started = []
 
     def start(others, timeout):
@@ -154,6 +154,6 @@ def test_the_watchdog_ends_the_wait_and_names_missing_machines(watched):
 
 def test_machines_that_listen_but_do_not_join_are_not_called_missing(watched):
     with socket.create_server(("127.0.0.1", 0)) as server:
-        own = f"127.0.0.1:{server.getsockname()[1]}"
-        _, watching = watched([f"worker 1={own}"], 0)
+        address = f"127.0.0.1:{server.getsockname()[1]}"
+        _, watching = watched([f"worker 1={address}"], 0)
         assert "none, but some have not joined yet" in watching.stderr.read()

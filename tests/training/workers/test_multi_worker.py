@@ -66,7 +66,7 @@ def wait_for_exit(processes, timeout=180):
 
 
 def wait_for_checkpoint(workdir, step, processes):
-    """Waits for a checkpoint after iteration `step`, and returns its iteration."""
+    """Waits for a checkpoint later than iteration `step`; returns its iteration."""
     deadline = time.monotonic() + 120
     while True:
         names = [path.name for path in workdir.glob("checkpoints/step-*")]
@@ -116,7 +116,7 @@ def test_different_configs_are_refused(tmp_path):
 
 @pytest.mark.slow
 def test_a_chief_and_a_worker_train_on_images_on_the_disk(tmp_path):
-    """Both compute the mean image at the same time."""
+    """The chief and the worker compute the mean image at the same time."""
     folder, shared = tmp_path / "images", tmp_path / "shared"
     small_images.write_splits(folder)
     config = small_images.get_config(folder, {"train.precision": "float32"})
@@ -153,12 +153,12 @@ def test_folders_that_are_not_shared_are_refused(tmp_path):
 
 
 @pytest.mark.slow
-def test_a_cluster_resumes_bit_identically_after_a_signal_and_lost_machines(
+def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
     tmp_path, last_arrays, assert_same_bits
 ):
-    """A signal to one machine stops all machines. A lost machine ends the other."""
+    """A signal to one machine, or the loss of a machine, ends all machines."""
     config = "--config=quickstart:smoke=True", "--config.train.learning_rates=(0.005,)"
-    shared, whole = tmp_path / "shared", tmp_path / "whole"
+    shared, unstopped = tmp_path / "shared", tmp_path / "unstopped"
     processes = start_cluster([shared] * 2, *config, *overrides(LONG))
     wait_for_checkpoint(shared, 0, processes)
     processes[1].terminate()
@@ -168,26 +168,26 @@ def test_a_cluster_resumes_bit_identically_after_a_signal_and_lost_machines(
     step = wait_for_checkpoint(shared, 0, [])
     assert f"after iteration {step} of" in outputs[0]
 
-    for lost in 0, 1:
+    for killed in 0, 1:
         processes = start_cluster([shared] * 2, *config, *overrides(LONG))
         step = wait_for_checkpoint(shared, step, processes)
-        processes[lost].kill()
+        processes[killed].kill()
         killed_at = time.monotonic()
         codes, outputs = wait_for_exit(processes, timeout=60)
         assert time.monotonic() - killed_at < 30
-        assert codes[lost] == -signal.SIGKILL and codes[1 - lost] == 1
-        assert f"error: worker {lost} (127.0.0.1:" in outputs[1 - lost]
-        assert "stopped answering" in outputs[1 - lost]
+        assert codes[killed] == -signal.SIGKILL and codes[1 - killed] == 1
+        assert f"error: worker {killed} (127.0.0.1:" in outputs[1 - killed]
+        assert "stopped answering" in outputs[1 - killed]
     step = wait_for_checkpoint(shared, 0, [])
 
     # The run ends soon after the newest checkpoint; an epoch has ten iterations.
     soon = {**LONG, "train.epochs": step // 10 + 10}
     arguments = *config, *overrides(soon), "--allow_config_change"
-    for workdir in shared, whole:
+    for workdir in shared, unstopped:
         codes, outputs = wait_for_exit(start_cluster([workdir] * 2, *arguments))
         assert codes == [0, 0], outputs
-    assert_same_bits(last_arrays(shared), last_arrays(whole))
-    assert read_losses(shared) == read_losses(whole)
+    assert_same_bits(last_arrays(shared), last_arrays(unstopped))
+    assert read_losses(shared) == read_losses(unstopped)
 
 
 @pytest.mark.slow
