@@ -86,6 +86,7 @@ def entry(name="net", trained=True, **changes):
     } | changes
 
 
+# A twin repeats the run of an entry, but holds out validation images.
 HELD_OUT = {"name": "net-validation", "trained": False}
 
 
