@@ -28,7 +28,7 @@ PACKAGES = {"onnx": ["tf2onnx", "onnxruntime"], "litert": ["ai_edge_litert"]}
 @pytest.fixture(params=FILES)
 def format(request):
     for package in PACKAGES[request.param]:
-        # Unlike `importorskip`, this does not import the package, which may warn.
+        # `importorskip` would import the package, and the import may warn.
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     return request.param
@@ -129,14 +129,14 @@ def test_embed_constants_copies_whitening_constants_into_graphs(whitening):
 
 
 def test_versions_of_a_name_have_one_format(tmp_path, format):
-    of_a, of_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
-    assert export(tmp_path, format, **of_a).name == "1"
-    assert export(tmp_path, format, version=5, **of_a).name == "5"
+    model_a, model_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
+    assert export(tmp_path, format, **model_a).name == "1"
+    assert export(tmp_path, format, version=5, **model_a).name == "5"
     with pytest.raises(errors.UsageError, match="exists already .* write 6"):
-        export(tmp_path, format, version=5, **of_a)
+        export(tmp_path, format, version=5, **model_a)
     with pytest.raises(errors.UsageError, match="net/5 holds another model: a. Ver"):
-        export(tmp_path, format, **of_b)
-    assert export(tmp_path, format, replace=True, **of_b).name == "6"
+        export(tmp_path, format, **model_b)
+    assert export(tmp_path, format, replace=True, **model_b).name == "6"
     classes = {"class_names": ("a", "b")}
     with pytest.raises(errors.UsageError, match=rf"net/1 holds {FILES[format]}"):
         export_saved_model(small(), tmp_path, name="net", **classes)

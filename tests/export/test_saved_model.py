@@ -111,25 +111,25 @@ def test_export_writes_only_the_expected_files(exports):
 
 
 def test_version_is_new_and_replaces_another_model_only_on_request(tmp_path):
-    of_a, of_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
+    origin_a, origin_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
     model = small()
     before = model.get_weights()
-    assert export(tmp_path, model, source=of_a) == tmp_path / "net" / "1"
+    assert export(tmp_path, model, source=origin_a) == tmp_path / "net" / "1"
     assert not model.compiled
     np.testing.assert_equal(model.get_weights(), before)
     for version in (0, -1, 1.0, True, "2"):
         with pytest.raises(errors.UsageError, match="positive integer"):
             export(tmp_path, version=version)
-    for source in (of_b, None):
+    for source in (origin_b, None):
         with pytest.raises(errors.UsageError, match="holds another model: a. Version"):
             export(tmp_path, source=source)
-    path = export(tmp_path, version=7, source=of_b, replace=True)
+    path = export(tmp_path, version=7, source=origin_b, replace=True)
     assert path == tmp_path / "net" / "7"
     (tmp_path / "net" / "notes").mkdir()
     with pytest.raises(errors.UsageError, match="exists already .* write 8"):
-        export(tmp_path, version=7, source=of_b)
+        export(tmp_path, version=7, source=origin_b)
     with pytest.raises(errors.EluZooError, match="differ by"):
-        export(tmp_path, small((4, 4, 1), Differs()), source=of_b)
+        export(tmp_path, small((4, 4, 1), Differs()), source=origin_b)
     assert versions.new_version(tmp_path / "net", None).name == "8"
 
 

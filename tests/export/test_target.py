@@ -20,7 +20,7 @@ def origin_of(tag, **fields):
 
 
 A, B = origin_of("a"), origin_of("b")
-OF_AN_EARLIER_VERSION = {key: value for key, value in A.items() if key != "dataset"}
+WITHOUT_DATASET = {key: value for key, value in A.items() if key != "dataset"}
 
 
 def add(folder, number, source, file=versions.SAVED_MODEL):
@@ -46,7 +46,7 @@ def publish(target):
     [
         ({}, None, None),
         ({1: A}, None, A),
-        ({1: OF_AN_EARLIER_VERSION}, None, A),
+        ({1: WITHOUT_DATASET}, None, A),
         ({1: B, 2: A}, None, A),
         ({5: A}, 3, A),
     ],

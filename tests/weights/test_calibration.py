@@ -63,8 +63,8 @@ def test_the_temperature_undoes_a_scale(scale, sample):
 def test_measures_at_a_temperature_are_those_of_divided_logits(sample):
     measured = calibration.measure(*sample, 2.0)
     divided = calibration.measure(sample[0] / 2, sample[1])
-    at = {f"{key}_at_temperature": value for key, value in divided.items()}
-    assert measured == {**calibration.measure(*sample), "temperature": 2.0, **at}
+    scaled = {f"{key}_at_temperature": value for key, value in divided.items()}
+    assert measured == {**calibration.measure(*sample), "temperature": 2.0, **scaled}
 
 
 def test_images_without_a_wrong_prediction_are_refused(sample):

@@ -28,8 +28,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
-    of_file, of_recipe = results.file_error(entry), results.recipe_error(entry, ROWS)
-    of_paper = results.paper_error(entry, results.read("paper.csv"))
+    file_row, recipe_row = results.file_error(entry), results.recipe_error(entry, ROWS)
+    paper_row = results.paper_error(entry, results.read("paper.csv"))
     for fact in (
         f"`{entry['model']}`",
         f"`{entry['arguments']['activation']['name']}`",
@@ -45,8 +45,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         f"minutes on {entry['hardware']} |"
         if entry["wall_time_seconds"] < 5400
         else f"hours on {entry['hardware']} |",
-        f"| {of_file.name} | {of_file.value} | {of_file.interval} |",
-        f"| {of_recipe.name} | {of_recipe.value} | {of_recipe.interval} |",
+        f"| {file_row.name} | {file_row.value} | {file_row.interval} |",
+        f"| {recipe_row.name} | {recipe_row.value} | {recipe_row.interval} |",
         "Errors were measured after the last step",
         "Neither steps nor runs were selected by test errors",
         "rounded to float16",
@@ -59,7 +59,7 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         assert fact in card, fact
     assert "None" not in card
     assert ("| the paper" in card) == (entry["schedule"] == "paper")
-    assert not of_paper or f"| {of_paper.name} | {of_paper.value} |" in card
+    assert not paper_row or f"| {paper_row.name} | {paper_row.value} |" in card
 
 
 @published
