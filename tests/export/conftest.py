@@ -1,3 +1,5 @@
+"""Models and their exports, which the tests of this folder share."""
+
 import keras
 import numpy as np
 import pytest
@@ -63,27 +65,27 @@ AUTOENCODERS = {
 
 @pytest.fixture(scope="session")
 def autoencoders():
-    """Models by the readout of their output."""
+    """Autoencoders by the name of their readout."""
     shapes = {"sigmoid": (12, 12, 3), "linear": (6, 5, 1)}
     return {
-        readout: make_autoencoder(shapes[readout], described.scale)
-        for readout, described in AUTOENCODERS.items()
+        readout: make_autoencoder(shapes[readout], description.scale)
+        for readout, description in AUTOENCODERS.items()
     }
 
 
 @pytest.fixture(scope="session")
 def autoencoder_exports(autoencoders, tmp_path_factory):
-    """A folder with version 1 of each of `autoencoders`, only for reading."""
+    """A folder with version 1 of each autoencoder, which tests must not change."""
     directory = tmp_path_factory.mktemp("autoencoder_exports")
     for readout, model in autoencoders.items():
-        described = AUTOENCODERS[readout]
-        export_saved_model(model, directory, name=readout, autoencoder=described)
+        description = AUTOENCODERS[readout]
+        export_saved_model(model, directory, name=readout, autoencoder=description)
     return directory
 
 
 @pytest.fixture(scope="session")
 def expected(autoencoders):
-    """A function that computes the outputs with NumPy from those of the Keras model."""
+    """A function that returns outputs of the Keras model, with a NumPy readout."""
 
     def outputs(readout, images):
         model = autoencoders[readout]
@@ -113,7 +115,7 @@ def models():
 
 @pytest.fixture(scope="session")
 def exports(models, tmp_path_factory):
-    """A folder with version 1 of each of `models`, only for reading."""
+    """A folder with version 1 of each of `models`, which tests must not change."""
     directory = tmp_path_factory.mktemp("exports")
     for name, model in models.items():
         export_saved_model(

@@ -6,7 +6,7 @@ import tensorflow as tf
 
 @keras.saving.register_keras_serializable("tests")
 class Differs(keras.layers.Layer):
-    """A layer with different outputs in a graph and eagerly."""
+    """A layer with different outputs in a graph and in eager execution."""
 
     def call(self, inputs):
         return inputs if tf.executing_eagerly() else inputs + 1.0

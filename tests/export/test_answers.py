@@ -38,14 +38,14 @@ def test_outputs_agree_with_keras(autoencoder_exports, expected, readout):
     images = np.random.default_rng(3).integers(0, 256, (5, *loaded.image_shape))
     images = images.astype(np.uint8)
     reference = expected(readout, images.astype("float32"))
-    for found in (
+    for outputs in (
         loaded.predict(images),
         loaded.predict_bytes([tf.io.encode_png(i).numpy() for i in images]),
     ):
-        assert set(found) == set(reference)
+        assert set(outputs) == set(reference)
         for name, values in reference.items():
-            assert found[name].dtype == np.float32
-            np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
+            assert outputs[name].dtype == np.float32
+            np.testing.assert_allclose(outputs[name], values, rtol=1e-5, atol=1e-3)
 
 
 def test_outputs_of_reduced_precision_are_float32():

@@ -1,4 +1,4 @@
-"""Checks of a written SavedModel: its ops, and its outputs."""
+"""Checks of the ops and the outputs of a written SavedModel."""
 
 import keras
 import numpy as np
@@ -11,6 +11,7 @@ from elu_zoo.export import answers, checks
 
 
 def write(directory, op="Relu", compiled=False, in_function=True):
+    """Writes a graph with one op, inside or outside of a function."""
     saved = saved_model_pb2.SavedModel()
     graph = saved.meta_graphs.add().graph_def
     graph.node.add(name="outer", op="StatefulPartitionedCall" if in_function else op)
@@ -21,33 +22,33 @@ def write(directory, op="Relu", compiled=False, in_function=True):
     (directory / "saved_model.pb").write_bytes(saved.SerializeToString())
 
 
-def test_graph_of_stock_ops_passes(tmp_path):
+def test_check_graph_accepts_stock_ops(tmp_path):
     write(tmp_path)
     checks.check_graph(tmp_path)
 
 
 @pytest.mark.parametrize("in_function", [True, False])
 @pytest.mark.parametrize("op", ["PyFunc", "PyFuncStateless", "EagerPyFunc", "MyElu"])
-def test_graph_refuses_op(tmp_path, op, in_function):
+def test_check_graph_refuses_ops_that_servers_lack(tmp_path, op, in_function):
     write(tmp_path, op, in_function=in_function)
     with pytest.raises(errors.EluZooError, match=f"is a {op}"):
         checks.check_graph(tmp_path)
 
 
-def test_graph_refuses_compiled_function(tmp_path):
+def test_check_graph_refuses_compiled_function(tmp_path):
     write(tmp_path, compiled=True)
     with pytest.raises(errors.EluZooError, match="inner .* compiled by XLA"):
         checks.check_graph(tmp_path)
 
 
-def test_graph_refuses_damaged_file(tmp_path):
+def test_check_graph_refuses_damaged_file(tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff not a protocol buffer")
     with pytest.raises(errors.CorruptError, match="saved_model.pb"):
         checks.check_graph(tmp_path)
 
 
 def signatures(answer, output, error=0.0, bytes_error=0.0):
-    """Returns signatures with an error in one output."""
+    """Returns signatures that add an error to one output."""
 
     def add(images, error):
         outputs = answer(images)
@@ -64,7 +65,7 @@ def signatures(answer, output, error=0.0, bytes_error=0.0):
 
 
 def classifier(scale):
-    """A model whose largest |logit| on noise is about `scale`."""
+    """Returns an Answer whose largest |logit| on noise is about `scale`."""
     model = keras.Sequential(
         [
             keras.Input((4, 4, 1)),
@@ -77,7 +78,7 @@ def classifier(scale):
 
 
 def autoencoder(scale, readout="linear", units=2):
-    """A model whose largest |pixel| and |code unit| on noise are about `scale`."""
+    """Returns an Answer with |pixels| and |codes| up to about `scale` on noise."""
     model = keras.Sequential(
         [
             keras.Input((4, 4, 1)),
@@ -110,14 +111,14 @@ def autoencoder(scale, readout="linear", units=2):
         (autoencoder, "codes"),
     ],
 )
-@pytest.mark.parametrize("which", ["error", "bytes_error"])
-def test_parity_rule(make, output, scale, error, passes, which):
+@pytest.mark.parametrize("argument", ["error", "bytes_error"])
+def test_only_small_differences_pass(make, output, scale, error, passes, argument):
     answer = make(scale)
-    served = signatures(answer, output, **{which: error})
+    served = signatures(answer, output, **{argument: error})
     if passes:
-        found = checks.check_parity(answer, served)[output]
-        assert found["allowed"] == pytest.approx(1e-5 * max(1, scale), rel=0.1)
-        assert found["difference"] == pytest.approx(error, rel=0.1)
+        parity = checks.check_parity(answer, served)[output]
+        assert parity["allowed"] == pytest.approx(1e-5 * max(1, scale), rel=0.1)
+        assert parity["difference"] == pytest.approx(error, rel=0.1)
     else:
         with pytest.raises(errors.EluZooError, match=f"The {output} .* differ by"):
             checks.check_parity(answer, served)
@@ -138,7 +139,7 @@ def test_pixels_instead_of_logits_are_refused(scale, readout, passes):
             checks.check_parity(answer, served)
 
 
-# A sigmoid maps an infinite code to finite pixels.
+# Codes are checked too, because a sigmoid maps an infinite code to finite pixels.
 @pytest.mark.parametrize(
     ("readout", "layer", "output"),
     [("linear", "pixels", "reconstructions"), ("sigmoid", "code", "codes")],

@@ -1,4 +1,4 @@
-"""The signature `features`: images to the input of the classifier layer."""
+"""The signature `features` returns the input of the classifier layer."""
 
 import keras
 import numpy as np
@@ -36,10 +36,10 @@ def test_features_are_the_input_of_the_classifier(make):
     features = signatures.endpoints(answer)["features"]
     (spec,), _ = features.structured_input_signature
     assert spec == tf.TensorSpec((None, *SHAPE), tf.float32, "images")
-    found = features(images=tf.constant(images))
-    assert list(found) == ["features"] and found["features"].dtype == tf.float32
+    outputs = features(images=tf.constant(images))
+    assert list(outputs) == ["features"] and outputs["features"].dtype == tf.float32
     assert features.structured_outputs["features"].shape == (None, 4)
-    np.testing.assert_allclose(found["features"], expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(outputs["features"], expected, rtol=1e-5, atol=1e-5)
     for shape in ((0, *SHAPE), (1, 2), (1, 5, 16, 3), (1, 16, 16, 1)):
         with pytest.raises(tf.errors.InvalidArgumentError):
             features(images=tf.zeros(shape))

@@ -1,4 +1,4 @@
-"""The images of elu-zoo-predict, and the warnings about them."""
+"""Images for elu-zoo-predict, and warnings about these images."""
 
 import numpy as np
 import pytest
@@ -23,28 +23,28 @@ def test_encoded_data_sets_are_refused(name):
     [("mnist", "dark on light"), (None, "dark on light"), ("x", "")],
 )
 def test_dark_on_light_digits_get_a_warning(dataset, warning):
-    given = inputs.Inputs(PAPER, ROWS)
-    found = given.complaints(Predictor(None, (28, 28, 1), "01", dataset))
-    assert len(found) == bool(warning) and warning in "".join(found)
+    images = inputs.Inputs(PAPER, ROWS)
+    complaints = images.complaints(Predictor(None, (28, 28, 1), "01", dataset))
+    assert len(complaints) == bool(warning) and warning in "".join(complaints)
 
 
-def test_left_out_files_come_first():
-    given = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
-    found = given.complaints(Predictor(None, (28, 28, 1), "01"))
-    assert found == [
+def test_warnings_begin_with_the_files_left_out():
+    images = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
+    complaints = images.complaints(Predictor(None, (28, 28, 1), "01"))
+    assert complaints == [
         "c.gif cannot be used: why.",
         "2 of 2 images (a.png, b.png) look like pixels in [0, 1]; expected 0..255.",
     ]
 
 
-def test_inverse_gets_no_warning():
-    given = inputs.Inputs(PAPER - 3, ROWS).inverse()
-    assert given.inverted and (given.images == 3).all()
-    assert given.complaints(Predictor(None, (28, 28, 1), "01")) == []
+def test_inverted_images_get_no_warning():
+    images = inputs.Inputs(PAPER - 3, ROWS).inverse()
+    assert images.inverted and (images.images == 3).all()
+    assert images.complaints(Predictor(None, (28, 28, 1), "01")) == []
 
 
 def test_scale_of_inverted_images_gets_a_warning():
     small = np.zeros((1, 28, 28, 1), np.uint8) + np.uint8(1)
     inverted = inputs.Inputs(small, [{"image": "a"}]).inverse()
-    found = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))
-    assert found == ["a looks like pixels in [0, 1]; expected 0..255."]
+    complaints = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))
+    assert complaints == ["a looks like pixels in [0, 1]; expected 0..255."]

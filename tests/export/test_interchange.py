@@ -28,7 +28,7 @@ PACKAGES = {"onnx": ["tf2onnx", "onnxruntime"], "litert": ["ai_edge_litert"]}
 @pytest.fixture(params=FILES)
 def format(request):
     for package in PACKAGES[request.param]:
-        # The import of an installed package may warn.
+        # `importorskip` would import the package, and the import may warn.
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"{package} is not installed")
     return request.param
@@ -44,23 +44,23 @@ def export(directory, format, model=None, **arguments):
     return export_interchange(model or small(), directory, format=format, **arguments)
 
 
-def assert_close(format, found, expected):
+def assert_close(format, outputs, expected):
     """Checks the tolerance of README.md for each image."""
     bound = {"onnx": 2e-4, "litert": 1e-5}[format]
     limits = bound * np.maximum(1, np.abs(expected).max(1, keepdims=True))
-    assert (np.abs(found - expected) <= limits).all()
+    assert (np.abs(outputs - expected) <= limits).all()
 
 
 def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
     model = models["colour"]
     path = export(tmp_path, format, model, class_names=class_names)
     assert path == tmp_path / "net" / "1"
-    found = {file.name for file in path.iterdir()}
-    assert found == {FILES[format], "labels.txt", "elu_zoo.json"}
+    names = {file.name for file in path.iterdir()}
+    assert names == {FILES[format], "labels.txt", "elu_zoo.json"}
     assert (path / "labels.txt").read_text("utf-8") == "plane\ncañon\nbird\ndeer\n"
     answer = LOAD[format](path / FILES[format])
     noise = np.random.default_rng(3).integers(0, 256, (9, *model.input_shape[1:]))
-    for batch in (1, 9, 4):  # of any size
+    for batch in (1, 9, 4):  # the batch size is not fixed
         images = noise[:batch].astype("uint8")
         outputs = answer(images)
         assert list(outputs) == ["logits"]
@@ -78,16 +78,16 @@ def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
 
 
 def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format):
-    described = Autoencoder("code", "sigmoid", 1 / 255)
+    description = Autoencoder("code", "sigmoid", 1 / 255)
     model = autoencoders["sigmoid"]
-    path = export(tmp_path, format, model, class_names=None, autoencoder=described)
+    path = export(tmp_path, format, model, class_names=None, autoencoder=description)
     assert not (path / "labels.txt").exists()
     images = np.random.default_rng(3).integers(0, 256, (3, *model.input_shape[1:]))
-    found = LOAD[format](path / FILES[format])(images)
+    outputs = LOAD[format](path / FILES[format])(images)
     reference = expected("sigmoid", images.astype("float32"))
-    assert set(found) == set(reference)
+    assert set(outputs) == set(reference)
     for name, values in reference.items():
-        np.testing.assert_allclose(found[name], values, rtol=1e-5, atol=1e-3)
+        np.testing.assert_allclose(outputs[name], values, rtol=1e-5, atol=1e-3)
 
 
 @pytest.mark.data("mnist", "cifar10")
@@ -98,23 +98,23 @@ def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format)
         pytest.param("elu_cifar_11", "cifar10", marks=pytest.mark.slow),
     ],
 )
-def test_published_weights_on_real_images(tmp_path, format, name, weights):
-    found = pretrained.find(name, weights)
-    model = elu_zoo.get_model(name, weights=found)
-    described = predictor.description(model, name, found)
-    del described["classifier"]
-    made = origin.of_weights(found)
-    path = export(tmp_path, format, model, name=name, source=made, **described)
+def test_export_of_published_weights_agrees_with_keras(tmp_path, format, name, weights):
+    selected = pretrained.find(name, weights)
+    model = elu_zoo.get_model(name, weights=selected)
+    description = predictor.description(model, name, selected)
+    del description["classifier"]
+    source = origin.of_weights(selected)
+    path = export(tmp_path, format, model, name=name, source=source, **description)
     images = load.load(weights).test.images[:1000]
     expected = model.predict_on_batch(images.astype("float32"))
     logits = LOAD[format](path / FILES[format])(images)["logits"]
     assert_close(format, logits, expected)
     np.testing.assert_array_equal(logits.argmax(1), expected.argmax(1))
     written = json.loads((path / "elu_zoo.json").read_text())
-    assert written["weights"] == made["weights"]
+    assert written["weights"] == source["weights"]
 
 
-def test_whitening_constants_are_not_inputs_inside_in_graphs(whitening):
+def test_embed_constants_copies_whitening_constants_into_graphs(whitening):
     spec = tf.TensorSpec((None, 16, 16, 3))
     whitening.build(spec.shape)
 
@@ -129,25 +129,25 @@ def test_whitening_constants_are_not_inputs_inside_in_graphs(whitening):
 
 
 def test_versions_of_a_name_have_one_format(tmp_path, format):
-    of_a, of_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
-    assert export(tmp_path, format, **of_a).name == "1"
-    assert export(tmp_path, format, version=5, **of_a).name == "5"
+    model_a, model_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
+    assert export(tmp_path, format, **model_a).name == "1"
+    assert export(tmp_path, format, version=5, **model_a).name == "5"
     with pytest.raises(errors.UsageError, match="exists already .* write 6"):
-        export(tmp_path, format, version=5, **of_a)
+        export(tmp_path, format, version=5, **model_a)
     with pytest.raises(errors.UsageError, match="net/5 holds another model: a. Ver"):
-        export(tmp_path, format, **of_b)
-    assert export(tmp_path, format, replace=True, **of_b).name == "6"
-    both = {"class_names": ("a", "b")}
+        export(tmp_path, format, **model_b)
+    assert export(tmp_path, format, replace=True, **model_b).name == "6"
+    classes = {"class_names": ("a", "b")}
     with pytest.raises(errors.UsageError, match=rf"net/1 holds {FILES[format]}"):
-        export_saved_model(small(), tmp_path, name="net", **both)
-    export_saved_model(small(), tmp_path, name="other", **both)
+        export_saved_model(small(), tmp_path, name="net", **classes)
+    export_saved_model(small(), tmp_path, name="other", **classes)
     with pytest.raises(errors.UsageError, match=r"other/1 holds saved_model.pb"):
         export(tmp_path, format, name="other")
     assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5", "6"]
     assert '"net"' not in (tmp_path / "models.config").read_text()
 
 
-def read_out():
+def with_softmax():
     return keras.Sequential([small(), keras.layers.Softmax()])
 
 
@@ -162,7 +162,7 @@ def read_out():
             errors.UsageError,
             "of float32 layers",
         ),
-        (read_out, {}, errors.UsageError, "classifier_activation=None"),
+        (with_softmax, {}, errors.UsageError, "classifier_activation=None"),
     ],
 )
 def test_failure_leaves_no_files(
@@ -186,11 +186,11 @@ def test_full_disk_leaves_no_files(tmp_path, format, monkeypatch):
 
 @pytest.mark.parametrize("missing", ["tf2onnx", "onnxruntime", "ai_edge_litert"])
 def test_missing_package_is_refused(tmp_path, monkeypatch, missing):
-    there = interchange.importlib.util.find_spec
+    find_spec = interchange.importlib.util.find_spec
     monkeypatch.setattr(
         interchange.importlib.util,
         "find_spec",
-        lambda name: None if name == missing else there("json"),
+        lambda name: None if name == missing else find_spec("json"),
     )
     format = "litert" if missing == "ai_edge_litert" else "onnx"
     message = rf'not installed: {missing}. Run: pip install "elu-zoo\[{format}\]"$'

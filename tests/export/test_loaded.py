@@ -23,7 +23,7 @@ def copy(exports, tmp_path):
 
 
 @pytest.mark.parametrize("form", [".", "colour", "colour/1"])
-def test_path_forms(copy, class_names, form):
+def test_version_is_loaded_from_its_folder_or_a_folder_above(copy, class_names, form):
     loaded = load_saved_model(str(copy / form))
     assert loaded.path == copy / "colour" / "1"
     assert loaded.class_names == class_names
@@ -31,7 +31,7 @@ def test_path_forms(copy, class_names, form):
 
 
 @pytest.mark.parametrize("labels", ["", "plane\ncañon\nbird\n"])
-def test_labels_of_other_classes_are_refused(copy, labels):
+def test_labels_of_another_number_of_classes_are_refused(copy, labels):
     (copy / "colour" / "1" / "assets" / "labels.txt").write_text(labels, "utf-8")
     with pytest.raises(errors.CorruptError, match="labels.txt has . lines"):
         load_saved_model(copy / "colour")
@@ -60,7 +60,7 @@ def test_several_models_are_refused(exports):
         load_saved_model(exports)
 
 
-def test_file_is_refused(tmp_path):
+def test_file_instead_of_a_folder_is_refused(tmp_path):
     (tmp_path / "net.keras").write_bytes(b"")
     with pytest.raises(errors.UsageError, match="not a folder"):
         load_saved_model(tmp_path / "net.keras")

@@ -31,7 +31,7 @@ def add(directory, name, file="saved_model.pb"):
 
 @pytest.fixture
 def folder(tmp_path):
-    """A folder with two SavedModels, and others that must not be listed."""
+    """A folder with two SavedModels, and other files that must not be listed."""
     for name in ("b-1.x/3", "a/1", "a/2"):
         add(tmp_path, name)
     for name in ("a/.3.x", "hidden/.1.x", "c/latest", "12/1", 'quo"te/1', ".d/1"):
@@ -50,7 +50,7 @@ def test_saved_models_are_listed(folder):
 def test_tensorflow_serving_reads_the_list(folder):
     pytest.importorskip("tensorflow_serving")
     with warnings.catch_warnings():
-        # The code was generated for an earlier protobuf.
+        # The code was generated for an earlier protobuf, which causes a warning.
         warnings.simplefilter("ignore")
         from google.protobuf import text_format
         from tensorflow_serving.config import model_server_config_pb2
@@ -67,7 +67,7 @@ def test_an_export_at_the_same_time_is_listed(folder, monkeypatch):
 
     def slow(path, content):
         if not (folder / "z").exists():
-            add(folder, "z/1")  # Between the listing and the write.
+            add(folder, "z/1")  # after the listing, before the write
         write(path, content)
 
     monkeypatch.setattr(models_config.files, "write_bytes", slow)

@@ -18,14 +18,14 @@ OUTPUTS = ["classes", "logits", "probabilities"]
 
 
 def export(directory, name, **arguments):
-    found = pretrained.find(name, **arguments)
-    model = zoo.get_model(name, weights=found)
+    selected = pretrained.find(name, **arguments)
+    model = zoo.get_model(name, weights=selected)
     return export_saved_model(
         model,
         directory,
         name=name,
-        source=origin.of_weights(found),
-        **predictor.description(model, name, found),
+        source=origin.of_weights(selected),
+        **predictor.description(model, name, selected),
     )
 
 
@@ -74,10 +74,10 @@ def test_origin_of_weights_without_an_entry(tmp_path):
         weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu"))
     )
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
-    found = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
-    assert found["weights"] == {"tag": None, "sha256": files.sha256(path)}
-    assert found["dataset"] is None
-    assert (found["activation"], found["alpha"]) == ("relu", None)
+    facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
+    assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}
+    assert facts["dataset"] is None
+    assert (facts["activation"], facts["alpha"]) == ("relu", None)
 
 
 @pytest.mark.parametrize(

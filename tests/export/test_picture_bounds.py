@@ -37,7 +37,7 @@ def check_sizes():
     return tf.function(signatures.check_sizes, input_signature=[spec])
 
 
-FEW, MANY = "An image has more than 33554432 pixels", "134217728 pixels together"
+IMAGE, BATCH = "An image has more than 33554432 pixels", "134217728 pixels together"
 NEITHER = "The file is neither PNG nor JPEG"
 
 
@@ -47,12 +47,12 @@ NEITHER = "The file is neither PNG nor JPEG"
         ([png(SIDE, SIDE)], None),
         ([jpeg(SIDE, SIDE), png(1, 1)], None),
         ([png(SIDE, SIDE)] * 4, None),
-        ([png(SIDE + 1, SIDE + 1)], FEW),
-        ([jpeg(SIDE + 1, SIDE + 1)], FEW),
-        ([png(1, 2**25 + 1)], FEW),
-        ([png(2**32 - 1, 2**32 - 1)], FEW),
-        ([png(8, 8), png(30_000, 30_000)], FEW),
-        ([png(SIDE, SIDE)] * 5, MANY),
+        ([png(SIDE + 1, SIDE + 1)], IMAGE),
+        ([jpeg(SIDE + 1, SIDE + 1)], IMAGE),
+        ([png(1, 2**25 + 1)], IMAGE),
+        ([png(2**32 - 1, 2**32 - 1)], IMAGE),
+        ([png(8, 8), png(30_000, 30_000)], IMAGE),
+        ([png(SIDE, SIDE)] * 5, BATCH),
         # The chunk before the header looks like a header of 8 x 8 pixels.
         ([png(30_000, 30_000, chunk(b"abCd", struct.pack(">II", 8, 8)))], NEITHER),
         ([MAGIC], NEITHER),

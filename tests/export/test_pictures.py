@@ -15,7 +15,7 @@ def images(count, shape=(3, 2, 1), seed=0):
 
 
 def reference(originals, reconstructions):
-    """Computes the picture pixel by pixel."""
+    """Computes the picture pixel by pixel, with ten pairs of images side by side."""
     count, height, width, channels = originals.shape
     zoom = max(1, 112 // max(height, width))
     columns = min(count, 10)
@@ -27,8 +27,8 @@ def reference(originals, reconstructions):
         128,
     )
     for index in range(count):
-        for which, source in enumerate((originals, reconstructions)):
-            top = index // 10 * (2 * tall + 12) + which * (tall + 2)
+        for row, source in enumerate((originals, reconstructions)):
+            top = index // 10 * (2 * tall + 12) + row * (tall + 2)
             left = index % 10 * (wide + 2)
             for y in range(tall):
                 for x in range(wide):

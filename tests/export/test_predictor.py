@@ -23,7 +23,7 @@ ROWS = {
 
 @pytest.fixture(scope="module", params=ROWS)
 def made(request, tmp_path_factory):
-    """(path of weights, function from outputs to pixels)"""
+    """The tuple (path of the weights, function from outputs to pixels)."""
     loss, scale, pixels = ROWS[request.param]
     arguments = {
         "activation": activations.describe("elu"),
@@ -52,10 +52,10 @@ def images():
 
 
 def export(name, directory, weights):
-    found = pretrained.find(name, weights)
-    model = zoo.get_model(name, weights=found)
-    described = predictor.description(model, name, found)
-    return export_saved_model(model, directory, name=name, **described)
+    selected = pretrained.find(name, weights)
+    model = zoo.get_model(name, weights=selected)
+    description = predictor.description(model, name, selected)
+    return export_saved_model(model, directory, name=name, **description)
 
 
 def test_reconstructions_need_rescaling(monkeypatch):
@@ -118,9 +118,9 @@ def test_classes_with_the_same_name_get_an_index(images):
         images.shape[1:],
         ["crane", "dog", "crane", "cat"],
     )
-    found = predictor.ranked(predicts, images, 3)[0]
+    prediction = predictor.ranked(predicts, images, 3)[0]
     best = {"crane (class 0)": 0.5, "crane (class 2)": 0.3, "dog": 0.1}
-    assert found == {"class": "crane (class 0)", "probabilities": best}
+    assert prediction == {"class": "crane (class 0)", "probabilities": best}
 
 
 @pytest.mark.parametrize(
@@ -138,9 +138,9 @@ def test_description_of_a_file_without_an_entry(tmp_path, name, described):
     path.write_bytes(weight_file.write(zoo.get_model(name)))
     weights = pretrained.find(name, path, allow_unverified=True)
     model = zoo.get_model(name, weights=weights)
-    found = predictor.description(model, name, weights)
+    description = predictor.description(model, name, weights)
     nothing = {"class_names": None, "autoencoder": None, "classifier": None}
-    assert found == {**nothing, **described}
+    assert description == {**nothing, **described}
 
 
 @pytest.mark.parametrize(

@@ -53,13 +53,13 @@ def test_quantized_file_agrees_with_keras(whitening, tmp_path, kind):
         calibration=IMAGES if kind == "int8" else None,
     )
     call = interchange.load_litert(path / "model.tflite")
-    # The epsilon of the normalization is 0 in float16, which makes NaN of black images.
+    # In float16, the epsilon of the normalization is 0, and black images become NaN.
     images = np.concatenate([IMAGES, np.zeros((1, *SHAPE), np.uint8)])
     expected = model.predict(images.astype("float32"), verbose=0)
     bound = {"dynamic": 0.05, "float16": 2e-3, "int8": 0.1}[kind]
-    found = call(images)["logits"]
-    assert np.abs(found - expected).max() <= bound * np.abs(expected).max()
-    assert not np.array_equal(found, expected)
+    logits = call(images)["logits"]
+    assert np.abs(logits - expected).max() <= bound * np.abs(expected).max()
+    assert not np.array_equal(logits, expected)
     values = np.prod(SHAPE)
     size = (path / "model.tflite").stat().st_size
     assert 2 * values**2 < size < 2.4 * values**2  # whitening in float16
@@ -93,17 +93,17 @@ def test_int8_refuses_an_autoencoder(autoencoders):
 @pytest.mark.parametrize(("wrong", "passes"), [(10, True), (11, False)])
 def test_int8_needs_equal_classes(tmp_path, wrong, passes):
     answer = answers.make(classifier(), NAMES, None)
-    changed = iter(range(len(IMAGES)))
+    indices = iter(range(len(IMAGES)))
 
     def call(images):
         logits = answer(images)["logits"].numpy()
-        rows = [next(changed) < wrong for _ in images]
+        rows = [next(indices) < wrong for _ in images]
         return {"logits": np.where(np.array(rows)[:, None], -logits, logits)}
 
     file = tmp_path / "model.tflite"
     if passes:
-        found = quantization.check_classes(answer, call, IMAGES, file)
-        assert found["classes"] == {"equal": 0.9, "required": 0.9, "images": 100}
+        result = quantization.check_classes(answer, call, IMAGES, file)
+        assert result["classes"] == {"equal": 0.9, "required": 0.9, "images": 100}
     else:
         with pytest.raises(errors.EluZooError, match="89.0% of 100 calibration"):
             quantization.check_classes(answer, call, IMAGES, file)
@@ -114,9 +114,9 @@ def test_calibration_images_are_the_first_of_the_seeded_order(monkeypatch):
     data = types.SimpleNamespace(train=Split(images, np.zeros(600, np.int32)))
     monkeypatch.setattr(quantization.load, "load", lambda *_, **__: data)
     weights = types.SimpleNamespace(dataset="mnist", name="tag")
-    found = quantization.calibration_images(weights, (1, 1, 1))
+    chosen = quantization.calibration_images(weights, (1, 1, 1))
     expected = order.permutation(order.SPLIT_SEED, 0, 600)[:500]
-    assert found.ravel().tolist() == expected.tolist()
+    assert chosen.ravel().tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize(

@@ -7,6 +7,7 @@ import sys
 import numpy as np
 import pytest
 
+# A program that prints [signature, request, outputs or error] for each request.
 SERVER = """
 import json, sys
 sys.modules["elu_zoo"] = sys.modules["keras"] = None
@@ -136,12 +137,12 @@ def test_every_request_has_an_expectation(answers):
 
 
 @pytest.mark.parametrize("request_", ANSWERED, ids=" ".join)
-def test_answered(answers, request_):
+def test_good_request_is_answered(answers, request_):
     assert "error" not in answers[request_], answers[request_]
 
 
 @pytest.mark.parametrize("request_", REFUSED, ids=" ".join)
-def test_refused(answers, request_):
+def test_bad_request_is_refused(answers, request_):
     answer = answers[request_]
     assert answer["error"] == "InvalidArgumentError"
     assert REFUSED[request_] in answer["message"]

@@ -36,7 +36,7 @@ class LooksUp(keras.layers.Layer):
     def __init__(self, **kwargs):
         super().__init__(**kwargs)
         entries = tf.lookup.KeyValueTensorInitializer([0], [1.0])
-        # TensorFlow does not find state inside a lambda.
+        # Inside a lambda, TensorFlow does not find the table and cannot save it.
         table = tf.lookup.StaticHashTable(entries, 0.0)
         self.factor = lambda: table.lookup(tf.constant(0))
 
@@ -45,7 +45,7 @@ class LooksUp(keras.layers.Layer):
 
 
 @pytest.mark.parametrize("signature", INPUTS)
-def test_signature(exports, signature):
+def test_signature_declares_names_types_and_shapes(exports, signature):
     saved = tf.saved_model.load(str(exports / "colour" / "1"))
     function = saved.signatures[signature]
     name, dtype, shape = INPUTS[signature]
@@ -97,12 +97,12 @@ def test_labels_have_one_name_per_line(exports):
     assert labels.decode() == "plane\ncañon\nbird\ndeer\n"
 
 
-def test_files_of_a_version(exports):
+def test_export_writes_only_the_expected_files(exports):
     folder = exports / "colour"
     assert [path.name for path in folder.iterdir()] == ["1"]
-    found = {path.name for path in (folder / "1").iterdir()}
+    names = {path.name for path in (folder / "1").iterdir()}
     folders = {"variables", "assets", "assets.extra"}
-    assert found == {"saved_model.pb", "fingerprint.pb", *folders}
+    assert names == {"saved_model.pb", "fingerprint.pb", *folders}
     extra = {path.name for path in (folder / "1" / "assets.extra").iterdir()}
     assert extra == {"elu_zoo.json", "tf_serving_warmup_requests"}
     base = {path.name for path in exports.iterdir()}
@@ -110,26 +110,26 @@ def test_files_of_a_version(exports):
     assert (folder / "1").stat().st_mode & 0o777 == 0o755
 
 
-def test_versions(tmp_path):
-    of_a, of_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
+def test_version_is_new_and_replaces_another_model_only_on_request(tmp_path):
+    origin_a, origin_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
     model = small()
     before = model.get_weights()
-    assert export(tmp_path, model, source=of_a) == tmp_path / "net" / "1"
+    assert export(tmp_path, model, source=origin_a) == tmp_path / "net" / "1"
     assert not model.compiled
     np.testing.assert_equal(model.get_weights(), before)
     for version in (0, -1, 1.0, True, "2"):
         with pytest.raises(errors.UsageError, match="positive integer"):
             export(tmp_path, version=version)
-    for source in (of_b, None):
+    for source in (origin_b, None):
         with pytest.raises(errors.UsageError, match="holds another model: a. Version"):
             export(tmp_path, source=source)
-    path = export(tmp_path, version=7, source=of_b, replace=True)
+    path = export(tmp_path, version=7, source=origin_b, replace=True)
     assert path == tmp_path / "net" / "7"
     (tmp_path / "net" / "notes").mkdir()
     with pytest.raises(errors.UsageError, match="exists already .* write 8"):
-        export(tmp_path, version=7, source=of_b)
+        export(tmp_path, version=7, source=origin_b)
     with pytest.raises(errors.EluZooError, match="differ by"):
-        export(tmp_path, small((4, 4, 1), Differs()), source=of_b)
+        export(tmp_path, small((4, 4, 1), Differs()), source=origin_b)
     assert versions.new_version(tmp_path / "net", None).name == "8"
 
 
@@ -147,11 +147,7 @@ TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
         (None, {"name": "12"}, "name must consist"),
         (None, {"name": None}, "name must consist"),
         (small((4,)), {}, "one image input"),
-        (
-            small((None, 4, 1), keras.layers.GlobalMaxPooling2D()),
-            {},
-            "fixed size",
-        ),
+        (small((None, 4, 1), keras.layers.GlobalMaxPooling2D()), {}, "fixed size"),
         (
             keras.Sequential([keras.Input((4, 4, 1)), keras.layers.Dense(2)]),
             {},
@@ -189,7 +185,7 @@ def infinite():
 )
 def test_failed_check_leaves_no_files(tmp_path, layer, message):
     model = small((4, 4, 1), layer())
-    # The form of ELU in training is compiled by XLA; no other layer changes with it.
+    # `form` selects the ELU of training, which XLA compiles; it changes no other layer.
     with form("nested"), pytest.raises(errors.EluZooError, match=message):
         export(tmp_path / "exports", model)
     assert not list(tmp_path.iterdir())

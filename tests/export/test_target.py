@@ -13,18 +13,18 @@ from elu_zoo.export.target import Target
 from elu_zoo.weights import provenance
 
 
-def made(tag, **fields):
+def origin_of(tag, **fields):
     weights = {"tag": tag, "sha256": tag * 8}
     return {"model": "net", "dataset": "mnist", "activation": "elu", "alpha": 1.0,
             "weights": weights, **fields}  # fmt: skip
 
 
-A, B = made("a"), made("b")
-OF_AN_EARLIER_VERSION = {key: value for key, value in A.items() if key != "dataset"}
+A, B = origin_of("a"), origin_of("b")
+WITHOUT_DATASET = {key: value for key, value in A.items() if key != "dataset"}
 
 
 def add(folder, number, source, file=versions.SAVED_MODEL):
-    """Writes a version with nothing but its elu_zoo.json: `source`, JSON or bytes."""
+    """Writes a version with the elu_zoo.json `source`, or without it for None."""
     path = folder / "net" / str(number) / origin.FILE
     if file != versions.SAVED_MODEL:
         path = path.parents[1] / path.name
@@ -42,28 +42,28 @@ def publish(target):
 
 @pytest.mark.parametrize("file", [versions.SAVED_MODEL, versions.ONNX])
 @pytest.mark.parametrize(
-    ("there", "version", "source"),
+    ("existing", "version", "source"),
     [
         ({}, None, None),
         ({1: A}, None, A),
-        ({1: OF_AN_EARLIER_VERSION}, None, A),
+        ({1: WITHOUT_DATASET}, None, A),
         ({1: B, 2: A}, None, A),
         ({5: A}, 3, A),
     ],
 )
 def test_version_of_the_same_model_is_written(
-    tmp_path, caplog, file, there, version, source
+    tmp_path, caplog, file, existing, version, source
 ):
-    for number, existing in there.items():
-        add(tmp_path, number, existing, file)
+    for number, origin_ in existing.items():
+        add(tmp_path, number, origin_, file)
     target = Target(tmp_path, "net", file, version, source)
     target.check()
-    assert publish(target).name == str(version or max(there, default=0) + 1)
+    assert publish(target).name == str(version or max(existing, default=0) + 1)
     assert caplog.text == ""
 
 
 @pytest.mark.parametrize(
-    ("there", "version", "source", "message"),
+    ("existing", "version", "source", "message"),
     [
         ({1: A, 2: B}, None, A, "version 3 of net replaces version 2: b -> a"),
         ({1: A}, 7, B, "version 7 of net replaces version 1: a -> b"),
@@ -74,15 +74,15 @@ def test_version_of_the_same_model_is_written(
     ],
 )
 def test_another_model_is_replaced_only_with_replace(
-    tmp_path, caplog, there, version, source, message
+    tmp_path, caplog, existing, version, source, message
 ):
-    for number, existing in there.items():
-        add(tmp_path, number, existing)
+    for number, origin_ in existing.items():
+        add(tmp_path, number, origin_)
     target = Target(tmp_path, "net", versions.SAVED_MODEL, version, source)
     for refusing in (target.check, lambda: publish(target)):
         with pytest.raises(errors.UsageError, match="holds another model"):
             refusing()
-    assert set(versions.versions(tmp_path / "net")) == set(there)
+    assert set(versions.versions(tmp_path / "net")) == set(existing)
     target = dataclasses.replace(target, replace=True)
     target.check()
     assert caplog.messages == []
@@ -95,8 +95,8 @@ def test_another_model_is_replaced_only_with_replace(
     ("version", "effect"), [(None, "be served instead"), (3, "be lower and not served")]
 )
 def test_refusal_describes_both_models(tmp_path, version, effect):
-    add(tmp_path, 5, made("old", dataset="cifar10"))
-    source = made("new", dataset="photos", activation="relu", alpha=None)
+    add(tmp_path, 5, origin_of("old", dataset="cifar10"))
+    source = origin_of("new", dataset="photos", activation="relu", alpha=None)
     with pytest.raises(errors.UsageError) as refused:
         Target(tmp_path, "net", versions.SAVED_MODEL, version, source).check()
     assert str(refused.value) == (
@@ -119,7 +119,7 @@ def test_concurrent_export_that_finished_first_is_kept(tmp_path, number, message
     assert [path.name for path in (tmp_path / "net").iterdir()] == [str(number)]
 
 
-def test_concurrent_export_finished_during_the_wait_for_the_lock(tmp_path, monkeypatch):
+def test_export_that_finished_during_the_wait_for_a_lock_is_kept(tmp_path, monkeypatch):
     def add_once(*_):
         if not (tmp_path / "net" / "2").exists():
             add(tmp_path, 2, B)
@@ -131,7 +131,7 @@ def test_concurrent_export_finished_during_the_wait_for_the_lock(tmp_path, monke
 
 
 def test_lock_is_held_during_the_rename(tmp_path, monkeypatch):
-    there, seen = os.rename, []
+    original, seen = os.rename, []
 
     def locked():
         folder = os.open(tmp_path / "net", os.O_RDONLY)
@@ -144,7 +144,7 @@ def test_lock_is_held_during_the_rename(tmp_path, monkeypatch):
             os.close(folder)
 
     def rename(*paths):
-        there(*paths)
+        original(*paths)
         seen.append(locked())
 
     monkeypatch.setattr(files.os, "rename", rename)
@@ -155,12 +155,12 @@ def test_lock_is_held_during_the_rename(tmp_path, monkeypatch):
 def test_leftovers_of_a_killed_export_are_removed(tmp_path):
     """The lock of a leftover is free, because a process that ends loses its locks."""
     leftover = tmp_path / "net" / ".1.ab_d12ef"
-    kept = [tmp_path / "net" / name for name in (".1", ".net.ab_d12ef", "notes")]
-    for folder in (leftover, *kept):
+    others = [tmp_path / "net" / name for name in (".1", ".net.ab_d12ef", "notes")]
+    for folder in (leftover, *others):
         folder.mkdir(parents=True)
         (folder / "saved_model.pb").touch()
     path = publish(Target(tmp_path, "net", versions.SAVED_MODEL, source=A))
-    assert sorted(path.parent.iterdir()) == sorted([path, *kept])
+    assert sorted(path.parent.iterdir()) == sorted([path, *others])
 
 
 @pytest.mark.parametrize("locks", [True, False])

@@ -1,4 +1,4 @@
-"""Warm-up requests, read by the messages of TensorFlow Serving."""
+"""Warm-up requests, parsed with TensorFlow Serving's protocol buffers."""
 
 import resource
 import warnings
@@ -15,7 +15,7 @@ def log():
     """The class of the message PredictionLog."""
     pytest.importorskip("tensorflow_serving")
     with warnings.catch_warnings():
-        # The code was generated for an earlier protobuf.
+        # The code was generated for an earlier protobuf, which causes a warning.
         warnings.simplefilter("ignore")
         from tensorflow_serving.apis import prediction_log_pb2
     return prediction_log_pb2.PredictionLog
@@ -27,7 +27,7 @@ def requests(path, log):
         yield log.FromString(record).predict_log.request
 
 
-CLASSIFIER = [
+CLASSIFIER = [  # (signature, shape of the input) of each request
     ("serving_default", (1, 12, 12, 3)),
     ("serving_default", (2, 12, 12, 3)),
     ("serve_bytes", (1,)),
@@ -44,20 +44,20 @@ CLASSIFIER = [
 )
 def test_requests_run_on_every_signature(request, log, directory, name, expected):
     path = request.getfixturevalue(directory) / name / "1"
-    saved, found = tf.saved_model.load(str(path)), []
-    for asked in requests(path, log):
-        assert asked.model_spec.name == name
-        signature = asked.model_spec.signature_name
-        ((argument, tensor),) = asked.inputs.items()
+    saved, inputs = tf.saved_model.load(str(path)), []
+    for warm_up in requests(path, log):
+        assert warm_up.model_spec.name == name
+        signature = warm_up.model_spec.signature_name
+        ((argument, tensor),) = warm_up.inputs.items()
         values = tf.make_ndarray(tensor)
         if argument == "images":
             assert 0 <= values.min() < 100 and 155 < values.max() <= 255
-        found.append((signature, values.shape))
+        inputs.append((signature, values.shape))
         outputs = saved.signatures[signature](**{argument: tf.constant(values)})
         for output in outputs.values():
             assert len(output) == len(values)
             assert np.isfinite(output).all()
-    assert found == expected
+    assert inputs == expected
 
 
 def test_full_disk_raises(tmp_path):

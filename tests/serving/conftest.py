@@ -1,4 +1,4 @@
-"""Fixtures of a small SavedModel and of servers, which need the extra `serving`."""
+"""Fixtures: a SavedModel and servers. Without the extra `serving`, no test runs."""
 
 import asyncio
 import contextlib
@@ -19,7 +19,7 @@ if not all(importlib.util.find_spec(package) for package in _EXTRA):
 
 
 def _write_infos(table, infos):
-    """Writes {name: (DataType, shape)} to the TensorInfo map of a SignatureDef."""
+    """Writes {name: (type, shape)} to `infos`, the TensorInfos of a SignatureDef."""
     for name, (data_type, shape) in table.items():
         infos[name].name = f"{name}:0"
         infos[name].dtype = types_pb2.DataType.Value(f"DT_{data_type.upper()}")
@@ -86,7 +86,7 @@ def _roots(values):
     return {"roots": tf.sqrt(values)}
 
 
-def _alone(numbers):
+def _fixed(numbers):
     return {"total": tf.reduce_sum(numbers), "word": tf.strings.as_string(numbers[0])}
 
 
@@ -101,8 +101,8 @@ def _save(path):
             {"values": vector},
         ),
         "roots": (_roots, {"values": vector}),
-        "alone": (_alone, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
-        "free": (
+        "fixed": (_fixed, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
+        "any_shape": (
             lambda values: {"values": values * 2},
             {"values": tf.TensorSpec(None, tf.float32, "values")},
         ),

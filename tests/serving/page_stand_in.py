@@ -1,4 +1,4 @@
-"""JavaScript for tests of the web page: it replaces the server and reads the page."""
+"""JavaScript that replaces the server and reads the web page in tests."""
 
 import json
 
@@ -32,7 +32,7 @@ def success(prediction):
 
 
 def replace_fetch(models=None, **responses):
-    """Returns a script that replaces `window.fetch`; requests of other paths fail.
+    """Returns a script that replaces `window.fetch`; requests to other paths fail.
 
     `models` is the list of models, and `responses` has (status, text) by model name.
     """

@@ -12,7 +12,7 @@ SECONDS = 20
 
 
 class Running:
-    """A started `server`, with its event loop `loop`."""
+    """A started server, whose event loop runs in another thread."""
 
     def __init__(self, settings):
         self.runner = asyncio.Runner()

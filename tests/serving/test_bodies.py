@@ -26,7 +26,7 @@ INPUTS = {
 @pytest.mark.parametrize(
     ("kinds", "max_body_bytes", "expected"),
     [
-        (["numbers"], 10**7, (1000 * 25 + SMALL, 1000 + SMALL)),
+        (["numbers"], 10**7, (1000 * 25 + SMALL, 1000 + SMALL)),  # (bytes, values)
         (["numbers"], 1000, (1000, 1000 + SMALL)),
         (["files"], 10**7, (10**7, 100 + SMALL)),
         (["numbers", "files"], 10**7, (10**7, 1000 + SMALL)),
@@ -108,7 +108,7 @@ def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
     responses, seconds = asyncio.run(send())
     assert responses == [(200, '{"predictions":[2.0]}')] * 4
     assert active_counts == [1] * 4
-    assert seconds > 6 * 0.05  # each of four bodies is followed by a pause of 0.05 s
+    assert seconds > 6 * 0.05  # four bodies and three pauses of 0.05 s each
 
 
 def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):

@@ -96,9 +96,9 @@ def test_row_format_needs_equal_numbers_of_examples(signature, shapes):
 
 
 def test_scalar_outputs_are_written_in_the_column_format(loaded):
-    alone = loaded.signatures["alone"]
-    result = alone.run([{"numbers": np.array([0.5, 1, 2], np.float32)}])[0]
-    assert json.loads(json_format.write(result, alone, by_row=False)) == {
+    fixed = loaded.signatures["fixed"]
+    result = fixed.run([{"numbers": np.array([0.5, 1, 2], np.float32)}])[0]
+    assert json.loads(json_format.write(result, fixed, by_row=False)) == {
         "outputs": {"total": 3.5, "word": "0.500000"}
     }
 

@@ -11,16 +11,16 @@ from tensorflow.core.framework import types_pb2
 from elu_zoo.serving import json_format
 from elu_zoo.serving.status_errors import StatusError
 
-# kind of conversion: JSON members that are added to the body. A boolean anywhere in the
+# mode of conversion: JSON members that are added to the body. A boolean anywhere in the
 # body disables the fast conversion by NumPy.
-PATHS = {"fast": "", "by leaf": ', "other": true'}
-# form: body with places for the values and for the members of PATHS.
+MODES = {"fast": "", "by leaf": ', "other": true'}
+# form: format string of a body, for the values and for the members of MODES.
 FORMS = {
-    "plain row": '{"instances": %s%s}',
-    "plain column": '{"inputs": %s%s}',
+    "unnamed row": '{"instances": %s%s}',
+    "unnamed column": '{"inputs": %s%s}',
     "named column": '{"inputs": {"x": %s}%s}',
 }
-LARGEST = "9223372036854775807"
+LARGEST = "9223372036854775807"  # int64
 ELEMENT = "Failed to process element:"
 
 
@@ -76,23 +76,23 @@ def dtype_of(data_type):
         ("float", None, "[" * 32 + "1" + "]" * 32, np.ones((1,) * 32)),
     ],
 )
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", MODES)
 def test_values_are_converted_to_the_declared_type(
-    read, data_type, shape, text, expected, path
+    read, data_type, shape, text, expected, mode
 ):
     expected = np.array(expected, dtype_of(data_type).as_numpy_dtype)
     for form, body in FORMS.items():
-        request = read(body % (text, PATHS[path]), {"x": (data_type, shape)})
-        assert request.by_row is (form == "plain row")
+        request = read(body % (text, MODES[mode]), {"x": (data_type, shape)})
+        assert request.by_row is (form == "unnamed row")
         converted = request.arrays["x"]
         assert converted.dtype == expected.dtype
         np.testing.assert_array_equal(converted, expected, strict=True)
 
 
 @pytest.mark.parametrize("shape", [(), None])
-@pytest.mark.parametrize("path", PATHS)
-def test_scalars_are_accepted(read, shape, path):
-    body = f'{{"inputs": 3{PATHS[path]}}}'
+@pytest.mark.parametrize("mode", MODES)
+def test_scalars_are_accepted(read, shape, mode):
+    body = f'{{"inputs": 3{MODES[mode]}}}'
     for data_type in "float", "int64":
         converted = read(body, {"x": (data_type, shape)}).arrays["x"]
         assert converted.shape == () and converted == 3
@@ -177,10 +177,10 @@ def test_wrong_documents_are_rejected(error_of, body, text):
         ("[[1, 2], [3, [4]]]", "1{} Encountered list at unexpected level: 1 expected"),
     ],
 )
-@pytest.mark.parametrize("path", PATHS.values(), ids=PATHS)
-def test_rows_of_different_sizes_are_rejected(error_of, rows, text, path):
+@pytest.mark.parametrize("mode", MODES.values(), ids=MODES)
+def test_rows_of_different_sizes_are_rejected(error_of, rows, text, mode):
     middle = " of 'instances' list. Error: INVALID_ARGUMENT:"
-    body = f'{{"instances": {rows}{path}}}'
+    body = f'{{"instances": {rows}{mode}}}'
     expected = f"{ELEMENT} {text.format(middle)}"
     assert error_of(body, {"x": ("float", (None, 2))}).startswith(expected)
 
@@ -233,11 +233,11 @@ SIZE = "Encountered list at unexpected size: {} at level: {} expected size: {}"
         ("string", '[{"b64": "YQAAA"}]', "Unable to base64 decode"),
     ],
 )
-@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("mode", MODES)
 def test_values_of_the_wrong_type_are_rejected(
-    error_of, data_type, text, expected, path
+    error_of, data_type, text, expected, mode
 ):
-    body = FORMS["named column"] % (text, PATHS[path])
+    body = FORMS["named column"] % (text, MODES[mode])
     assert expected in error_of(body, {"x": (data_type, (None,))})
 
 
@@ -258,6 +258,6 @@ def test_values_of_the_wrong_type_are_rejected(
 def test_wrong_shapes_are_rejected(error_of, data_type, text, shape, expected):
     if data_type == "string":
         text = "".join(f'"{c}"' if c.isdecimal() else c for c in text)
-    for path in PATHS.values():
-        body = FORMS["named column"] % (text, path)
+    for mode in MODES.values():
+        body = FORMS["named column"] % (text, mode)
         assert expected in error_of(body, {"x": (data_type, shape)})

@@ -13,7 +13,7 @@ from elu_zoo.serving.status_errors import StatusError
 
 # Members that are added to a body. A boolean disables the fast conversion by NumPy.
 MEMBERS = "", ', "other": true'
-# Bodies with places for the values and for a text of MEMBERS.
+# Format strings for the values and a text of MEMBERS.
 FORMS = (
     '{"instances": %s%s}',
     '{"inputs": %s%s}',
@@ -52,7 +52,7 @@ def test_deep_objects_are_rejected_with_a_short_message(error_of):
             assert len(error_of(body, {"x": (data_type, (None,))})) < 500
 
 
-def test_long_string_among_numbers_allocates_no_memory(error_of, little_memory):
+def test_long_string_among_numbers_allocates_little_memory(error_of, little_memory):
     text = json.dumps(["x" * 20_000] + ["y"] * 1000)
     inputs = {"x": ("float", (None,))}
     with little_memory():
@@ -66,7 +66,7 @@ BAD = LEAVES | st.sampled_from([True, None, "1", 3.5e38, {"b64": ""}])
 
 
 def nested(shape, leaves):
-    """Returns a strategy for lists that are nested as deep as `shape` is long."""
+    """Returns a strategy for nested lists of numbers in a shape."""
     for size in reversed(shape):
         leaves = st.lists(leaves, min_size=size, max_size=size)
     return leaves

@@ -1,4 +1,4 @@
-"""The server's web page is tested in Chromium, and skipped if Chromium is missing."""
+"""Tests of the server's web page in Chromium, skipped without Chromium."""
 
 import json
 import re
@@ -34,7 +34,6 @@ def test_the_page_loads_no_other_file_and_inserts_no_html(runner, surface):
     headers, text = runner.run(get())
     assert headers["Content-Type"] == "text/html; charset=utf-8"
     assert headers["Content-Security-Policy"].startswith("default-src 'none';")
-    # No file is loaded from another server, and no name is inserted as HTML.
     assert not re.search(r'(?:src|href)="(?!data:)|url\(|@import', text)
     assert not re.search(r"innerHTML|outerHTML|insertAdjacent|document\.write", text)
 
@@ -162,8 +161,8 @@ def test_wrong_files_are_reported(page, surface, files, message):
     page.open(surface, replace_fetch([model()], net=success({"probabilities": [0, 1]})))
     page.drop(*files)
     page.wait_for(f"{text_of('file-error')}.includes({message!r})")
-    is_seen = "document.getElementById('preview').offsetHeight > 0"
-    page.wait_for(is_seen, len(files) == 2)
+    is_preview_shown = "document.getElementById('preview').offsetHeight > 0"
+    page.wait_for(is_preview_shown, len(files) == 2)
     page.drop(("image.png", PNG))
     page.wait_for(f"{ANSWERED} && {text_of('file-error')}", "")
     assert page.evaluate(SHOWN)[0]["names"] == ["b", "a"]
@@ -173,11 +172,11 @@ def test_older_response_does_not_overwrite_a_newer_response(page, surface):
     answers = [success({"probabilities": p})[1] for p in ([0, 1], [1, 0])]
     page.open(
         surface,
-        f"""let asked = 0;
+        f"""let count = 0;
         window.fetch = async (path) => {{
             if (path === "/models") return new Response({json.dumps([model()])!r});
-            const text = {answers}[asked++];
-            if (asked === 1) await new Promise((go) => {{ window.answerFirst = go; }});
+            const text = {answers}[count++];
+            if (count === 1) await new Promise((go) => {{ window.answerFirst = go; }});
             return new Response(text);
         }};""",
     )
@@ -185,7 +184,7 @@ def test_older_response_does_not_overwrite_a_newer_response(page, surface):
     page.wait_for("'answerFirst' in window")
     page.drop(("second.png", PNG))
     page.wait_for(ANSWERED, 1)
-    page.evaluate("answerFirst() ?? new Promise((keep) => setTimeout(keep, 50))")
+    page.evaluate("answerFirst() ?? new Promise((done) => setTimeout(done, 50))")
     assert page.evaluate(SHOWN)[0]["names"] == ["a", "b"]
     assert "second.png" in page.evaluate(text_of("caption"))
     assert page.evaluate('document.querySelectorAll("#heard p").length') == 1

@@ -19,7 +19,7 @@ window.fetch = async (path, options) => {
     return stubbed(path, options);
 };"""
 INK = np.zeros((30, 20, 1), np.uint8)
-INK[10:20, 8:12] = 200
+INK[10:20, 8:12] = 200  # light on black, like the digits of MNIST
 
 
 def test_invert_applies_to_grey_models_only(page, surface):
@@ -51,9 +51,9 @@ def test_inverted_photograph_is_upright_and_on_white(page, surface):
     page.open(surface, replace_fetch([net], g=answer) + RECORDING)
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.evaluate("document.getElementById('invert').click()")
-    turned = with_exif(jpeg(np.repeat(INK, 3, -1)), 6)
-    clear = tf.io.encode_png(np.zeros((9, 9, 2), np.uint8)).numpy()
-    for name, content in (("turned.jpg", turned), ("clear.png", clear)):
+    turned = with_exif(jpeg(np.repeat(INK, 3, -1)), 6)  # by 90 degrees
+    transparent = tf.io.encode_png(np.zeros((9, 9, 2), np.uint8)).numpy()
+    for name, content in (("turned.jpg", turned), ("clear.png", transparent)):
         page.evaluate("sent.length = 0")
         page.drop((name, content))
         page.wait_for("sent.length === 1 && " + ANSWERED, 1)
@@ -84,7 +84,7 @@ def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
 
 
 @pytest.mark.parametrize(
-    ("image", "plain", "inverted"),
+    ("image", "before", "after"),  # warnings before and after the inversion
     {
         "paper": (255 - INK, "Dark on light; this network was trained on light", ""),
         "slate": (INK, "", "Light on dark already: leave “Invert” out."),
@@ -102,7 +102,7 @@ def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
         ),
     }.values(),
 )
-def test_warnings_describe_the_background(page, surface, image, plain, inverted):
+def test_warnings_describe_the_background(page, surface, image, before, after):
     net = model(input_shape=[28, 28, 1])
     page.open(
         surface,
@@ -110,7 +110,7 @@ def test_warnings_describe_the_background(page, surface, image, plain, inverted)
     )
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.drop(("image.png", tf.io.encode_png(image).numpy()))
-    for count, expected in ((1, plain), (2, inverted)):
+    for count, expected in ((1, before), (2, after)):
         page.wait_for(f"sent.length === {count} && {ANSWERED}", 1)
         text = page.evaluate("document.querySelector('.warning')?.textContent ?? ''")
         assert text.startswith(expected) and bool(text) == bool(expected)

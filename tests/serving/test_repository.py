@@ -16,14 +16,14 @@ START, LOADING, AVAILABLE, END = (
     get_model_status_pb2.ModelVersionStatus.State.Value(name)
     for name in ("START", "LOADING", "AVAILABLE", "END")
 )
-_clock = itertools.count(10**18, 10**9)
+_clock = itertools.count(10**18, 10**9)  # modification times in nanoseconds
 
 
 @pytest.fixture
 def loads(monkeypatch):
     """Replaces `servable.load`; returns the list of loaded (name, version).
 
-    A version fails to load if the file contains "broken".
+    A version fails to load if its saved_model.pb contains "broken".
     """
     loads = []
 
@@ -301,7 +301,7 @@ def test_a_model_that_is_added_while_the_server_runs_is_loaded(net, loads):
     assert current(repo, "new") == 2 and current(repo) == 1
 
 
-# Texts of TensorFlow Serving, and names of the served models and of all models.
+# Starts of TensorFlow Serving's messages; the served models; all models.
 NONE = "Servable not found for request: "
 NOT_FOUND = "Could not find "
 MODELS = "net", "other"

@@ -15,7 +15,7 @@ from elu_zoo.serving.status_errors import StatusError
 WARM_UP = "assets.extra/tf_serving_warmup_requests"
 DATA = "variables/variables.data-00000-of-00001"
 INDEX = "variables/variables.index"
-NAMES = "alone doubling free lengths roots scaled serving_default".split()
+NAMES = "any_shape doubling fixed lengths roots scaled serving_default".split()
 
 
 @pytest.fixture
@@ -82,7 +82,7 @@ def test_load_returns_all_signatures_with_their_queues(saved):
     assert loaded.class_names == () and loaded.origin == {}
     assert {
         name for name, signature in loaded.signatures.items() if signature.is_batched
-    } == set(NAMES) - {"alone", "free"}
+    } == set(NAMES) - {"any_shape", "fixed"}
 
 
 def test_signature_is_found_by_name(loaded):

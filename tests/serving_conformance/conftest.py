@@ -1,6 +1,6 @@
-"""Fixtures of the conformance tests of servers with TensorFlow Serving's interface.
+"""Fixtures for conformance tests of servers with TensorFlow Serving's interface.
 
-The tests use a running server, if the command has the addresses of the server:
+The tests use a running server if the command states its addresses:
 
 python -m pytest tests/serving_conformance --serving_rest=http://host:8501 \
     --serving_grpc=host:8500 --serving_model=mnist_mlp_8x128
@@ -11,13 +11,7 @@ Without addresses, the tests start our server with two exported models.
 import pytest
 
 DENSE, CONV = "mnist_mlp_8x128", "elu_cifar_11"
-_PACKAGES = (
-    "tensorflow_serving",
-    "aiohttp",
-    "orjson",
-    "prometheus_client",
-    "grpc_health",
-)
+_EXTRA = "tensorflow_serving", "aiohttp", "orjson", "prometheus_client", "grpc_health"
 
 
 def pytest_addoption(parser):
@@ -37,7 +31,7 @@ def exports(request, tmp_path_factory):
     from elu_zoo.export.saved_model import export_saved_model
     from elu_zoo.weights import pretrained
 
-    for package in _PACKAGES:
+    for package in _EXTRA:
         pytest.importorskip(package)
     folder = tmp_path_factory.mktemp("served")
     weights = pretrained.find(DENSE, "mnist")
@@ -51,7 +45,7 @@ def exports(request, tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def server(request, tmp_path_factory):
-    """Returns a client of the server at the addresses, or of a server started here."""
+    """Returns a client of the running server, or of a server that the tests start."""
     import served
 
     rest, address = (
@@ -99,7 +93,7 @@ def needs_our_server(server):
 
 @pytest.fixture
 def models_folder(server):
-    """Returns the folder of the served models; skips the test for an unknown folder."""
+    """Returns the folder of the served models; skips the test if it is unknown."""
     if server.folder is None:
         pytest.skip("needs the folder of the served models")
     return server.folder

@@ -1,4 +1,4 @@
-"""Clients of servers that the tests start, or that run already at an address."""
+"""Clients of servers that the tests start, and of servers that already run."""
 
 import contextlib
 import dataclasses
@@ -55,7 +55,7 @@ class Model:
         name: name of the model.
         version: number of the served version.
         shape: (height, width, channels) of the images.
-        outputs: sorted output names, by name of the signature.
+        outputs: sorted output names of each signature, by name of the signature.
     """
 
     name: str
@@ -246,7 +246,7 @@ def assert_equal(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> Non
 
 
 def wait_until(condition, seconds: float = 30.0) -> None:
-    """Returns as soon as `condition()` is true."""
+    """Returns as soon as `condition()` is true; fails after `seconds`."""
     end = time.monotonic() + seconds
     while not condition():
         assert time.monotonic() < end

@@ -1,4 +1,4 @@
-"""The server implements requests and responses of TensorFlow Serving over gRPC."""
+"""The server implements the requests and responses of TensorFlow Serving's gRPC API."""
 
 import numpy as np
 import png_files
@@ -53,7 +53,7 @@ def test_float_values_are_accepted(send, valid, images, by_rest):
     served.assert_equal(served.arrays(send(valid)), by_rest)
 
 
-def test_outputs_equal_the_exports_outputs(send, valid, models_folder, model, images):
+def test_outputs_equal_outputs_of_the_export(send, valid, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(

@@ -58,7 +58,7 @@ def other_tensor(*shape, dtype="float32"):
 
 
 def resize(*first, last=()):
-    """Returns a function that replaces images by zeros with new first or last sizes."""
+    """Returns a function that replaces the images by zeros of another shape."""
 
     def change(request):
         shape = [dim.size for dim in request.inputs["images"].tensor_shape.dim]

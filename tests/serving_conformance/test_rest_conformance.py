@@ -16,7 +16,7 @@ def base64_object(content):
 
 
 def columns(response):
-    """Returns the outputs of a response in either format, as arrays."""
+    """Returns the outputs in a response of the row or column format, as arrays."""
     assert response.status == 200, response.content
     document = response.json
     if "outputs" in document:
@@ -58,7 +58,7 @@ def test_outputs_equal_the_outputs_over_grpc(send, images, by_grpc, form):
     served.assert_equal(columns(send(FORMATS[form](images.tolist()))), by_grpc)
 
 
-def test_outputs_equal_the_exports_outputs(send, models_folder, model, images):
+def test_outputs_equal_outputs_of_the_export(send, models_folder, model, images):
     from elu_zoo.export.saved_model import load_saved_model
 
     expected = load_saved_model(models_folder / model.name).predict(images)
@@ -75,7 +75,7 @@ def test_row_format_has_one_object_per_example(send, images):
 @pytest.mark.parametrize(
     ("form", "key"), [("rows", "predictions"), ("columns", "outputs")]
 )
-def test_single_output_is_a_plain_list(server, model, send, images, form, key):
+def test_single_output_is_a_list_without_names(server, model, send, images, form, key):
     if "features" not in model.outputs:
         pytest.skip(f'{model.name} was exported without the signature "features"')
     body = FORMATS[form](images.tolist()) | {"signature_name": "features"}

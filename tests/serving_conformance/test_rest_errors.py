@@ -161,6 +161,7 @@ def test_bad_path_is_rejected(server, model, images, method, path, status, text)
     assert text.format(name=model.name) in response.error
 
 
+# case: (path, name in the list of available names).
 AVAILABLE = {
     "model": ("/v1/models/nope:predict", "{name}"),
     "version": ("{path}/versions/7777:predict", "{name}/versions/{version}"),

@@ -63,7 +63,7 @@ def check_outputs(limited, conv_model):
 
 
 def count_requests(server, status):
-    """Returns the number of requests with a status, which the server's metrics have."""
+    """Returns how many requests had a status, according to the server's metrics."""
     line = rf'^:tensorflow:serving:request_count{{.*status="{status}"}} (.*)$'
     url = f"http://{server.host}:{server.port}/monitoring/prometheus/metrics"
     with urllib.request.urlopen(url, timeout=20) as response:
@@ -86,7 +86,7 @@ def test_deadline_of_a_millisecond_is_exceeded(limited, check_outputs):
 
 
 def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
-    limited.predict(slow_request(1), timeout=60)  # nothing else waits
+    limited.predict(slow_request(1), timeout=60)  # the queue is empty now
     running = limited.predict.future(slow_request(), timeout=60)
     single = served.predict_request(
         CONV, {"image_bytes": np.array([blank(8)], object)}, "serve_bytes"
@@ -98,7 +98,7 @@ def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
         except grpc.RpcError as error:
             codes.append(error.code())
     running.result()
-    # On a busy machine, cancelled requests may leave the queue too late for the next.
+    # On a busy machine, cancelled requests may fill the queue for a moment.
     assert set(codes) <= {Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE}
     assert codes and codes.count(Code.UNAVAILABLE) <= len(codes) // 5
     check_outputs()
@@ -157,10 +157,10 @@ def test_new_connections_replace_incomplete_requests(limited, conv_model):
         port = grpc_port if name == "gRPC" else limited.port
         with contextlib.ExitStack() as stack:
             for _ in range(FILES):
-                connection_ = socket.create_connection((limited.host, port), 20)
-                stack.enter_context(connection_)
+                client = socket.create_connection((limited.host, port), 20)
+                stack.enter_context(client)
                 with contextlib.suppress(ConnectionError):
-                    connection_.sendall(content)
+                    client.sendall(content)
             with grpc.insecure_channel(limited.grpc_address) as channel:
                 ask = channel.unary_unary(served.PREDICT, bytes, bytes)
                 message = request.SerializeToString()
@@ -183,7 +183,7 @@ def listening():
         rows = table.read_text().splitlines()[1:] if table.exists() else []
         for _, local, _, state, *_ in map(str.split, rows):
             address, port = local.split(":")
-            if state == "0A":
+            if state == "0A":  # listening
                 addresses.setdefault(int(port, 16), set()).add(address)
     return addresses
 
@@ -194,6 +194,7 @@ def test_only_this_machine_can_connect(limited):
     for port in ports:
         assert addresses[port] <= LOOPBACK
     address = socket.gethostbyname(socket.gethostname())
+    # A machine without a network has no other address.
     for port in () if address.startswith("127.") else ports:
         with pytest.raises(ConnectionRefusedError):
             socket.create_connection((address, port), 5).close()

@@ -15,7 +15,7 @@ from png_files import blank
 served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
-# Requests that were sent before this time are assumed to have arrived.
+# Requests that were sent this long before the signal are assumed to have arrived.
 TRANSIT_SECONDS = 0.2
 
 
@@ -94,7 +94,7 @@ def server(exports, tmp_path):
 
 @pytest.mark.slow
 def test_stop_under_load_loses_no_request(server):
-    # More calls than the server has threads.
+    # The clients send more calls at a time than the server has threads.
     load = Load(server, server.model(CONV), {"REST": 8, "gRPC": 80})
     time.sleep(3)
     stopped = time.monotonic() - TRANSIT_SECONDS

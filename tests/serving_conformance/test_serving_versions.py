@@ -30,7 +30,7 @@ def server(folder, tmp_path_factory):
 
 
 class Requests:
-    """Sends requests in a thread, and records versions of responses and errors."""
+    """Sends requests in a thread, and records errors and versions that responded."""
 
     def __init__(self, server, model):
         images = {"images": model.images(1)}

@@ -37,7 +37,7 @@ def server():
 
 @pytest.fixture
 def home(tmp_path, monkeypatch):
-    """An empty $ELU_ZOO_HOME, without a proxy for the loopback interface."""
+    """An empty $ELU_ZOO_HOME; requests to the loopback interface use no proxy."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return tmp_path / "home"
@@ -45,7 +45,7 @@ def home(tmp_path, monkeypatch):
 
 @pytest.fixture(scope="module")
 def run_parts():
-    """The entry, the bytes of the weight file, and the model that `run` writes."""
+    """The entry, the bytes and the model of the weight file that `run` writes."""
     return published_weights.make()
 
 

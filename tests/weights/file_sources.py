@@ -29,12 +29,12 @@ def entry(*sources: str, **changes) -> dict:
 
 
 def present(folder: Path) -> list[str]:
-    """Returns the files below a folder, including hidden ones."""
+    """Returns the files below a folder, including hidden files."""
     return sorted(str(p.relative_to(folder)) for p in folder.rglob("*") if p.is_file())
 
 
 class Handler(loopback.Handler):
-    """A request handler whose methods have the names of the first folder of a path."""
+    """A request handler; the first folder of a path names the method that responds."""
 
     content = CONTENT
 
@@ -55,7 +55,7 @@ class Handler(loopback.Handler):
 
     def endless(self):
         self.answer(b"", Content_Length="9" * 18)
-        self.spread(self.content, seconds=0)
+        self.repeat(self.content, seconds=0)
 
     def unsized(self):
         self.send_response(200)
@@ -85,30 +85,30 @@ class Handler(loopback.Handler):
 
     def drips(self):
         self.answer(b"", Content_Length=str(len(self.content)))
-        self.spread(b"x")
+        self.repeat(b"x")
 
     def drips_headers(self):
         self.send_response(200)
         self.flush_headers()
-        self.spread(b"x")
+        self.repeat(b"x")
 
     def drips_chunks(self):
         self.send_response(200)
         self.send_header("Transfer-Encoding", "chunked")
         self.end_headers()
-        self.spread(b"0")
+        self.repeat(b"0")
 
-    def spread(self, part, seconds=0.02):
+    def repeat(self, part, seconds=0.02):
         while not self.server.stopped.wait(seconds):
             self.wfile.write(part)
 
     def never_begins(self):
-        self.spread(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
+        self.repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
 
     def moved(self):
         """Redirects to `good`, with a body that has no end."""
         self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
-        self.spread(self.content, seconds=0)
+        self.repeat(self.content, seconds=0)
 
     def circle(self):
         self.answer(b"", 302, Location=self.path)

@@ -1,4 +1,4 @@
-"""The check that `get_model` refuses spoilt weights, for tables of tests."""
+"""Functions that spoil weights, and check that `get_model` refuses the weights."""
 
 import json
 

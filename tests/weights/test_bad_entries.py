@@ -64,8 +64,8 @@ def edit_alpha(path):
     entry_path(path).write_text(json.dumps(entry))
 
 
-# A function that spoils the entry of weights, arguments of `get_model`, and the
-# expected error with the pattern of its message.
+# case: (function that spoils the entry of weights, arguments of `get_model`, class of
+# the expected error, pattern of its message).
 ROWS = {
     "an edited alpha": (edit_alpha, {}, CORRUPT, "json was edited: its mean"),
     "another activation": (
@@ -131,7 +131,7 @@ def test_bad_entries_are_refused(run, home, monkeypatch, row):
     check_refused(run, home, monkeypatch, ROWS[row])
 
 
-# For each field of a published entry, a function that edits the entry of a file.
+# field of a published entry: function that edits this field beside a weight file.
 CHANGES = {
     "arguments": with_arguments(activation={"name": "elu", "alpha": 0.5}),
     "preprocessing": change_entry(preprocessing={"kind": "rescale", "scale": 1.0}),

@@ -78,8 +78,8 @@ def write_keras_file(path):
     return other
 
 
-# A function that spoils weights, arguments of `get_model`, and the expected error
-# with the pattern of its message.
+# case: (function that spoils weights, arguments of `get_model`, class of the expected
+# error, pattern of its message).
 ROWS = {
     "missing": (misspell, {}, NOT_FOUND, "no file .*elo-.*Did you mean .*elu-.*Weig"),
     "an entry without its file": (delete_file, {}, NOT_FOUND, "no file .*run"),

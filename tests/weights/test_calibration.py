@@ -1,4 +1,4 @@
-"""Calibration against float64 references; twins; the cost of training."""
+"""Calibration measures, temperatures, twins of runs, and the cost of training."""
 
 import math
 
@@ -10,7 +10,7 @@ from elu_zoo.weights import calibration, training_cost
 
 
 @pytest.fixture(scope="module")
-def drawn():
+def sample():
     """Logits, and labels drawn from their softmax."""
     generator = np.random.default_rng(0)
     logits = 2 * generator.standard_normal((4000, 5))
@@ -20,16 +20,16 @@ def drawn():
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 300.0])
-def test_nll_is_the_mean_of_minus_log_softmax(scale, drawn):
-    logits, labels = scale * drawn[0][:50], drawn[1][:50]
+def test_nll_is_the_mean_of_minus_log_softmax(scale, sample):
+    logits, labels = scale * sample[0][:50], sample[1][:50]
     rows = zip(logits.tolist(), labels, strict=True)
     exact = [
         max(row) + math.log(sum(math.exp(z - max(row)) for z in row)) - row[label]
         for row, label in rows
     ]
-    found = calibration.measure(logits, labels)
-    assert set(found) == {"nll_nats", "ece_percent"}
-    assert found["nll_nats"] == pytest.approx(sum(exact) / 50, rel=1e-12)
+    measured = calibration.measure(logits, labels)
+    assert set(measured) == {"nll_nats", "ece_percent"}
+    assert measured["nll_nats"] == pytest.approx(sum(exact) / 50, rel=1e-12)
 
 
 @pytest.mark.parametrize(
@@ -44,31 +44,31 @@ def test_nll_is_the_mean_of_minus_log_softmax(scale, drawn):
     ],
 )
 def test_calibration_error_of_15_bins(confidences, is_right, expected):
-    found = calibration.calibration_error(np.array(confidences), np.array(is_right))
-    assert found == pytest.approx(expected)
+    error = calibration.calibration_error(np.array(confidences), np.array(is_right))
+    assert error == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("scale", [0.3, 1.0, 4.0])
-def test_the_temperature_undoes_a_scale(scale, drawn):
-    logits, labels = drawn
-    found = calibration.fit_temperature(scale * logits, labels)
-    assert found == pytest.approx(scale, rel=0.05)  # of 4000 draws
+def test_the_temperature_undoes_a_scale(scale, sample):
+    logits, labels = sample
+    temperature = calibration.fit_temperature(scale * logits, labels)
+    assert temperature == pytest.approx(scale, rel=0.05)  # from only 4000 labels
     nll = [
         calibration.measure(scale * logits, labels, t)["nll_nats_at_temperature"]
-        for t in (0.99 * found, found, 1.01 * found)
+        for t in (0.99 * temperature, temperature, 1.01 * temperature)
     ]
     assert nll[1] < min(nll[0], nll[2])
 
 
-def test_measures_at_a_temperature_are_those_of_divided_logits(drawn):
-    found = calibration.measure(*drawn, 2.0)
-    divided = calibration.measure(drawn[0] / 2, drawn[1])
-    at = {f"{key}_at_temperature": value for key, value in divided.items()}
-    assert found == {**calibration.measure(*drawn), "temperature": 2.0, **at}
+def test_measures_at_a_temperature_are_those_of_divided_logits(sample):
+    measured = calibration.measure(*sample, 2.0)
+    divided = calibration.measure(sample[0] / 2, sample[1])
+    scaled = {f"{key}_at_temperature": value for key, value in divided.items()}
+    assert measured == {**calibration.measure(*sample), "temperature": 2.0, **scaled}
 
 
-def test_images_without_a_wrong_prediction_are_refused(drawn):
-    logits = drawn[0]
+def test_images_without_a_wrong_prediction_are_refused(sample):
+    logits = sample[0]
     with pytest.raises(errors.DataError, match="No temperature.*these 4000 images"):
         calibration.fit_temperature(logits, logits.argmax(1))
 
@@ -86,6 +86,7 @@ def entry(name="net", trained=True, **changes):
     } | changes
 
 
+# A twin repeats the run of an entry, but holds out validation images.
 HELD_OUT = {"name": "net-validation", "trained": False}
 
 
@@ -100,11 +101,11 @@ HELD_OUT = {"name": "net-validation", "trained": False}
         (entry("other-validation", trained=False), False),
     ],
 )
-def test_a_twin_differs_in_its_validation_images_alone(other, expected):
+def test_a_twin_differs_only_in_that_it_holds_out_validation_images(other, expected):
     assert calibration.is_twin(entry(), other) == expected
 
 
-def test_training_cost_counts_three_passes_of_two_operations():
+def test_training_cost_is_six_operations_per_multiply_accumulate():
     run = {
         "multiply_accumulates": 10**9,
         "step": 1000,

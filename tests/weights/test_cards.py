@@ -1,4 +1,4 @@
-"""Model cards state the facts of an entry, run as code and refuse bad entries."""
+"""Model cards state the facts of an entry, and their example code runs."""
 
 import re
 import subprocess
@@ -28,8 +28,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
     card = cards.text(entry, ROWS)
     assert card.startswith(f"# {tag}\n\n") and card.endswith(".\n")
     assert re.findall(r"^## (.*)$", card, re.MULTILINE) == HEADINGS
-    of_file, of_recipe = results.file_error(entry), results.recipe_error(entry, ROWS)
-    of_paper = results.paper_error(entry, results.read("paper.csv"))
+    file_row, recipe_row = results.file_error(entry), results.recipe_error(entry, ROWS)
+    paper_row = results.paper_error(entry, results.read("paper.csv"))
     for fact in (
         f"`{entry['model']}`",
         f"`{entry['arguments']['activation']['name']}`",
@@ -45,8 +45,8 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         f"minutes on {entry['hardware']} |"
         if entry["wall_time_seconds"] < 5400
         else f"hours on {entry['hardware']} |",
-        f"| {of_file.name} | {of_file.value} | {of_file.interval} |",
-        f"| {of_recipe.name} | {of_recipe.value} | {of_recipe.interval} |",
+        f"| {file_row.name} | {file_row.value} | {file_row.interval} |",
+        f"| {recipe_row.name} | {recipe_row.value} | {recipe_row.interval} |",
         "Errors were measured after the last step",
         "Neither steps nor runs were selected by test errors",
         "rounded to float16",
@@ -59,7 +59,7 @@ def test_a_card_states_the_facts_of_its_entry(tag):
         assert fact in card, fact
     assert "None" not in card
     assert ("| the paper" in card) == (entry["schedule"] == "paper")
-    assert not of_paper or f"| {of_paper.name} | {of_paper.value} |" in card
+    assert not paper_row or f"| {paper_row.name} | {paper_row.value} |" in card
 
 
 @published
@@ -107,7 +107,7 @@ NORMALISED = MNIST["arguments"] | {"batch_norm": True}
         (MNIST, {"tag": "mine"}, 'weights = "mine.weights.h5"'),
     ],
 )
-def test_sentences_that_depend_on_the_entry(entry, changes, text):
+def test_a_card_has_the_sentences_that_depend_on_the_entry(entry, changes, text):
     assert text in cards.text(entry | changes, ROWS)
 
 
@@ -123,7 +123,7 @@ def test_sentences_that_depend_on_the_entry(entry, changes, text):
         (IMAGES, {}, "Classes:"),
     ],
 )
-def test_sentences_that_the_entry_excludes(entry, changes, text):
+def test_a_card_omits_sentences_that_the_entry_excludes(entry, changes, text):
     assert text not in cards.text(entry | changes, ROWS)
 
 
@@ -150,17 +150,17 @@ def test_an_entry_without_the_size_of_a_split_is_refused():
 @published
 def test_the_front_matter_agrees_with_the_entry(tag):
     entry = manifest.published()[tag]
-    without, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
-    assert card.startswith("---\n") and card.endswith(f"---\n\n{without}")
+    body, card = (cards.text(entry, ROWS, front_matter=x) for x in (False, True))
+    assert card.startswith("---\n") and card.endswith(f"---\n\n{body}")
     fields = yaml.safe_load(card.split("---\n")[1])
     assert (fields["license"], fields["library_name"]) == ("apache-2.0", "keras")
     assert "arxiv:1511.07289" in fields["tags"]
     assert len(set(fields["tags"])) == len(fields["tags"])
     assert entry["arguments"]["activation"]["name"] in fields["tags"]
-    (listed,) = fields["model-index"]
-    (result,) = listed["results"]
+    (model,) = fields["model-index"]
+    (result,) = model["results"]
     (measured,) = result["metrics"]
-    assert listed["name"] == tag
+    assert model["name"] == tag
     assert [result["dataset"]["type"]] == fields["datasets"]
     assert (result["dataset"]["name"], result["dataset"]["split"]) == (
         entry["dataset"], "test"
@@ -183,7 +183,7 @@ def test_the_front_matter_of_a_user_data_set_states_no_data_set_of_the_hub():
     assert dataset["name"] == "my: photos" and dataset["type"] == "own images"
 
 
-def test_a_note_on_the_data_is_a_limit():
+def test_the_note_of_an_entry_is_listed_as_a_limit():
     assert "- Seen before." in cards.text(MNIST | {"note": "Seen before."}, [])
 
 

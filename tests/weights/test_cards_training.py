@@ -164,7 +164,7 @@ def baseline(**model):
         ({}, "| schedule | ours, not its authors'"),
     ],
 )
-def test_the_procedure_of_a_baseline_of_table_1(model, line):
+def test_the_procedure_states_the_settings_of_a_baseline(model, line):
     assert line in cards_training.procedure(baseline(**model))
 
 

@@ -28,6 +28,7 @@ def error_percent(predicted, labels):
 def test_rounded_statistics_change_at_most_two_of_10000_predictions(tag):
     entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
+    # The published statistics are rounded to float16, these are not.
     fitted = statistics.fit(data.train.images, data.validation.images)
     images = GlobalContrastNormalization()(data.test.images.astype("float32"))
     flat = np.asarray(images).reshape(len(images), -1) - fitted.mean

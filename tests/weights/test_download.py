@@ -23,7 +23,7 @@ from elu_zoo.weights.hdf5 import http_stream
 
 @pytest.fixture
 def publish(monkeypatch):
-    """Function that replaces the manifest by entries and returns the first entry."""
+    """A function that replaces the manifest by entries and returns the first entry."""
 
     def publish(*entries):
         table = {entry["tag"]: entry for entry in entries}
@@ -58,7 +58,7 @@ def test_get_model_downloads_missing_weights_once(server, home, publish, monkeyp
 
 
 class SimultaneousHandler(Handler):
-    """Sends the first half of two responses before the second half of each response."""
+    """Sends the first halves of two responses before either second half."""
 
     barrier = threading.Barrier(2, timeout=10)
 
@@ -140,38 +140,38 @@ STATISTICS = f"images_zca-{SHA256[:16]}"
 @pytest.mark.parametrize("name", [STATISTICS, STATISTICS.replace("zca", "mean")])
 def test_statistics_are_downloaded_with_the_weights(server, home, tmp_path, name):
     source = f"{server.address}/good"
-    described = entry(source, preprocessing={"kind": "x", "statistics": name})
+    with_statistics = entry(source, preprocessing={"kind": "x", "statistics": name})
     paths = [home / "weights" / NAME, home / "statistics" / f"{name}.npz"]
-    assert download.ensure(described) == paths
+    assert download.ensure(with_statistics) == paths
     assert [p.read_bytes() for p in paths] == [CONTENT] * 2
     assert statistics_file.find(name, name[7:].partition("-")[0]) == paths[1]
 
 
 def test_statistics_are_verified_and_limited(server, home, monkeypatch):
-    described = {"preprocessing": {"statistics": STATISTICS}}
+    with_statistics = {"preprocessing": {"statistics": STATISTICS}}
     (home / "weights").mkdir(parents=True)
     (home / "weights" / NAME).write_bytes(CONTENT)
     remedy = f"copy {STATISTICS}.npz to .* .SHA-256 {SHA256[:16]}\\.\\.\\..\\."
     with pytest.raises(errors.ResourceError, match=f"its SHA-256 is .*{remedy}"):
-        download.ensure(entry(f"{server.address}/wrong", **described))
+        download.ensure(entry(f"{server.address}/wrong", **with_statistics))
     monkeypatch.setattr(download, "_STATISTICS_BYTES", 149_999)
     with pytest.raises(errors.ResourceError, match="it sends more than 149999 bytes"):
-        download.ensure(entry(f"{server.address}/good", **described))
+        download.ensure(entry(f"{server.address}/good", **with_statistics))
     assert present(home) == [f"weights/{NAME}"]
 
 
 @pytest.mark.parametrize("name", [None, "images", "../x_zca-0123456789abcdef", 3])
 def test_statistics_with_other_names_are_ignored(home, name):
-    described = {"preprocessing": {"statistics": name}}
-    assert len(download.files_of(entry(**described))) == 1
+    with_statistics = {"preprocessing": {"statistics": name}}
+    assert len(download.files_of(entry(**with_statistics))) == 1
 
 
 def test_the_error_states_all_failed_downloads(server, home, publish):
     good, bad = f"{server.address}/good", f"{server.address}/absent"
-    described = {"preprocessing": {"statistics": STATISTICS}}
+    with_statistics = {"preprocessing": {"statistics": STATISTICS}}
     publish(
-        entry(good, tag="net.b", **described),
-        entry(good, tag="net.a", **described),
+        entry(good, tag="net.b", **with_statistics),
+        entry(good, tag="net.a", **with_statistics),
         entry(bad, tag="bad.a"),
         entry(tag="bad.b"),
     )

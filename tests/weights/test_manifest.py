@@ -142,16 +142,16 @@ def test_list_weights_returns_matching_tags_in_natural_order(entry, monkeypatch)
     assert manifest.list_weights("et") == [nine, ten]
 
 
-OWN, OTHER = "sigmoid_cross_entropy", "half_squared_error"  # losses; OWN is registered
+REGISTERED, OTHER = "sigmoid_cross_entropy", "half_squared_error"  # losses
 # (loss, schedule, fraction of the schedule, epochs, seed, test error); the default is
 # the first row.
 PREFERRED = [
-    (OWN, "paper", 1.0, 300, 2, 9.0),
-    (OWN, "paper", 1.0, 300, 3, 1.0),
-    (OWN, "paper", 0.1, 30, 0, 1.0),
-    (OWN, "fast", 1.0, 30, 1, 1.0),
-    (OWN, "fast", 1.0, 24, 0, 0.2),
-    (OWN, "fast", 0.5, 40, 0, 0.5),
+    (REGISTERED, "paper", 1.0, 300, 2, 9.0),
+    (REGISTERED, "paper", 1.0, 300, 3, 1.0),
+    (REGISTERED, "paper", 0.1, 30, 0, 1.0),
+    (REGISTERED, "fast", 1.0, 30, 1, 1.0),
+    (REGISTERED, "fast", 1.0, 24, 0, 0.2),
+    (REGISTERED, "fast", 0.5, 40, 0, 0.5),
     (OTHER, "paper", 1.0, 300, 0, 0.1),
 ]
 

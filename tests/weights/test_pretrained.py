@@ -14,7 +14,7 @@ MODEL = made_weights.MODEL
 
 @pytest.fixture(scope="module")
 def runs():
-    """Runs by name: tuples of entry, bytes of the weight file, and model."""
+    """Runs by name, as tuples (entry, bytes of the weight file, model)."""
     return {
         "elu": made_weights.make(),
         "relu": made_weights.make(activation="relu"),
@@ -25,7 +25,7 @@ def runs():
 
 @pytest.fixture
 def published(runs, tmp_path, monkeypatch):
-    """A manifest of three entries; the current folder is empty."""
+    """Entries by name of the run, published except "foreign"; the cwd is empty."""
     made_weights.publish(
         monkeypatch, tmp_path / "home", runs["elu"], runs["relu"], runs["elu_bn"]
     )
@@ -189,7 +189,7 @@ def test_without_an_entry_attributes_come_from_the_registry(runs, tmp_path, mode
 def test_a_pretrained_object_is_returned_unchanged(published, monkeypatch):
     assert find(None) is None
     selected = find("mnist", activation="relu")
-    monkeypatch.setattr(manifest, "published", lambda: pytest.fail("looked up"))
+    monkeypatch.setattr(manifest, "published", lambda: pytest.fail("manifest read"))
     assert find(selected) is selected
     with pytest.raises(errors.UsageError, match="belong to the model .mnist_mlp_8x128"):
         find(selected, "nin")

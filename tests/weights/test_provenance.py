@@ -14,7 +14,7 @@ def origin(sha256=A, tag=None, **fields):
 
 
 @pytest.mark.parametrize(
-    ("first", "second", "same"),
+    ("first", "second", "expected"),
     [
         (origin(), origin(), True),
         (origin(), origin(tag=TAG, dataset="mnist"), True),
@@ -28,8 +28,8 @@ def origin(sha256=A, tag=None, **fields):
         ({"weights": 3}, {"weights": 3}, False),
     ],
 )
-def test_origins_are_compared_by_model_activation_and_hash(first, second, same):
-    assert provenance.is_same(first, second) is same
+def test_origins_are_compared_by_model_activation_and_hash(first, second, expected):
+    assert provenance.is_same(first, second) is expected
 
 
 @pytest.mark.parametrize(
@@ -50,7 +50,7 @@ def test_origins_are_compared_by_model_activation_and_hash(first, second, same):
          "\N{REPLACEMENT CHARACTER}[31m"),
     ],
 )  # fmt: skip
-def test_the_text_states_what_is_known_of_an_origin(origin, text):
+def test_the_text_states_the_known_facts_of_an_origin(origin, text):
     assert provenance.text(origin) == text
 
 

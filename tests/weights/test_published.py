@@ -61,7 +61,7 @@ def test_an_entry_has_all_fields_with_valid_values(tag):
 
 
 @published
-def test_the_examples_of_an_entry_are_whole_splits(tag):
+def test_the_examples_of_an_entry_are_all_images_of_its_data_set(tag):
     entry = manifest.published()[tag]
     counts = entry["examples"]
     held_out = [key for key in entry["metrics"] if key.startswith("validation_")]
@@ -79,8 +79,8 @@ def test_a_weight_file_agrees_with_its_entry(tag):
     selected = pretrained.find(entry["model"], tag)
     content = selected.path.read_bytes()
     assert (files.sha256(content), len(content)) == (entry["sha256"], entry["bytes"])
-    beside = json.loads(selected.path.with_name(f"{tag}.json").read_text())
-    assert beside == entry
+    written = json.loads(selected.path.with_name(f"{tag}.json").read_text())
+    assert written == entry
 
 
 @pytest.mark.parametrize(
@@ -88,16 +88,16 @@ def test_a_weight_file_agrees_with_its_entry(tag):
 )
 def test_an_entry_states_a_temperature_or_the_reason_for_its_absence(tag):
     entry = manifest.published()[tag]
-    found = entry["calibration"]
+    stated = entry["calibration"]
     names = {"nll_nats", "ece_percent"}
     if calibration.has_held_out(entry):
         names |= {"temperature", "temperature_source"}
         names |= {"nll_nats_at_temperature", "ece_percent_at_temperature"}
-        assert found["nll_nats_at_temperature"] < found["nll_nats"]
+        assert stated["nll_nats_at_temperature"] < stated["nll_nats"]
     else:
         names |= {"no_temperature"}
-    assert set(found) == names
-    assert found["nll_nats"] == pytest.approx(entry["metrics"]["test_loss"], rel=1e-4)
+    assert set(stated) == names
+    assert stated["nll_nats"] == pytest.approx(entry["metrics"]["test_loss"], rel=1e-4)
 
 
 @published
@@ -152,7 +152,7 @@ def test_outputs_equal_the_golden_file(tag):
 
 
 def _costly(tag):
-    """Returns whether the evaluation takes 10 s or more."""
+    """Returns whether the evaluation is expected to take 10 s or more."""
     network = registry.entry(manifest.published()[tag]["model"])
     return network.is_autoencoder or network.takes("conv_dtype")
 
@@ -176,6 +176,7 @@ def test_the_test_error_of_an_entry_is_reproduced(tag):
     measured = Evaluator(model_of(tag), objective)(test)
     assert {f"test_{name}" for name in measured} <= set(entry["metrics"])
     for name, value in measured.items():
+        # One of 10,000 images may change its class.
         slack = {"abs": 0.0101} if name == "error_percent" else {"rel": 1e-4}
         assert value == pytest.approx(entry["metrics"][f"test_{name}"], **slack)
 

@@ -13,16 +13,16 @@ from elu_zoo import errors
 from elu_zoo.weights.hdf5 import cycles
 
 
-def put(content, place, *numbers):
-    struct.pack_into(f"<{len(numbers)}Q", content, place, *numbers)
+def put(content, offset, *numbers):
+    struct.pack_into(f"<{len(numbers)}Q", content, offset, *numbers)
 
 
 def at(content, signature, number=0):
     """Returns the offset of one occurrence of a signature; `number` counts from 0."""
-    place = -1
+    offset = -1
     for _ in range(number + 1):
-        place = content.index(signature, place + 1)
-    return place
+        offset = content.index(signature, offset + 1)
+    return offset
 
 
 # Without the check for cycles, a read of the next two files overflows the stack.
@@ -58,21 +58,21 @@ def free_list_in_itself(content):
 
 
 def empty_object(content):
-    put(content, _free_text(content), 0)
+    put(content, _free_space_size(content), 0)
 
 
 def object_beyond_its_heap(content):
-    put(content, _free_text(content), 2**64 - 16)
+    put(content, _free_space_size(content), 2**64 - 16)
 
 
-def _free_text(content):
-    """Returns the offset of the size of the free space in the global heap."""
-    place = at(content, b"GCOL") + 16
+def _free_space_size(content):
+    """Returns the offset of the field for the free space's size in the global heap."""
+    offset = at(content, b"GCOL") + 16
     while True:
-        index, size = struct.unpack_from("<H6xQ", content, place)
+        index, size = struct.unpack_from("<H6xQ", content, offset)
         if index == 0:
-            return place + 8
-        place += 16 + -(-size // 8) * 8
+            return offset + 8
+        offset += 16 + -(-size // 8) * 8
 
 
 def addresses_of_four_bytes(content):
@@ -83,7 +83,7 @@ def many_trees(content):
     content += b"TREE\0" * 100_001
 
 
-def trees_of_many(content):
+def trees_with_many_children(content):
     """Adds two trees with 65,535 children each."""
     content += b"TREE\0\1" + b"\xff" * 26
     content += b"TREE\0\1" + b"\xff" * 2
@@ -112,7 +112,7 @@ def heaps_in_heaps(content):
         (object_beyond_its_heap, r"unsafe: an object at \d+ is not inside the heap"),
         (addresses_of_four_bytes, "unsafe: its addresses are of an unusual kind"),
         (many_trees, "its trees and heaps have more than 100000 parts"),
-        (trees_of_many, "its trees and heaps have more than 100000 parts"),
+        (trees_with_many_children, "its trees and heaps have more than 100000 parts"),
         (heaps_in_heaps, "its trees and heaps have more than 100000 parts"),
     ],
 )
@@ -143,7 +143,7 @@ def test_good_files_with_trees_of_two_levels_are_accepted(path, version):
             file.create_group(f"layers/dense_{index}")
     content = buffer.getvalue()
     if version == "earliest":
-        levels = {content[place + 5] for place in _trees(content)}
+        levels = {content[offset + 5] for offset in _trees(content)}
         assert levels == {0, 1}
     cycles.check(content, path)
 

@@ -71,8 +71,8 @@ def bad(request, server, closed, monkeypatch):
         silence = 0.2 if name == "silent" else 2.0
         monkeypatch.setattr(http_stream, "_SILENCE_SECONDS", silence)
         monkeypatch.setattr(http_stream, "_GRACE_SECONDS", 0.2)
-    is_ours = hasattr(Handler, name)
-    source = f"{server.address}/{name}" if is_ours else name.replace("CLOSED", closed)
+    is_method = hasattr(Handler, name)
+    source = f"{server.address}/{name}" if is_method else name.replace("CLOSED", closed)
     return source, BAD[name]
 
 

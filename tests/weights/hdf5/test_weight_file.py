@@ -37,7 +37,7 @@ def arrays_of(model):
 
 
 def layout(path):
-    """Returns the shapes of the arrays by path, and the names of the layers."""
+    """Returns the shapes of the arrays by path, and the pairs (path, layer name)."""
     shapes, names = {}, set()
 
     def visit(name, item):

@@ -37,18 +37,18 @@ def external_storage(file):
 
 def virtual(file):
     replace(file)
-    whole = h5py.VirtualLayout((13,), "f2")
-    whole[:] = h5py.VirtualSource("/etc/passwd", "x", (13,))
-    file.create_virtual_dataset("layers/dense_2/vars/1", whole)
+    layout = h5py.VirtualLayout((13,), "f2")
+    layout[:] = h5py.VirtualSource("/etc/passwd", "x", (13,))
+    file.create_virtual_dataset("layers/dense_2/vars/1", layout)
 
 
-def plain_shape_bomb(file):
+def huge_shape(file):
     replace(file)
     space = h5py.h5s.create_simple((2**20, 2**20))
-    plan = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
-    plan.set_alloc_time(h5py.h5d.ALLOC_TIME_LATE)
+    properties = h5py.h5p.create(h5py.h5p.DATASET_CREATE)
+    properties.set_alloc_time(h5py.h5d.ALLOC_TIME_LATE)
     group = file["layers/dense_2/vars"].id
-    h5py.h5d.create(group, b"1", h5py.h5t.IEEE_F16LE, space, plan)
+    h5py.h5d.create(group, b"1", h5py.h5t.IEEE_F16LE, space, properties)
 
 
 def no_shape(file):
@@ -134,7 +134,7 @@ def named_type(file):
         (soft_link, "unsafe: /layers/dense_2/vars/1 is a link"),
         (external_storage, "/layers/dense_2/vars/1 takes its values from another file"),
         (virtual, "/layers/dense_2/vars/1 takes its values from another file"),
-        (plain_shape_bomb, r"unsafe: .*of shape \(1048576, 1048576\) stores 0 bytes"),
+        (huge_shape, r"unsafe: .*of shape \(1048576, 1048576\) stores 0 bytes"),
         (no_shape, "vars/1 has no shape"),
         (filtered(compression="gzip"), "in chunks or compressed"),
         (filtered(fletcher32=True), "in chunks or compressed"),
@@ -184,11 +184,12 @@ def test_forged_files_are_refused(model, path, forge, message):
 
 def test_a_forged_shape_is_refused_with_little_memory(model, path):
     with h5py.File(path, "a") as file:
-        plain_shape_bomb(file)
+        huge_shape(file)
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     with pytest.raises(errors.CorruptError):
         read(path, model)
     grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
+    # The unit of ru_maxrss is a byte on macOS and a kibibyte on Linux.
     assert grown * (1 if sys.platform == "darwin" else 1024) < 1 << 26
 
 
