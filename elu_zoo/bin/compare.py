@@ -35,6 +35,7 @@ _BUDGET = absl_flags.DEFINE_enum(
     ["smoke", "short", "full"],
     "full: the config's length; short: a fifth of its epochs; smoke: a test.",
 )
+_DECIDING = "activations", "seeds", "tune", "budget"  # flags that decide the numbers
 _JOBS = absl_flags.DEFINE_integer(
     "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
 )
@@ -53,15 +54,17 @@ def main(_: list[str]) -> None:
 
     values, budget = absl_flags.FLAGS, _BUDGET.value
     smoke = budget == "smoke"
-    config = configs.smoke(values["config"]) if smoke else values.config
-    original = configs.with_data(values.config, values.data)
-    config = configs.with_data(config, values.data)
+    config = original = configs.with_data(values.config, values.data)
+    if smoke:
+        config = configs.with_data(configs.smoke(values["config"]), values.data)
     if budget == "short":
         config = changes.shortened(config)
     name = config.name if budget == "full" else f"{config.name}-{budget}"
+    train_command = configs.command("elu-zoo-train", sys.argv)
     request = question.Question(
         config=config,
-        command=changes.command(configs.train_command(sys.argv), original, config),
+        command=configs.command("elu-zoo-compare", sys.argv, _DECIDING),
+        train_command=changes.command(train_command, original, config),
         activations=_ACTIVATIONS.value,
         seeds=_SEEDS.value if _SEEDS.present else (2 if smoke else 5),
         tune=_TUNE.value if _TUNE.present else (3 if smoke else 5),

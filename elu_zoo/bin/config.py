@@ -5,7 +5,7 @@ import os
 import re
 import runpy
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -72,12 +72,18 @@ def resolve_flag(argv: list[str]) -> list[str]:
     return argv
 
 
-def train_command(argv: list[str]) -> str:
-    """Returns an elu-zoo-train command with the flags of `argv` that change results."""
-    words, name = ["elu-zoo-train"], ""
+def command(program: str, argv: list[str], names: Collection[str] = ()) -> str:
+    """Returns a command line of a program with the flags that decide its numbers.
+
+    Args:
+        program: elu-zoo-train, or a program with the same flags.
+        argv: the command line whose flags are selected.
+        names: flags to select beside --config and its overrides, --data and --module.
+    """
+    words, name = [program], ""
     for argument in argv[1:]:
-        name = _flag_name(argument) or name  # a value follows its flag
-        if name in ("config", "data", "module") or name.startswith("config."):
+        name = _flag_name(argument) or name
+        if name in ("config", "data", "module", *names) or name.startswith("config."):
             words.append(argument)
     return shlex.join(words)
 

@@ -9,7 +9,7 @@ import sys
 from absl import flags as absl_flags
 
 from elu_zoo.bin import early, flags
-from elu_zoo.bin.config import default_workdir, train_command, with_data
+from elu_zoo.bin.config import command, default_workdir, with_data
 
 _WORKDIR = absl_flags.DEFINE_string(
     "workdir",
@@ -69,7 +69,7 @@ def main(_: list[str]) -> None:
         accumulate=_ACCUMULATE.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
         observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
-        command=train_command(sys.argv),
+        command=command("elu-zoo-train", sys.argv),
     )
     if entry:
         split = "test" if config.data.measure_test else "validation"

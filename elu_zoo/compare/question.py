@@ -19,7 +19,8 @@ class Question:
 
     Attributes:
         config: the config, at its own learning rates.
-        command: the command line that makes the config.
+        command: the command line of the comparison.
+        train_command: the command line that trains a run of the config.
         activations: different names; the others are compared with the first.
         seeds: pairs of runs, with the seeds 0 to seeds - 1.
         tune: learning rates that are tried with each activation; odd; 1: no tuning.
@@ -30,6 +31,7 @@ class Question:
 
     config: ConfigDict
     command: str
+    train_command: str
     activations: Sequence[str]
     seeds: int
     tune: int

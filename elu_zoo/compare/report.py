@@ -144,5 +144,6 @@ def _how(answer: Answer) -> str:
         f"{estimate.smallest_p(question.seeds):.2g}. An activation with runs that "
         "diverged is neither tested nor ranked. Step times are relative to "
         f"{question.reference}, measured in turn in one process.\n\n"
-        f"Config: `{question.command}`"
+        f"The comparison: `{question.command}`. compare.csv has the "
+        "command of each run."
     )

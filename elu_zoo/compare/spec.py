@@ -74,7 +74,7 @@ class Spec:
     def command(self) -> str:
         """The command line that trains the run."""
         question = self.question
-        return changes.command(question.command, question.config, self.load())
+        return changes.command(question.train_command, question.config, self.load())
 
     def folder(self, plan: Plan) -> Path:
         """Returns the run's folder; a changed config or activation has another one."""

@@ -40,6 +40,7 @@ def asked(monkeypatch):
         (["--budget=smoke", "--config.train.epochs=9"], 2, 3,
          "runs/compare/quickstart-smoke", 9),
         (["--seeds=7", "--tune=1", "--output=out"], 7, 1, "out", 30),
+        (["--data=mnist_5k"], 5, 5, "runs/compare/quickstart@mnist_5k", 30),
     ],
 )  # fmt: skip
 def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epochs):
@@ -50,6 +51,10 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
     assert (question.seeds, question.tune) == (seeds, tune)
     assert (str(question.output), question.config.train.epochs) == (output, epochs)
     assert question.config.smoke == ("--budget=smoke" in arguments)
+    assert question.command.split() == [
+        *("elu-zoo-compare", QUICK, "--activations=elu,srelu"),
+        *(argument for argument in arguments if "output" not in argument),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,8 @@ def question(tmp_path):
     """ELU, ReLU and tanh in five pairs, with five learning rates."""
     return Question(
         config=quickstart.get_config(),
-        command="elu-zoo-train --config=quickstart",
+        command="elu-zoo-compare --config=quickstart --activations=elu,relu,tanh",
+        train_command="elu-zoo-train --config=quickstart",
         activations=("elu", "relu", "tanh"),
         seeds=5,
         tune=5,

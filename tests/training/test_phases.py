@@ -108,11 +108,9 @@ def test_enter_changes_the_rates_at_the_start_of_a_phase(phased, start):
     run_phases = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
     model = zoo.get_model("small_stacks", **run_phases.builder_arguments)
     assert list(rates(model)) == list(expected_rates(train.dropout[0], "all"))
-    changes = [start]
     for iteration in range(start, 9):
         entered = run_phases.enter(model, iteration)
         assert entered == (iteration in (start, 3, 5))
-        changes += [iteration] * entered
         phase = (iteration >= 3) + (iteration >= 5)
         chosen = train.dropout[phase], train.dropout_placement[phase]
         assert rates(model) == expected_rates(*chosen)
