@@ -99,7 +99,7 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     """Returns all costs; `begin` is the time at which this process was started."""
     if plan.module:
         user_module.load(plan.module)
-    process_start = (time.time() - begin) / runner.RUNS_PER_PROCESS
+    process_start = (time.time() - begin) / runner.RUNS_PER_PROCESS  # share of a run
     resolved = [resolve(spec.load()) for spec in specs]
     data = build.load_data(resolved[0], plan.data_dir)
     built = [
@@ -120,7 +120,7 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
                 step=statistics.median(seconds),
                 evaluation=evaluation,
                 steps=run.length.total,
-                evaluations=validations * (run.validation is not None) + 1,
+                evaluations=validations * (run.validation is not None) + 1,  # 1: test
                 ratio=statistics.median(ratios),
             )
         )
@@ -138,7 +138,7 @@ def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tupl
         raise errors.UsageError(
             f"The config cannot be trained with the activation {activation!r}: "
             f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
-            "and returns one of the same shape."
+            "and returns a tensor of the same shape."
         ) from error
 
 

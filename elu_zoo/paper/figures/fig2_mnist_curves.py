@@ -45,12 +45,12 @@ _MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epo
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed.
 
-    The full budget has 20 seeds of the paper's activations. Among the first five
-    seeds, the differences of the epochs at which ELU and ReLU or leaky ReLU reach a
-    training loss of 0.01 have standard deviations of 1.3 and 1.1 epochs. Student's
-    test of 20 such pairs, at Holm's first level for eight tests (0.05 / 8), finds a
-    difference of 0.89 standard deviations, or 1.2 epochs, with a probability of 0.8.
-    Five pairs would need 2.98 standard deviations.
+    The full budget has 20 seeds of the paper's activations, to find differences in the
+    epoch at which the training loss reaches 0.01. In the first five pairs, this
+    difference has a standard deviation of 1.3 epochs between ELU and ReLU, and of 1.1
+    epochs between ELU and leaky ReLU. Student's test of 20 pairs, at Holm's first level
+    for eight tests (0.05 / 8), finds a difference of 0.89 standard deviations, or 1.2
+    epochs, with a probability of 0.8. Five pairs would need 2.98 standard deviations.
     """
     return [
         _trial(plan, activation, seed)

@@ -60,9 +60,9 @@ class Panel:
         ylim: (low, high); by default all points are visible.
         logx: whether the x axis is logarithmic.
         logy: whether the y axis is logarithmic.
-        chance: y of a network that guesses, drawn as a line. If some runs of a series
-            end there and others do not, all its runs are thin lines without a mean,
-            because no run is near the mean.
+        chance: y of a network that guesses, drawn as a line. If only some runs of a
+            series end near this y, all runs of the series are thin lines without a
+            mean, because no run is near the mean.
     """
 
     title: str

@@ -19,7 +19,7 @@ from elu_zoo.paper.run.spec import Plan, Trial
 Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_PER_JOB = 4 << 30
-_MAX_CRASHES = 2
+_MAX_CRASHES = 2  # without a run that ended between them
 RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
 
 

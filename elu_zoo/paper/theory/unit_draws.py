@@ -121,7 +121,7 @@ def _deltas(model, layer, images, labels):
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
     """Adds a tensor to the net input of a layer while the context is active."""
-    # A model from the layer to the logits would leave Keras nodes in later layers.
+    # A new model from the layer to the logits would add Keras nodes to later layers.
     activation, calls = layer.activation, []
 
     def activation_of_sum(net):
