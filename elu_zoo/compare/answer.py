@@ -1,4 +1,4 @@
-"""Answer of a comparison: its runs, choices and costs."""
+"""Results of a comparison: its runs, chosen learning rates and costs."""
 
 import dataclasses
 from collections.abc import Mapping
@@ -16,10 +16,10 @@ class Answer:
     """Everything that a comparison measured.
 
     Attributes:
-        question: what was asked.
-        runs: all runs.
-        choices: by activation, the learning rate that tuning chose.
-        costs: by activation.
+        question: the config, the activations and the numbers of runs.
+        runs: results of all runs, by spec.
+        choices: factors on the learning rates that tuning chose, by activation.
+        costs: measured times, by activation.
     """
 
     question: Question
@@ -28,11 +28,11 @@ class Answer:
     costs: Mapping[str, Cost]
 
     def paired(self, activation: str, *, tuned: bool) -> dict[int, Measured]:
-        """Returns the runs of an activation by seed.
+        """Returns the results of an activation's paired runs, by seed.
 
         Args:
-            activation: its name.
-            tuned: at its own best learning rates, instead of the config's.
+            activation: name of the activation.
+            tuned: whether to take runs at the best rates, not at the config's rates.
         """
         factor = self.choices[activation].factor if tuned else 1.0
         return {
@@ -42,7 +42,7 @@ class Answer:
         }
 
     def tried(self, activation: str) -> dict[float, Measured]:
-        """Returns the runs that tuned an activation, by factor."""
+        """Returns the results of an activation's tuning runs, by factor."""
         return {
             run.factor: measured
             for run, measured in self.runs.items()

@@ -1,4 +1,4 @@
-"""Changes of a config: length, activation, seed, learning rates, split for tuning."""
+"""Configs of a comparison's runs, as changes of the compared config."""
 
 import json
 import shlex
@@ -9,7 +9,7 @@ from elu_zoo import errors
 from elu_zoo.data import load, order
 from elu_zoo.training.config_fields import flat
 
-_SHORT = 5  # a short comparison's runs have this part of the config's epochs
+_SHORT = 5  # divides the config's epochs in a short comparison
 
 
 def shortened(config: ConfigDict) -> ConfigDict:
@@ -31,11 +31,11 @@ def of_run(
 
     Args:
         config: the compared config.
-        activation: name of the activation, with its own default parameters.
+        activation: name of the activation, which has its default parameters.
         seed: runs with equal seeds are paired: equal initial weights and data order.
-        factor: on all learning rates of the schedule.
-        tuning: train without the validation images and measure them; test images are
-            not read.
+        factor: factor on all learning rates of the schedule.
+        tuning: whether this is a tuning run, which does not train on validation images
+            and is measured on them instead of on the test images.
 
     Raises:
         UsageError: see `_with_shares`.
@@ -56,10 +56,10 @@ def of_run(
 
 
 def command(first: str, given: ConfigDict, wanted: ConfigDict) -> str:
-    """Returns the command line that trains a run of the wanted config.
+    """Returns the command line that trains a run of the config `wanted`.
 
     Args:
-        first: command line that trains a run of the given config.
+        first: command line that trains a run of the config `given`.
         given: the config of `first`.
         wanted: another config with the same fields.
     """
@@ -73,10 +73,10 @@ def command(first: str, given: ConfigDict, wanted: ConfigDict) -> str:
 
 
 def _with_shares(config: ConfigDict) -> ConfigDict:
-    """Returns a config whose boundaries in iterations are shares of the run.
+    """Returns the config with boundaries in iterations replaced by shares of the run.
 
     Raises:
-        UsageError: it has such boundaries, and the size of its data is unknown.
+        UsageError: there are such boundaries, but the number of images is unknown.
     """
     config = config.copy_and_resolve_references()
     keys = [key for key in ("boundaries", "phase_boundaries") if key in config.train]
@@ -86,12 +86,12 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
     data = config.data
     if data.name not in load.names():
         raise errors.UsageError(
-            "A comparison changes the length of runs: boundaries of the schedule are "
-            "shares of the run, such as 0.5. Received, in iterations: "
+            "A comparison changes the length of runs, so that boundaries of the "
+            "schedule must be shares of the run, such as 0.5. Received, in iterations: "
             f"{', '.join(map(str, counted))}."
         )
-    everything = load.training_images(data.name, data.train_on_validation)
-    examples = data.train_examples or everything
+    all_images = load.training_images(data.name, data.train_on_validation)
+    examples = data.train_examples or all_images
     total = order.steps_per_epoch(examples, config.train.batch_size)
     total *= config.train.epochs
     with config.unlocked():

@@ -11,19 +11,19 @@ from elu_zoo.paper.run import runner
 from elu_zoo.paper.run.spec import Plan
 
 _SHORT_RUN = 60.0  # seconds
-_RUNS_PER_PROCESS = 12  # of short runs, beside which a process takes long to start
+_RUNS_PER_PROCESS = 12  # of short runs, so that fewer processes must start
 Say = Callable[[str], None]
 
 
 def compare(question: Question, jobs: int, say: Say) -> None:
     """Tunes, trains, and writes tables, figures and the report.
 
-    Finished runs are not repeated, interrupted runs are resumed.
+    Finished runs are not repeated, and interrupted runs are resumed.
 
     Args:
         question: as `question.check` returns it.
         jobs: number of runs at the same time.
-        say: is called with each line of progress.
+        say: receives each line of progress.
 
     Raises:
         UsageError: a network cannot be built or trained with the config.
@@ -42,9 +42,9 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     say(estimate.text(costs, question.tune, question.seeds, jobs))
     done = sum(spec.finished(each, plan) is not None for each in planned(question))
     if done:
-        say(f"{done} of them are finished and are not repeated.")
-    many = all(cost.run < _SHORT_RUN for cost in costs)
-    per_process = _RUNS_PER_PROCESS if many else runner.RUNS_PER_PROCESS
+        say(f"{done} of the planned runs are finished and are not repeated.")
+    are_short = all(cost.run < _SHORT_RUN for cost in costs)
+    per_process = _RUNS_PER_PROCESS if are_short else runner.RUNS_PER_PROCESS
 
     def train(specs: Sequence[Spec]) -> dict[Spec, Measured]:
         return _train(specs, plan, (jobs, per_process), say)
@@ -65,7 +65,7 @@ def compare(question: Question, jobs: int, say: Say) -> None:
 
 
 def planned(question: Question) -> list[Spec]:
-    """Returns the runs of tuning, and the paired runs at the config's rates."""
+    """Returns the specs of tuning runs and of paired runs at the config's rates."""
     factors = tuning.grid(question.tune) if question.tune > 1 else ()
     return [
         _spec(question, name, factor, seed)
@@ -78,7 +78,7 @@ def planned(question: Question) -> list[Spec]:
 
 
 def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[Spec]:
-    """Returns the paired runs at other rates than the config's."""
+    """Returns the specs of paired runs at best rates that are not the config's."""
     return [
         _spec(question, name, choices[name].factor, seed)
         for name in question.activations
@@ -88,7 +88,7 @@ def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[S
 
 
 def choose(question: Question, runs: Runs) -> dict[str, Choice]:
-    """Returns the choice of each activation; the config's rate without tuning."""
+    """Returns the choice of each activation; without tuning, the config's rate."""
     if question.tune == 1:
         untried = Choice(1.0, float("nan"), False, 0, 0)
         return dict.fromkeys(question.activations, untried)
@@ -107,15 +107,15 @@ def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:
 def _train(
     specs: Sequence[Spec], plan: Plan, processes: tuple[int, int], say: Say
 ) -> dict[Spec, Measured]:
-    """Trains the runs that are not finished, and returns all.
+    """Trains the runs that are not finished, and returns the results of all runs.
 
-    `processes` are the number of processes at the same time, and of runs in one.
+    `processes` is the number of simultaneous processes, and of runs in each process.
     """
-    known = {each: spec.finished(each, plan) for each in specs}
-    missing = [each for each, measured in known.items() if measured is None]
+    results = {each: spec.finished(each, plan) for each in specs}
+    missing = [each for each, measured in results.items() if measured is None]
     trained = runner.run(missing, plan, spec.measure, *processes)
     for i, (each, rows) in enumerate(trained, 1):
-        known[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
-        told = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"
-        say(f"{i} of {len(missing)}: {each.label}{told}")
-    return known
+        results[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
+        end = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"
+        say(f"{i} of {len(missing)}: {each.label}{end}")
+    return results

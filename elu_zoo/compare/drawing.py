@@ -14,10 +14,10 @@ from elu_zoo.paper.plots.panels import Panel, Series
 
 
 def draw(answer: Answer, output: Path) -> None:
-    """Draws `errors`, `errors_at_config_rate`, `curves` and `rates`, .png and .svg.
+    """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
 
-    Runs that diverged are left out, and figures without any run. Without tuning there
-    are no `errors_at_config_rate` and `rates`, which would say nothing more.
+    The last two are drawn only after tuning. Runs that diverged are left out, and a
+    figure without any run is not drawn.
     """
     tuned = answer.question.tune > 1
     _errors(answer, output / "errors", tuned=True)
@@ -28,8 +28,8 @@ def draw(answer: Answer, output: Path) -> None:
 
 
 def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
-    found = {x.activation: x.errors for x in tables.tested(answer, tuned=tuned)}
-    runs = {name: errors for name, errors in found.items() if errors}
+    by_name = {x.activation: x.errors for x in tables.tested(answer, tuned=tuned)}
+    runs = {name: errors for name, errors in by_name.items() if errors}
     best = tuned and answer.question.tune > 1
     title = "at its own best learning rate" if best else "at the config's learning rate"
     value = f"{answer.question.split} error, {tables.unit(answer)}"
@@ -48,8 +48,8 @@ def _curves(answer: Answer, stem: Path) -> None:
         series = []
         for activation in answer.question.activations:
             runs = answer.paired(activation, tuned=True)
-            if one := _series(activation, runs, column):
-                series.append(one)
+            if curve := _series(activation, runs, column):
+                series.append(curve)
         if series:
             panels.append(Panel(title, "epoch", title, series))
     if panels:
@@ -70,16 +70,16 @@ def _series(
 
 
 def _rates(answer: Answer, stem: Path) -> None:
-    found = []
+    dots = []
     for name in answer.question.activations:
-        tried = sorted(answer.tried(name).items())
-        known = [(factor, run.error) for factor, run in tried if not run.diverged]
-        if known:
-            factors, errors = zip(*known, strict=True)
-            none = [math.nan] * len(known)
-            found.append(Dots(name, factors, errors, none, none))
+        runs = sorted(answer.tried(name).items())
+        points = [(factor, run.error) for factor, run in runs if not run.diverged]
+        if points:
+            factors, errors = zip(*points, strict=True)
+            no_interval = [math.nan] * len(points)
+            dots.append(Dots(name, factors, errors, no_interval, no_interval))
     value = f"validation error, {tables.unit(answer)}"
-    if found:
-        title = "tuning: a dot a run, those of one factor side by side"
-        panel = DotPanel(title, "factor on the learning rate", value, found, logx=True)
+    if dots:
+        title = "tuning: a dot for each run, runs of one factor side by side"
+        panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True)
         figures.bars([panel], stem, height=3.6)

@@ -1,6 +1,6 @@
 """Estimate of a comparison's time, and step times of the activations.
 
-The steps of all activations are timed in turn in one process with the threads of a run.
+One process, with as many threads as a run, times steps of all activations in turn.
 """
 
 import concurrent.futures
@@ -23,8 +23,8 @@ from elu_zoo.training import backends, build, calls
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.state import TrainState
 
-_ROUNDS = range(3, 16)
-_SECONDS = 20.0  # after which no round begins
+_ROUNDS = range(3, 16)  # possible numbers of rounds; each times every activation once
+_SECONDS = 20.0  # no round begins later than this
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,13 +32,14 @@ class Cost:
     """Measured times of an activation, in seconds.
 
     Attributes:
-        activation: its name.
-        start: building, compiling and the first evaluation.
-        step: one iteration, the median over rounds.
-        evaluation: one evaluation on the validation or test images.
-        steps: iterations of a run.
+        activation: name of the activation.
+        start: share of the process's start, and time of building, compiling and the
+            first evaluation.
+        step: time of one iteration, the median over rounds.
+        evaluation: time of one evaluation on the validation or test images.
+        steps: number of iterations of a run.
         evaluations: number of evaluations of a run.
-        ratio: step time divided by the reference's, the median over rounds.
+        ratio: step time divided by the reference's step time, the median over rounds.
     """
 
     activation: str
@@ -51,31 +52,31 @@ class Cost:
 
     @property
     def run(self) -> float:
-        """Seconds of a run."""
+        """Estimated seconds of a run."""
         iterations = self.steps * self.step
         return self.start + iterations + self.evaluations * self.evaluation
 
 
 def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Cost]:
-    """Returns the cost of each activation, from a file if they were measured before.
+    """Returns the cost of each activation, from `path` if it was stored there before.
 
-    It builds every network of the comparison, and so finds what cannot be trained
-    before the first run.
+    Every network is built and makes training steps, so that a network that cannot be
+    trained raises an error before the first run.
 
     Args:
-        specs: one run of each activation, the reference's first.
-        plan: where data and logs are.
+        specs: spec of one run of each activation; the reference comes first.
+        plan: folders of the data and of the logs.
         jobs: number of runs at the same time.
-        path: JSON file of measured costs.
+        path: JSON file of measured costs, which need not exist.
 
     Raises:
-        UsageError: a network cannot be built or the data set does not exist.
-        DataError: the data set is missing.
-        ResourceError: the process crashed.
+        UsageError: a network cannot be built or trained, or no data set has the name.
+        DataError: the data set is missing or damaged.
+        ResourceError: the process that measures crashed.
     """
     key = [str(spec.folder(plan)) for spec in specs]
-    if path.exists() and (known := json.loads(path.read_text()))["runs"] == key:
-        return [Cost(**cost) for cost in known["costs"]]
+    if path.exists() and (stored := json.loads(path.read_text()))["runs"] == key:
+        return [Cost(**cost) for cost in stored["costs"]]
     with runner.threads(jobs):
         context = multiprocessing.get_context("spawn")
         with concurrent.futures.ProcessPoolExecutor(
@@ -85,8 +86,8 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
                 costs = pool.submit(_measure, specs, plan, time.time()).result()
             except concurrent.futures.process.BrokenProcessPool:
                 raise errors.ResourceError(
-                    "The process that measures step times crashed, perhaps without "
-                    "enough memory. Its output is in "
+                    "The process that measures step times crashed, perhaps for "
+                    "lack of memory. Its output is in "
                     f"{plan.workdir / 'logs'}. Compare fewer activations."
                 ) from None
     content = {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]}
@@ -95,10 +96,10 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
 
 
 def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
-    """Measures all activations in this process, which began at a time."""
+    """Returns all costs; `begin` is the time at which this process was started."""
     if plan.module:
         user_module.load(plan.module)
-    process = (time.time() - begin) / runner.RUNS_PER_PROCESS
+    process_start = (time.time() - begin) / runner.RUNS_PER_PROCESS  # share of a run
     resolved = [resolve(spec.load()) for spec in specs]
     data = build.load_data(resolved[0], plan.data_dir)
     built = [
@@ -110,16 +111,16 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     for spec, (_, run, start, evaluation), seconds in zip(
         specs, built, times, strict=True
     ):
-        measured = run.train.epochs // run.train.evaluate_every
-        ratios = [one / first for one, first in zip(seconds, times[0], strict=True)]
+        validations = run.train.epochs // run.train.evaluate_every
+        ratios = [step / base for step, base in zip(seconds, times[0], strict=True)]
         costs.append(
             Cost(
                 activation=spec.activation,
-                start=start + process,
+                start=start + process_start,
                 step=statistics.median(seconds),
                 evaluation=evaluation,
                 steps=run.length.total,
-                evaluations=measured * (run.validation is not None) + 1,
+                evaluations=validations * (run.validation is not None) + 1,  # 1: test
                 ratio=statistics.median(ratios),
             )
         )
@@ -127,7 +128,7 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
 
 
 def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tuple:
-    """Returns the result of `_built`; a user's activation may raise anything."""
+    """Calls `_built`; raises UsageError for any error of a user's activation."""
     try:
         return _built(resolved, data)
     except errors.EluZooError:
@@ -137,82 +138,83 @@ def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tupl
         raise errors.UsageError(
             f"The config cannot be trained with the activation {activation!r}: "
             f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
-            "and returns one of the same shape."
+            "and returns a tensor of the same shape."
         ) from error
 
 
 def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
-    """Returns a call that times a step, the run, and seconds of its start and test."""
+    """Returns a timer of a step, the run, and the seconds of start and evaluation."""
     begin = time.perf_counter()
-    place = backends.place(False, "auto", None)
-    run = build.build(resolved, data, place, ("auto", None, 1))
+    placement = backends.place(False, "auto", None)
+    run = build.build(resolved, data, placement, ("auto", None, 1))
     state = TrainState(resolved.values, data.images)
     call = next(calls.remaining_calls(run, state, lambda step: run.length.total))
     run.step.start(call.rest)
     if run.phases.enter(run.model, call.first):
         run.step.compile()
-    still = np.zeros_like(call.learning_rates)  # a loss that diverges takes other times
+    # The weights stay as they are, because steps of a diverging run take other times.
+    zero_rates = np.zeros_like(call.learning_rates)
 
-    def seconds() -> float:
+    def seconds_of_step() -> float:
         start = time.perf_counter()
-        run.step.run(call.batches, still, call.first, call.draws)
-        return (time.perf_counter() - start) / len(still)
+        run.step.run(call.batches, zero_rates, call.first, call.draws)
+        return (time.perf_counter() - start) / len(zero_rates)
 
-    seconds()
+    seconds_of_step()  # compiles
     split = data.test if run.validation is None else run.validation
     run.evaluator(split)
     start = time.perf_counter() - begin
     begin = time.perf_counter()
     run.evaluator(split)
-    return seconds, run, start, time.perf_counter() - begin
+    return seconds_of_step, run, start, time.perf_counter() - begin
 
 
-def _in_turn(calls_: Sequence[Callable[[], float]]) -> list[list[float]]:
-    """Returns the seconds of each call in rounds, in which each is called once."""
+def _in_turn(timers: Sequence[Callable[[], float]]) -> list[list[float]]:
+    """Calls all timers in each of several rounds; returns the seconds of each timer."""
     begin, rounds = time.perf_counter(), []
     while len(rounds) < _ROUNDS.stop - 1:
         if len(rounds) >= _ROUNDS.start and time.perf_counter() - begin > _SECONDS:
             break
-        rounds.append([call() for call in calls_])
+        rounds.append([timer() for timer in timers])
     return [list(column) for column in zip(*rounds, strict=True)]
 
 
 def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
-    """Returns the number of runs, their time, and what the pairs can decide.
+    """Returns the number of runs, their time and what the pairs can decide, as text.
 
     Args:
-        costs: of each activation, the reference's first.
-        tune: runs that tune each activation; 1: no tuning.
-        seeds: paired runs of each activation.
+        costs: cost of each activation; the reference comes first.
+        tune: number of tuning runs of each activation; 1 for no tuning.
+        seeds: number of paired runs of each activation at one rate.
         jobs: number of runs at the same time.
     """
     tuning = tune if tune > 1 else 0
     fewest = tuning + seeds
     most = fewest + seeds if tuning else fewest
-    units = len(costs)
-    whole = sum(cost.run for cost in costs)
-    low, high = (duration(whole * count / jobs) for count in (fewest, most))
+    activations = len(costs)
+    seconds = sum(cost.run for cost in costs)  # one run of each activation
+    low, high = (duration(seconds * count / jobs) for count in (fewest, most))
     pairs = "1 pair" if seeds == 1 else f"{seeds} pairs"
-    tests = "1 comparison" if units == 2 else f"{units - 1} comparisons"
+    tests = "1 comparison" if activations == 2 else f"{activations - 1} comparisons"
     return (
-        f"{units} activations, each with "
+        f"{activations} activations, each with "
         + (f"{tuning} runs for tuning and {seeds} " if tuning else f"{seeds} runs ")
         + "at the config's learning rates"
         + f", and {seeds} more where another rate is better" * bool(tuning)
-        + f": {units * fewest}"
-        + f" to {units * most}" * bool(tuning)
-        + f" runs, {jobs} at a time. From measured steps: {low}"
+        + f": {activations * fewest}"
+        + f" to {activations * most}" * bool(tuning)
+        + f" runs, {jobs} at a time. Estimate from measured steps: {low}"
         + f" to {high}" * (low != high)
         + ", at the machine's present load.\n"
         f"What {pairs} can decide: the exact Wilcoxon test has p >= "
         f"{smallest_p(seeds):.2g}, before Holm's correction for {tests}. Student's "
-        "interval can decide from 5 pairs on; how small a difference it excludes "
+        "interval can decide from 5 pairs on; the smallest difference that it can show "
         "depends on the spread over seeds, which is unknown before the runs."
     )
 
 
 def smallest_p(pairs: int) -> float:
-    """Returns the smallest two-sided p of the exact Wilcoxon test."""
+    """Returns the smallest two-sided p that Wilcoxon's exact test can have."""
     return min(1.0, 2.0 ** (1 - pairs))
 
 

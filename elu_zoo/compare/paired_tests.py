@@ -1,4 +1,4 @@
-"""Paired tests of activations against the reference, corrected for their number.
+"""Paired tests of activations against the reference, with Holm's correction.
 
 Each interval is Student's, widened by the Bonferroni factor of its step in Holm's
 procedure: it excludes 0 exactly where Holm's corrected p is at most 0.05.
@@ -28,19 +28,19 @@ Values = Mapping[int, float]  # error by seed; NaN where the run diverged
 
 @dataclasses.dataclass(frozen=True)
 class Tested:
-    """An activation beside the reference, in pairs of runs.
+    """The test of an activation against the reference, in pairs of runs.
 
     Attributes:
-        activation: its name.
-        errors: of runs that ended well, by seed.
+        activation: name of the activation.
+        errors: errors of the runs that did not diverge, by seed.
         diverged: number of runs that diverged.
-        verdict: what the interval says of the error.
-        difference: its error minus the reference's, with the interval; the ends are
-            NaN where nothing is tested; None where no pair is complete.
-        p: two-sided p of Student's t, corrected by Holm; NaN where not tested.
-        wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN where
-            not tested.
-        rank: 1 for the smallest mean error; None where a run diverged.
+        verdict: result of the comparison with the reference.
+        difference: mean error minus the reference's, with an interval whose ends are
+            NaN if nothing is tested; None without a pair, and for the reference.
+        p: two-sided p of Student's t, corrected by Holm; NaN if not tested.
+        wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN if not
+            tested.
+        rank: 1 for the smallest mean error; None if a run diverged.
     """
 
     activation: str
@@ -57,36 +57,36 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
     """Tests each activation against the first.
 
     Args:
-        runs: error of each run, by activation and seed; no run where every learning
-            rate diverged when tuning.
+        runs: error of each run, by activation and by seed. An activation whose tuning
+            runs all diverged has no runs.
 
     Returns:
-        Results in the order given.
+        The tests of all activations, in the order of `runs`.
     """
     reference, *others = runs
-    known = {
+    errors = {
         name: {seed: x for seed, x in values.items() if not math.isnan(x)}
         for name, values in runs.items()
     }
-    lost = {name: len(runs[name]) - len(known[name]) for name in runs}
-    # Without any run every learning rate diverged when tuning.
-    broken = {name for name in runs if lost[name] or not runs[name]}
-    pairs = {name: grouping.pairs(known[name], known[reference]) for name in others}
+    diverged = {name: len(runs[name]) - len(errors[name]) for name in runs}
+    # An activation has no runs if all its tuning runs diverged.
+    incomplete = {name for name in runs if diverged[name] or not runs[name]}
+    pairs = {name: grouping.pairs(errors[name], errors[reference]) for name in others}
     testable = {
         name: pair
         for name, pair in pairs.items()
-        if len(pair[0]) >= LEAST_PAIRS and not broken & {name, reference}
+        if len(pair[0]) >= LEAST_PAIRS and not incomplete & {name, reference}
     }
     tests = intervals([np.subtract(*pair) for pair in testable.values()])
-    found = dict(zip(testable, tests, strict=True))
-    ranks = _ranks({name: known[name] for name in runs if name not in broken})
+    tested = dict(zip(testable, tests, strict=True))
+    ranks = _ranks({name: errors[name] for name in runs if name not in incomplete})
     results = []
     for name in runs:
         result = Tested(
-            name, known[name], lost[name], "reference", rank=ranks.get(name)
+            name, errors[name], diverged[name], "reference", rank=ranks.get(name)
         )
-        if name in found:
-            difference, p = found[name]
+        if name in tested:
+            difference, p = tested[name]
             result = dataclasses.replace(
                 result,
                 verdict=_verdict(difference),
@@ -95,7 +95,7 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
                 wilcoxon=_wilcoxon(*testable[name]),
             )
         elif name != reference:
-            untested = broken & {name, reference}
+            untested = incomplete & {name, reference}
             verdict = "not tested: diverged" if untested else "too few pairs"
             mean = _mean(*pairs[name])
             result = dataclasses.replace(result, verdict=verdict, difference=mean)
@@ -107,22 +107,22 @@ def intervals(differences: Sequence[Sequence[float]]) -> list[tuple[Interval, fl
     """Returns the interval and the corrected p of each test of one family.
 
     Args:
-        differences: of the pairs of each test.
+        differences: for each test, the differences of its pairs.
     """
     p = [statistics.student_interval(each).p for each in differences]
     corrected = statistics.holm(p)
     order = np.argsort(p)
-    found: list[tuple[Interval, float]] = [None] * len(p)
-    # Holm divides the level by the number of tests that are left. After the first test
+    results: list[tuple[Interval, float]] = [None] * len(p)
+    # Holm divides the level by the number of tests that remain. After the first test
     # that does not reject, the level stays.
-    left = len(p)
-    for place in order:
-        level = 1 - LEVEL / left
-        interval = statistics.student_interval(differences[place], level)
-        found[place] = interval, corrected[place]
-        if corrected[place] <= LEVEL:
-            left = max(1, left - 1)
-    return found
+    remaining = len(p)
+    for test in order:
+        level = 1 - LEVEL / remaining
+        interval = statistics.student_interval(differences[test], level)
+        results[test] = interval, corrected[test]
+        if corrected[test] <= LEVEL:
+            remaining = max(1, remaining - 1)
+    return results
 
 
 def _verdict(interval: Interval) -> Verdict:
@@ -146,4 +146,4 @@ def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:
 def _ranks(complete: Mapping[str, Values]) -> dict[str, int]:
     means = {name: np.mean(list(values.values())) for name, values in complete.items()}
     order = sorted(means, key=means.get)
-    return {name: place for place, name in enumerate(order, 1)}
+    return {name: rank for rank, name in enumerate(order, 1)}

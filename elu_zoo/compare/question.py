@@ -18,12 +18,12 @@ class Question:
     """Request of a comparison: the config, the activations and the numbers of runs.
 
     Attributes:
-        config: the config, at its own learning rates.
+        config: the compared config.
         command: the command line of the comparison.
-        train_command: the command line that trains a run of the config.
-        activations: different names; the others are compared with the first.
-        seeds: pairs of runs, with the seeds 0 to seeds - 1.
-        tune: learning rates that are tried with each activation; odd; 1: no tuning.
+        train_command: command line that trains a run of the config.
+        activations: different names; the first is the reference.
+        seeds: number of runs of each activation at one rate, with seeds from 0.
+        tune: number of learning rates to try with each activation, odd; 1: no tuning.
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
         module: a user's file or module that registers activations, see `user_module`.
@@ -46,7 +46,7 @@ class Question:
 
     @property
     def split(self) -> str:
-        """Images on which runs are compared: `test`, or `validation`."""
+        """Split of the images on which runs are compared: `test` or `validation`."""
         return "test" if self.config.data.measure_test else "validation"
 
 
@@ -54,49 +54,49 @@ def check(question: Question) -> Question:
     """Returns the question with canonical names, after checks that need no training.
 
     Raises:
-        UsageError: an activation is unknown or given twice, a number is out of range,
-            there are no validation images for tuning alone, or scipy or matplotlib are
-            not installed.
+        UsageError: an activation is unknown or named twice, a number is out of range,
+            tuning would use the images on which runs are compared, or scipy or
+            matplotlib is not installed.
         OSError: the output folder cannot be written.
     """
     errors.check_integer("--seeds", question.seeds, minimum=1)
     if question.seeds > TUNING_SEED:
         raise errors.UsageError(
-            f"--seeds is at most {TUNING_SEED}: tuning has a seed of its own. "
+            f"--seeds must be at most {TUNING_SEED}, which is the seed of tuning runs. "
             f"Received: {question.seeds}."
         )
     if question.tune < 1 or question.tune % 2 == 0:
         raise errors.UsageError(
-            "--tune is odd and >= 1, so that the config's learning rate is in the "
-            "middle: 5 tries it times 1/4, 1/2, 1, 2 and 4. "
+            "--tune must be odd and >= 1, so that the config's learning rate is in the "
+            "middle: --tune=5 tries this rate times 1/4, 1/2, 1, 2 and 4. "
             f"Received: {question.tune}."
         )
     config = question.config
     if question.tune > 1 and config.data.name in load.ENCODED:
         raise errors.UsageError(
-            "Learning rates are tuned on validation images, and those of "
-            f"{config.data.name} are test images. Use --tune=1, or another data set."
+            "Learning rates are tuned on validation images, and the validation images "
+            f"of {config.data.name} are test images. Use --tune=1 or another data set."
         )
     if question.tune > 1 and question.split == "validation":
         raise errors.UsageError(
-            "Learning rates are tuned on validation images, which this config "
-            "(data.measure_test=False) compares as well. Use --tune=1, or measure the "
-            "test images."
+            "Learning rates are tuned on validation images, on which this config "
+            "(data.measure_test=False) also compares the runs. Use --tune=1, or "
+            "measure the test images."
         )
     for package in ("scipy", "matplotlib"):
         if importlib.util.find_spec(package) is None:
             raise errors.UsageError(
-                f'A comparison needs {package}: pip install "elu-zoo[paper]"'
+                f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
             )
     files.check_writable(question.output)
-    # describe: srelu is shifted_relu.
+    # `describe` replaces other names of an activation: srelu is shifted_relu.
     names = [activations.describe(name)["name"] for name in question.activations]
     for name in names:
         if names.count(name) > 1:
             raise errors.UsageError(f"--activations names {name} twice.")
     if len(names) < 2:
         raise errors.UsageError(
-            "--activations has two names or more, the reference first: elu,relu. "
+            "--activations must be two or more names, the reference first: elu,relu. "
             f"Received: {','.join(names) or 'none'}."
         )
     return dataclasses.replace(question, activations=tuple(names))

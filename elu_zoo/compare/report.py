@@ -1,4 +1,4 @@
-"""Report of a comparison: what can be concluded, tables, figures, and how."""
+"""Report of a comparison in Markdown: conclusions, tables, figures and method."""
 
 from pathlib import Path
 
@@ -12,23 +12,23 @@ NAME = "report.md"
 
 
 def write(answer: Answer, output: Path) -> None:
-    """Writes report.md, and its tables alone as table.md."""
+    """Writes report.md, and only the tables of the report to table.md."""
     files.write_bytes(output / NAME, _text(answer).encode())
     files.write_bytes(output / "table.md", (_tables(answer) + "\n").encode())
 
 
 def conclusions(answer: Answer) -> str:
-    """Returns a line for each activation: what the pairs of runs decide.
+    """Returns the report's first part: what the pairs of runs decide.
 
-    It is the first part of the report.
+    It has a line for each activation except the reference.
     """
     question = answer.question
     tuned = question.tune > 1
-    where = "at its own best" if tuned else "at the config's"
+    rate = "its own best rate" if tuned else "the config's rate"
     split = question.split
     lines = [
-        f"Error on the {split} images, each activation {where} rate, against "
-        f"{question.reference}, in {question.seeds} pairs of runs:",
+        f"Errors on the {split} images in {question.seeds} pairs of runs, compared "
+        f"with {question.reference}, each activation at {rate}:",
         "",
     ]
     for each in tables.tested(answer, tuned=True):
@@ -38,43 +38,43 @@ def conclusions(answer: Answer) -> str:
 
 
 def _conclusion(each: Tested, reference: str, answer: Answer) -> str:
-    name, found = f"**{each.activation}**", each.difference
-    points = "points" if tables.unit(answer) == "percent" else "squared error"
+    name, difference = f"**{each.activation}**", each.difference
+    unit = "points" if tables.unit(answer) == "percent" else "squared error"
     if each.verdict == "too few pairs":
         return (
             f"{name}: nothing is decided by fewer than {LEAST_PAIRS} pairs. Mean "
-            f"difference {found.mean:+.3g} {points}."
+            f"difference {difference.mean:+.3g} {unit}."
         )
     if each.verdict == "not tested: diverged":
-        return f"{name}: not tested, because {_lost(each, reference)}."
-    interval = f"{found.low:+.2g} to {found.high:+.2g} {points}"
+        return f"{name}: not tested, because {_why_untested(each, reference)}."
+    interval = f"{difference.low:+.2g} to {difference.high:+.2g} {unit}"
     if each.verdict == "cannot be told apart":
         return (
             f"{name} cannot be told apart from {reference}: the difference is "
-            f"{found.mean:+.3g}, and the interval {interval} contains 0."
+            f"{difference.mean:+.3g}, and the interval {interval} contains 0."
         )
     return (
-        f"{name} has a {each.verdict} than {reference}: by {abs(found.mean):.3g} "
-        f"{points}, interval {interval}."
+        f"{name} has a {each.verdict} than {reference}: by {abs(difference.mean):.3g} "
+        f"{unit}, interval {interval}."
     )
 
 
-def _lost(each: Tested, reference: str) -> str:
-    total = each.diverged + len(each.errors)
+def _why_untested(each: Tested, reference: str) -> str:
+    runs = each.diverged + len(each.errors)
     if each.diverged:
-        return f"{each.diverged} of its {total} runs diverged"
-    return f"runs of {reference} diverged" if total else "every rate diverged"
+        return f"{each.diverged} of its {runs} runs diverged"
+    return f"runs of {reference} diverged" if runs else "every rate diverged"
 
 
 def _tables(answer: Answer) -> str:
     parts = []
     if answer.question.tune > 1:
         parts += [
-            "## At its own best learning rate",
+            "## Each activation at its own best learning rate",
             tables.main(answer, tuned=True),
             "## At the config's learning rate",
             tables.main(answer, tuned=False),
-            "## Side by side",
+            "## Both learning rates side by side",
             tables.side_by_side(answer),
         ]
     else:
@@ -89,12 +89,12 @@ def _text(answer: Answer) -> str:
         conclusions(answer),
         _limits(answer),
         _tables(answer),
-        _how(answer),
+        _method(answer),
     ]
     tuned = question.tune > 1
     pictures = {
         "errors.png": "Error of each run; lines join the runs of one seed.",
-        "errors_at_config_rate.png": "The same at the config's learning rate.",
+        "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
         "curves.png": "Learning curves at the best learning rate.",
         "rates.png": "Validation error over the factor on the learning rate.",
     }
@@ -115,35 +115,36 @@ def _limits(answer: Answer) -> str:
     ) * bool(edges)
     smoke = "**A smoke test: it shows that everything runs, and nothing else.** "
     return (
-        f"{smoke * config.smoke}This holds for {config.model.name} on "
+        f"{smoke * config.smoke}These results hold for {config.model.name} on "
         f"{config.data.name}, for {config.train.epochs} epochs of this schedule, and "
         "for no other network or data set. Activations that cannot be told apart may "
-        "still differ: the interval says by how much. Only differences to "
-        f"{question.reference} are tested; ranks order the means.{edge}"
+        "differ by any value in the interval. Only differences from "
+        f"{question.reference} are tested; ranks order the mean errors.{edge}"
     )
 
 
-def _how(answer: Answer) -> str:
+def _method(answer: Answer) -> str:
     question = answer.question
     tuning = (
         f"Each activation had {question.tune} tuning runs, one for each factor on all "
         "learning rates, with a seed that no other run has. The factor with the "
         "smallest error on validation images, held out of the training images, was "
-        "chosen. A run that diverged counts as a run. "
+        "chosen. A run that diverged was not replaced. "
     ) * (question.tune > 1)
     return (
         "## How\n\n"
-        f"{tuning}There are {question.seeds} paired runs at a rate, with seeds from 0 "
-        "on: runs of one seed have equal initial weights and data order. ± is the "
-        "standard deviation over runs. Intervals are Student's of the paired "
-        "differences, widened by the Bonferroni factor of the test's step in Holm's "
-        "procedure: an interval excludes 0 exactly where Holm's p is at most 0.05, and "
-        "in at most 5 % of such tables any interval excludes a true 0. Each table is a "
-        "family of its own; the first one decides. Wilcoxon's p is exact, two-sided "
-        "and not corrected; with these pairs it is at least "
-        f"{estimate.smallest_p(question.seeds):.2g}. An activation with runs that "
-        "diverged is neither tested nor ranked. Step times are relative to "
-        f"{question.reference}, measured in turn in one process.\n\n"
-        f"The comparison: `{question.command}`. compare.csv has the "
-        "command of each run."
+        f"{tuning}Each activation has {question.seeds} runs at a compared rate, with "
+        "seeds from 0 on. Runs with the same seed are a pair: they have equal initial "
+        "weights and data order. ± is the standard deviation over runs. Intervals are "
+        "Student's for paired differences, widened by the Bonferroni factor of the "
+        "test's step in Holm's procedure: an interval excludes 0 exactly if Holm's p "
+        "is at most 0.05. In at most 5 % of such tables, an interval excludes 0 though "
+        "the true difference is 0. Each table is corrected by itself; the first one "
+        "decides. Wilcoxon's p is exact, two-sided and not corrected; with this number "
+        f"of pairs it is at least {estimate.smallest_p(question.seeds):.2g}. An "
+        "activation with runs that diverged is neither tested nor ranked. All steps "
+        "were timed in turn in one process; step times are divided by the step time of "
+        f"{question.reference}.\n\n"
+        f"The comparison: `{question.command}`. compare.csv has the command of each "
+        "run."
     )

@@ -23,15 +23,15 @@ from elu_zoo.training.recorder import Observe
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Results of a run; of a run that diverged, only the reason.
+    """Results of a run, or the reason why the run diverged.
 
     Attributes:
-        error: on the compared images, or on validation images when tuning: percent of
-            wrong classes, or squared error of an autoencoder. NaN after a divergence.
-        train_loss: mean over the last epoch; NaN after a divergence.
-        curve: rows of epochs with `epoch`, `train_loss` and, where measured,
-            `validation_...`.
-        diverged: the reason; "" for a run that ended well.
+        error: percentage of wrong classes, or an autoencoder's squared error, on the
+            compared images (validation images for a tuning run); NaN if diverged.
+        train_loss: mean over the last epoch; NaN if diverged.
+        curve: a row for each epoch, with `epoch`, `train_loss` and, if validation
+            images were measured, `validation_...`.
+        diverged: why the run diverged; "" if it did not.
     """
 
     error: float = float("nan")
@@ -42,12 +42,12 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """Which run to make; `paper.run.runner` trains it.
+    """Spec of one run, which `paper.run.runner` trains.
 
     Attributes:
-        question: of the comparison.
+        question: question of the comparison.
         activation: name of the activation.
-        factor: on the config's learning rates.
+        factor: factor on the config's learning rates.
         seed: see `changes.of_run`.
         code: hash of the file that defines a user's activation, see `code_hash`.
     """
@@ -62,13 +62,13 @@ class Spec:
 
     @property
     def tuning(self) -> bool:
-        """Whether the run chooses a learning rate."""
+        """Whether this is a tuning run, by which the learning rate is chosen."""
         return self.seed >= TUNING_SEED
 
     def load(self) -> ConfigDict:
-        """Returns the config."""
-        given = self.question.config, self.activation, self.seed, self.factor
-        return changes.of_run(*given, tuning=self.tuning)
+        """Returns the config of the run."""
+        arguments = self.question.config, self.activation, self.seed, self.factor
+        return changes.of_run(*arguments, tuning=self.tuning)
 
     @property
     def command(self) -> str:
@@ -77,7 +77,7 @@ class Spec:
         return changes.command(question.train_command, question.config, self.load())
 
     def folder(self, plan: Plan) -> Path:
-        """Returns the run's folder; a changed config or activation has another one."""
+        """Returns the run's folder; its name depends on the config and on `code`."""
         text = config_hash(self.load()) + self.code
         digits = hashlib.sha256(text.encode()).hexdigest()[:8]
         name = f"{self.activation}-s{self.seed}-x{self.factor:g}-{digits}"
@@ -91,7 +91,7 @@ class Spec:
 
 
 def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
-    """Returns the results of a finished run, as the only item."""
+    """Returns a list with the results of a finished run as its only item."""
     entry = result.find(workdir)
     split = "validation" if spec.tuning else spec.question.split
     name = metric(spec.question.config)
@@ -108,7 +108,7 @@ def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
 
 
 def finished(spec: Spec, plan: Plan) -> Measured | None:
-    """Returns the results of a run that ended before, None if it is not finished."""
+    """Returns the results of a run that has ended or diverged, otherwise None."""
     workdir = spec.folder(plan)
     diverged = workdir / "diverged.json"
     if diverged.exists():
@@ -125,12 +125,12 @@ def metric(config: ConfigDict) -> str:
 def code_hash(activation: str) -> str:
     """Returns a hash of the file that defines a user's activation.
 
-    "" for activations of this package and of Keras, which have versions. A user changes
-    his own between two commands: runs of the old one must not be taken for the new.
+    It is "" for activations of this package and of Keras. If a user edits an activation
+    between two commands, finished runs of the old code must not count for the new code.
     """
     layer = activations.make(activation, "activation", seed=0)
-    own = type(layer) is not keras.layers.Activation
-    path = Path(inspect.getfile(type(layer) if own else layer.activation)).resolve()
+    custom = type(layer) is not keras.layers.Activation
+    path = Path(inspect.getfile(type(layer) if custom else layer.activation)).resolve()
     packages = (Path(inspect.getfile(x)).resolve().parent for x in (elu_zoo, keras))
     if any(path.is_relative_to(folder) for folder in packages):
         return ""

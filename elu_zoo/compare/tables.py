@@ -1,4 +1,4 @@
-"""Tables of a comparison: compare.csv, tuning.csv and Markdown."""
+"""Tables of a comparison in compare.csv, tuning.csv and Markdown."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
 
 
 def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
-    """Returns the test of each activation.
+    """Returns the test of each activation against the reference.
 
     Args:
         answer: the comparison's runs.
-        tuned: at its own best learning rates, instead of the config's. An activation
-            whose every tuning run diverged has no best rate and no runs there.
+        tuned: whether to test runs at the best learning rates, not at the config's. An
+            activation whose tuning runs all diverged has no best rate and no such runs.
     """
     return paired_tests.compared(
         {
@@ -34,7 +34,7 @@ def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
 
 
 def unit(answer: Answer) -> str:
-    """Returns what an error is: "percent" of images, or "squared error"."""
+    """Returns the unit of errors: "percent" (of images) or "squared error"."""
     is_percent = metric(answer.question.config) == "error_percent"
     return "percent" if is_percent else "squared error"
 
@@ -46,14 +46,14 @@ def main(answer: Answer, *, tuned: bool) -> str:
         choice = answer.choices[each.activation]
         factor = choice.factor if tuned else 1.0
         edge = " (edge)" * (tuned and choice.at_edge)
-        found = each.difference
+        effect = each.difference
         lines.append(
             [
                 each.rank or "",
                 each.activation,
                 "none" if factor is None else f"{factor:g}{edge}",
                 tables.mean(each.errors.values()),
-                tables.interval(found.mean, found.low, found.high) if found else "",
+                tables.interval(effect.mean, effect.low, effect.high) if effect else "",
                 tables.p_value(each.p),
                 tables.p_value(each.wilcoxon),
                 each.verdict,
@@ -70,32 +70,32 @@ def main(answer: Answer, *, tuned: bool) -> str:
 
 
 def side_by_side(answer: Answer) -> str:
-    """Returns errors at the config's rates beside those at the best ones."""
+    """Returns a table of errors at the config's rates and at the best rates."""
     lines = []
     columns = (tested(answer, tuned=tuned) for tuned in (False, True))
-    for plain, best in zip(*columns, strict=True):
-        choice = answer.choices[plain.activation]
-        cells = [plain.activation]
-        for each in (plain, best):
-            lost = f" ({each.diverged} diverged)" * bool(each.diverged)
-            cells.append(tables.mean(each.errors.values()) + lost)
+    for at_config, at_best in zip(*columns, strict=True):
+        choice = answer.choices[at_config.activation]
+        cells = [at_config.activation]
+        for each in (at_config, at_best):
+            diverged = f" ({each.diverged} diverged)" * bool(each.diverged)
+            cells.append(tables.mean(each.errors.values()) + diverged)
         lines.append([*cells, choice_text(choice)])
     titles = "activation", "at the config's rate", "at its own best rate", "tuning"
     return tables.markdown(titles, lines)
 
 
 def choice_text(choice: Choice) -> str:
-    """Returns what tuning found, as text."""
-    lost = f"; {choice.diverged} of {choice.trials} diverged" * bool(choice.diverged)
+    """Returns the chosen factor and the number of diverged tuning runs as text."""
+    note = f"; {choice.diverged} of {choice.trials} diverged" * bool(choice.diverged)
     if choice.factor is None:
         return f"no rate: all {choice.trials} diverged"
-    edge = ", the grid's edge: a better one may lie beyond" * choice.at_edge
-    return f"rate x {choice.factor:g}{edge}{lost}"
+    edge = ", the grid's edge: a better factor may lie beyond" * choice.at_edge
+    return f"rate x {choice.factor:g}{edge}{note}"
 
 
 def write(answer: Answer, output: Path) -> None:
-    """Writes compare.csv, a row for each paired run, and tuning.csv."""
-    rows: dict[bool, list] = {True: [], False: []}
+    """Writes a row for each run: paired runs to compare.csv, others to tuning.csv."""
+    rows: dict[bool, list] = {True: [], False: []}  # of tuning runs, of paired runs
     for run, measured in answer.runs.items():
         row = {
             "activation": run.activation,
@@ -107,8 +107,8 @@ def write(answer: Answer, output: Path) -> None:
         if run.tuning:
             row["chosen"] = run.factor == answer.choices[run.activation].factor
         else:
-            lost = measured.diverged
-            row["train_loss"] = "" if lost else f"{measured.train_loss:.6g}"
+            diverged = measured.diverged
+            row["train_loss"] = "" if diverged else f"{measured.train_loss:.6g}"
             row["command"] = run.command
         rows[run.tuning].append(row)
     results.write(output / "compare.csv", _RUN, rows[False])

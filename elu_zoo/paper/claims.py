@@ -21,7 +21,7 @@ TEST_COLUMNS = (
     "id whose claim experiment budget measure supports_if n effect low high layers p "
     "wilcoxon outcome"
 ).split()
-# Outcomes as text after the number of tests: one test, several tests.
+# Texts of outcomes after the number of tests, for one test and for several tests.
 _COUNTED = {
     "supports": ("supports", "support"),
     "contradicts": ("contradicts", "contradict"),
@@ -79,8 +79,8 @@ def _judge(name: str, claim: Claim, view: View | None) -> Judged:
     # Tests marked as ours take no part in the correction of the paper's tests.
     for ours in (False, True):
         tests = [test for test in counted if test.ours == ours]
-        found = verdicts.outcomes([(test.support, findings[test]) for test in tests])
-        outcomes |= dict(zip(tests, found, strict=True))
+        decided = verdicts.outcomes([(test.support, findings[test]) for test in tests])
+        outcomes |= dict(zip(tests, decided, strict=True))
     of_paper = [outcome for test, outcome in outcomes.items() if not test.ours]
     verdict = verdicts.verdict(of_paper, _evidence(name, view))
     of_tests = [Result(test, findings[test], outcomes[test]) for test in counted]

@@ -36,8 +36,8 @@ class Experiment:
             no measured value, only the text `diverged`.
         claims: claims of the paper that the experiment tests.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
-        schedule_of: figure whose runs have this length, if the paper has no such
-            experiment.
+        schedule_of: figure whose runs have `paper_epochs` epochs, if the paper does not
+            have this experiment.
         own_schedules: budgets whose optimizer or learning rates are ours and not the
             paper's, so that their runs decide no claim.
         note: what the paper leaves open, and what this experiment does instead.

@@ -32,8 +32,8 @@ def arms(rows: Rows) -> list[Arm]:
 
     def sort_key(arm: Arm) -> tuple:
         names = _OF_THE_PAPER
-        known = arm.activation in names
-        order = names.index(arm.activation) if known else len(names)
+        is_of_paper = arm.activation in names
+        order = names.index(arm.activation) if is_of_paper else len(names)
         return arm.batch_norm, arm.variant, order, arm.activation
 
     return sorted({_arm(row) for row in rows}, key=sort_key)
@@ -113,8 +113,8 @@ def series(
         runs = [run for run in table if not np.isnan(run).all()]
         if runs:
             of_arm = {"batch_norm": arm.batch_norm, "ours": arm.activation in ours}
-            found = Series(arm.activation, points, runs, **of_arm, **style)
-            curves_of_arms.append(found)
+            arm_series = Series(arm.activation, points, runs, **of_arm, **style)
+            curves_of_arms.append(arm_series)
     return curves_of_arms
 
 

@@ -14,7 +14,7 @@ Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
     Literal["diverged", "decides nothing", "not measured"],
 ]
-Values = Mapping[int, float]  # by seed
+Values = Mapping[int, float]  # value by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[Rows], Mapping[str, Values]]
 
@@ -83,8 +83,8 @@ class ClaimTest:
         ours: whether the paper makes no claim about the activation or the measure; the
             verdict does not depend on such a test.
         decides: False for an effect that is reported, but decides nothing.
-        variant: variant of the runs whose setting the paper may have meant; the test
-            counts once there are such runs. "" for a test that always counts.
+        variant: variant of the tested runs, if the paper may have meant their setting;
+            the test counts only if there are such runs. "" for a test without variant.
     """
 
     name: str
@@ -101,15 +101,15 @@ class ClaimTest:
         return str(self.support) if self.decides else ""
 
     def counts(self, rows: Rows) -> bool:
-        """Returns whether the test is one of the claim's, given the rows."""
+        """Returns whether the rows have the test's variant; True without a variant."""
         return not self.variant or any(r["variant"] == self.variant for r in rows)
 
     def find(self, rows: Rows) -> Finding:
         """Returns the result of the test on an experiment's rows."""
-        found = self.judge(rows, self.support) if self.judge else Finding()
-        if self.decides or not found.n:
-            return found
-        return dataclasses.replace(found, p=math.nan, outcome="decides nothing")
+        finding = self.judge(rows, self.support) if self.judge else Finding()
+        if self.decides or not finding.n:
+            return finding
+        return dataclasses.replace(finding, p=math.nan, outcome="decides nothing")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -174,12 +174,12 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
         pair = grouping.pairs(first(rows), second(rows))
         if len(pair[0]) < least:
             return Finding()
-        found = statistics.paired(*pair)
+        comparison = statistics.paired(*pair)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
-        verdict = statistics.verdict(found, level=level, least=least)
-        plain = _compared(first(rows), second(rows), support)
+        verdict = statistics.verdict(comparison, level=level, least=least)
+        finding = _compared(first(rows), second(rows), support)
         outcome = outcomes.get(verdict, "no difference")
-        return dataclasses.replace(plain, p=math.nan, outcome=outcome)
+        return dataclasses.replace(finding, p=math.nan, outcome=outcome)
 
     return judge
 
@@ -190,7 +190,7 @@ def final(arm: Arm, column: str) -> Read:
 
 
 def mean_of_layers(layers: Mapping[str, Values]) -> Values:
-    """Returns the mean over the finite values of a run's layers, by seed."""
+    """Returns the mean over the layers that have a value for a seed, by seed."""
     seeds = sorted({seed for values in layers.values() for seed in values})
     return {
         seed: float(np.mean([of[seed] for of in layers.values() if seed in of]))
@@ -203,15 +203,15 @@ def _compared(first: Values, second: Values, support: Support) -> Finding:
     if not pair[0]:
         return Finding()
     distances = np.subtract(*pair) - support.limit
-    found = statistics.student_interval(distances)
+    interval = statistics.student_interval(distances)
     claimed = pair[0], np.add(pair[1], support.limit)  # claimed: first < second
     if support.sense == "larger":
         claimed = claimed[::-1]
     return Finding(
-        n=found.n,
-        effect=found.mean + support.limit,
-        low=found.low + support.limit,
-        high=found.high + support.limit,
-        p=found.p,
+        n=interval.n,
+        effect=interval.mean + support.limit,
+        low=interval.low + support.limit,
+        high=interval.high + support.limit,
+        p=interval.p,
         wilcoxon=statistics.paired(*claimed).p,
     )

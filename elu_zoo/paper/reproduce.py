@@ -23,7 +23,7 @@ def check(names: Sequence[str], output: Path) -> list[str]:
 
     Raises:
         UsageError: a name is unknown, or scipy or matplotlib is not installed.
-        ResourceError: the folder cannot be written.
+        OSError: the folder cannot be written.
     """
     names = chosen(names)
     for package in ("scipy", "matplotlib"):
@@ -96,8 +96,8 @@ def reproduce(
 
 def _compute(name: str, plan: Plan, output: Path) -> None:
     experiment, stored = EXPERIMENTS[name], points(name, output)
-    known = stored.of_budget(plan.budget)
-    if known and experiment.covers and experiment.covers(plan, known):
+    rows = stored.of_budget(plan.budget)
+    if rows and experiment.covers and experiment.covers(plan, rows):
         return
     stored.put_all(plan.budget, experiment.compute(plan))
 
@@ -125,8 +125,8 @@ def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
     workdir = trial.folder(plan)
     row = results.row(workdir, result.find(workdir))
     path = output / "results.csv"
-    known = results.read_file(path)
-    if not any(all(old[key] == str(row[key]) for key in _SAME) for old in known):
+    stored = results.read_file(path)
+    if not any(all(old[key] == str(row[key]) for key in _SAME) for old in stored):
         results.add(path, row)
 
 
@@ -139,7 +139,7 @@ def draw(name: str, output: Path) -> None:
 
 def write_report(output: Path) -> None:
     """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
-    views = {name: found for name in EXPERIMENTS if (found := view(name, output))}
+    views = {name: shown for name in EXPERIMENTS if (shown := view(name, output))}
     judged = claims.judge(views)
     claims.write(output / "claims.csv", claims.table(judged))
     claims.write(output / "claim_tests.csv", claims.table_of_tests(judged))

@@ -136,19 +136,19 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     """
     from scipy import stats
 
-    one, other = _finite(first, "first"), _finite(second, "second")
-    if len(one) != len(other):
+    left, right = _finite(first, "first"), _finite(second, "second")
+    if len(left) != len(right):
         raise errors.UsageError(
             "Paired runs must have equal numbers of values. Received: "
-            f"{len(one)} first and {len(other)} second values."
+            f"{len(left)} first and {len(right)} second values."
         )
-    differences = one - other
-    steps = _round(differences, max(abs(one).max(), abs(other).max()))
+    differences = left - right
+    steps = _round(differences, max(abs(left).max(), abs(right).max()))
     ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
     return Comparison(
-        n=len(one),
+        n=len(left),
         w=w,
         p=less,
         opposite=greater,

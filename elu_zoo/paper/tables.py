@@ -31,7 +31,7 @@ def interval(effect: float, low: float, high: float, *, signed: bool = True) -> 
     """Returns an effect with its 95 % interval, "" for an effect that is NaN.
 
     Args:
-        effect: with three digits.
+        effect: the measured value, which is printed with three digits.
         low: lower end of the interval; NaN for no interval.
         high: upper end of the interval.
         signed: whether numbers above 0 have a plus sign, as differences have.
@@ -84,16 +84,16 @@ def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
     )
     if not pair[0]:
         return []
-    found = statistics.paired(*pair)
+    comparison = statistics.paired(*pair)
     names = [palette.label(arm.activation, arm.batch_norm) for arm in (first, second)]
-    verdict = statistics.verdict(found)
+    verdict = statistics.verdict(comparison)
     lower = dict(zip(("holds", "does not hold"), names, strict=True))
     return [
         " - ".join(names),
-        found.n,
+        comparison.n,
         mean_difference(*pair),
-        f"{found.w:g}",
-        statistics.p_text(found),
-        f"{found.effect:+.2f}",
+        f"{comparison.w:g}",
+        statistics.p_text(comparison),
+        f"{comparison.effect:+.2f}",
         lower.get(verdict, verdict),
     ]

@@ -31,16 +31,16 @@ def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
         tests: for each test the effects that support the claim, and the finding.
             Holm's method corrects all of them, and their layers, together.
     """
-    every = [x for _, finding in tests for x in (finding, *finding.layers)]
-    corrected = iter(statistics.holm([x.p for x in every if _is_tested(x)]))
+    findings = [x for _, finding in tests for x in (finding, *finding.layers)]
+    corrected = iter(statistics.holm([x.p for x in findings if _is_tested(x)]))
     results = []
     for support, finding in tests:
-        own, *layers = [
+        overall, *layers = [
             _outcome(support, x, next(corrected)) if _is_tested(x) else x.outcome
             for x in (finding, *finding.layers)
         ]
         disagree = {"supports", "contradicts"} <= set(layers)
-        results.append("layers disagree" if disagree else own or "not measured")
+        results.append("layers disagree" if disagree else overall or "not measured")
     return results
 
 

@@ -30,9 +30,8 @@ class View:
 def view(name: str, output: Path) -> View | None:
     """Returns the rows of an experiment that the report shows.
 
-    Their budget is the longest that has five seeds. If no budget has five seeds, it is
-    the budget with the most seeds. None: the experiment, or one that it reads, has no
-    rows.
+    These are the rows of the longest budget with five seeds, or else of the budget with
+    the most seeds. None if the experiment, or an experiment that it reads, has no rows.
     """
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
@@ -53,15 +52,15 @@ def view(name: str, output: Path) -> View | None:
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
     shown, diverged = [], {}
     for name, own in rows.items():
-        kept = []
+        ended = []
         for row in own:
             if row.get("diverged") and not EXPERIMENTS[name].shows_divergence:
                 diverged[f"{name}: {row['activation']}, seed {row['seed']}"] = None
             else:
-                kept.append(row)
-        if not kept:
+                ended.append(row)
+        if not ended:
             return None
-        shown += kept
+        shown += ended
     return View(budget, shown, tuple(diverged))
 
 

@@ -64,19 +64,19 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,ellu"], "Did you mean 'elu'"),
         ([QUICK, "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
         ([QUICK, "--activations=elu,softmax"], "does not act on each element"),
-        ([QUICK, "--activations=elu"], "has two names or more"),
-        ([QUICK, "--activations=elu,relu", "--tune=4"], "--tune is odd and >= 1"),
-        ([QUICK, "--activations=elu,relu", "--tune=-1"], "--tune is odd and >= 1"),
+        ([QUICK, "--activations=elu"], "must be two or more names"),
+        ([QUICK, "--activations=elu,relu", "--tune=4"], "--tune must be odd and >= 1"),
+        ([QUICK, "--activations=elu,relu", "--tune=-1"], "--tune must be odd and >= 1"),
         ([QUICK, "--activations=elu,relu", "--seeds=0"], "must be an integer >= 1"),
         ([QUICK, "--activations=elu,relu", "--seeds=10001"], "at most 10000"),
         ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
         ([QUICK, "--activations=elu,relu", "--budget=long"], "budget"),
         ([QUICK, "--activations=elu,relu", "--module=no.py"], "There is no file no.py"),
         ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
-         "which this config (data.measure_test=False) compares as well"),
+         "on which this config (data.measure_test=False) also compares the runs"),
         (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
-         "those of imagenet2012 are test images. Use --tune=1"),
+         "images of imagenet2012 are test images. Use --tune=1"),
     ],
 )  # fmt: skip
 def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words):
@@ -121,6 +121,6 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     assert times[0]["ratio"] == 1 and times[1]["step"] > 0
     folders = sorted((tmp_path / "out" / "runs").iterdir())
     second = printed()
-    assert "8 of them are finished" in second and "1 of 8" not in second
+    assert "8 of the planned runs are finished" in second and "1 of 8" not in second
     assert (tmp_path / "out" / "report.md").read_text() == report
     assert sorted((tmp_path / "out" / "runs").iterdir()) == folders

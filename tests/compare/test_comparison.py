@@ -116,7 +116,7 @@ def test_finished_runs_are_not_repeated(question, compare):
         (folder / "diverged.json").write_text(json.dumps({"reason": "inf"}))
     world = compare(question, error)
     assert not set(done) & set(world.made)
-    assert "3 of them are finished" in world.said[1]
+    assert "3 of the planned runs are finished" in world.said[1]
 
 
 def test_a_changed_activation_has_other_runs(question, tmp_path):

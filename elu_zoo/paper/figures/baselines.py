@@ -55,21 +55,21 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 
 def _dots(rows: Rows, column: str) -> list[Dots]:
-    found: dict[str, dict[str, list[float]]] = {}
+    by_name: dict[str, dict[str, list[float]]] = {}
     for arm in grouping.arms(rows):
         values = list(grouping.final_values(rows, arm, column).values())
-        found.setdefault(arm.activation, {})[NETS[arm.variant]] = values
-    return [grouping.dots(name, by_net) for name, by_net in found.items()]
+        by_name.setdefault(arm.activation, {})[NETS[arm.variant]] = values
+    return [grouping.dots(name, by_net) for name, by_net in by_name.items()]
 
 
 def _summary(rows: Rows) -> str:
     lines = []
     for arm in grouping.arms(rows):
-        found = [
+        columns = [
             grouping.final_values(rows, arm, name).values() for name, *_ in _PANELS
         ]
-        cells = map(tables.mean, found)
-        lines.append([arm.variant, arm.activation, len(found[0]), *cells])
+        cells = map(tables.mean, columns)
+        lines.append([arm.variant, arm.activation, len(columns[0]), *cells])
     for net in sorted({row["variant"] for row in rows}):
         differences = [_differences(rows, net, name) for name, *_ in _PANELS]
         if all(differences):

@@ -32,7 +32,7 @@ _DAMPING = 0.01
 _PHASES = {"early": range(1, 26), "late": range(26, 10**6)}
 _TRAINED = range(1, 10**6)
 _IMAGES = 2000
-_DRAWN = {
+_DRAWN = {  # columns of the figure and of the table
     "k": "k of Theorem 2",
     "weighted_mean_length": "length of E_q(a)",
     "uncorrected_shift": "bias shift",
@@ -40,14 +40,14 @@ _DRAWN = {
     "cosine": "cosine to natural gradient",
     "effective_draws": "effective images",
 }
-_OTHERS = {
+_OTHERS = {  # further columns of the table
     "mean_length": "length of E_p(a)",
     "positive_share": "positive share of large covariances",
     "rank_correlation": "rank correlation of unit correlation and shift",
 }
 _UNITS = "elu", "relu", "leaky_relu"
 _OURS = ("shifted_relu",)  # the paper argues about ReLU, leaky ReLU and PReLU
-# The paper's argument: a smaller value of one leads to a smaller value of the next.
+# The paper's argument: a smaller value in one column makes the next column smaller.
 _CHAIN = "mean_length", "weighted_mean_length", "correction"
 # Columns with values over several decades, whose means over epochs are geometric.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
@@ -56,8 +56,8 @@ _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
     arms = *_UNITS, *_OURS
-    found = fig2_mnist_curves.measured_trials(plan)
-    return [trial for trial in found if trial.activation in arms]
+    runs = fig2_mnist_curves.measured_trials(plan)
+    return [trial for trial in runs if trial.activation in arms]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
@@ -69,7 +69,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     rows = []
     for epoch, weights in recorder.read_snapshots(workdir).items():
         model.set_weights(weights)
-        found = bias_shift(
+        layers = bias_shift(
             model,
             images,
             labels=data.labels,
@@ -78,7 +78,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             damping=_DAMPING,
             seed=trial.seed,
         )
-        rows.append({"epoch": epoch, **_medians(list(found.values()))})
+        rows.append({"epoch": epoch, **_medians(list(layers.values()))})
     return rows
 
 
@@ -101,33 +101,33 @@ def _medians(layers: list[BiasShift]) -> dict[str, float]:
 
 
 def _of_finite(middle: Callable[[np.ndarray], float], values: np.ndarray) -> float:
-    known = values[np.isfinite(values)]
-    return float(middle(known)) if len(known) else math.nan
+    finite = values[np.isfinite(values)]
+    return float(middle(finite)) if len(finite) else math.nan
 
 
-def _rank_correlation(one: list[float], other: list[float]) -> float:
+def _rank_correlation(first: list[float], second: list[float]) -> float:
     """Returns Spearman's correlation, NaN for one layer or a value that is NaN."""
     from scipy import stats
 
-    if len(one) < 2 or not np.isfinite([one, other]).all():
+    if len(first) < 2 or not np.isfinite([first, second]).all():
         return math.nan
-    return float(stats.spearmanr(one, other).statistic)
+    return float(stats.spearmanr(first, second).statistic)
 
 
 def _values(layer: BiasShift, name: str) -> np.ndarray:
     if name == "correction":
         return abs(layer.shift / layer.uncorrected_shift - 1)
-    found = getattr(layer, name)
-    return abs(found) if "shift" in name else found
+    values = getattr(layer, name)
+    return abs(values) if "shift" in name else values
 
 
 def _draw(rows: Rows, stem: Path) -> None:
-    own = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows]
+    moved = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows]
     panels = []
     for letter, (column, title) in zip("abcdef", _DRAWN.items(), strict=True):
-        found = grouping.series(own, "epoch", column, ours=_OURS, summary="quartiles")
+        runs = grouping.series(moved, "epoch", column, ours=_OURS, summary="quartiles")
         log = {"logx": True, "logy": column not in ("k", "cosine")}
-        panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", found, **log))
+        panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", runs, **log))
     figures.draw([panels[:3], panels[3:]], stem)
 
 
@@ -135,7 +135,7 @@ def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> R
     """Returns a reader of a column's mean over epochs, without values that are NaN."""
 
     def read(rows: Rows) -> dict[int, float]:
-        found = {}
+        means = {}
         for seed, run in grouping.by_seed(rows, Arm(activation)).items():
             values = np.array(
                 [
@@ -148,8 +148,8 @@ def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> R
             if len(values):
                 geometric = column in _OVER_DECADES
                 mean = np.exp(np.log(values).mean()) if geometric else values.mean()
-                found[seed] = float(mean)
-        return found
+                means[seed] = float(mean)
+        return means
 
     return read
 
@@ -158,8 +158,8 @@ def _summary(rows: Rows) -> str:
     lines = []
     for arm in grouping.arms(rows):
         name = arm.activation
-        found = [_along_training(name, column)(rows) for column in (*_DRAWN, *_OTHERS)]
-        cells = [tables.mean(values.values()) for values in found]
+        means = [_along_training(name, column)(rows) for column in (*_DRAWN, *_OTHERS)]
+        cells = [tables.mean(values.values()) for values in means]
         lines.append([name, len(grouping.by_seed(rows, arm)), *cells])
     titles = ("activation", "runs", *_DRAWN.values(), *_OTHERS.values())
     return tables.markdown(titles, lines)
@@ -286,15 +286,15 @@ def _correlation(first: str, second: str, activation: str) -> ClaimTest:
     """Returns the test that two columns rise and fall together along training."""
 
     def read(rows: Rows) -> dict[int, float]:
-        found = {}
+        correlations = {}
         for seed, run in grouping.by_seed(rows, Arm(activation)).items():
             cells = [(row[first], row[second]) for row in run]
             pairs = [(float(a), float(b)) for a, b in cells if a and b]
             finite = [pair for pair in pairs if np.isfinite(pair).all()]
             columns = [list(column) for column in zip(*finite, strict=True)]
             if columns and min(len(set(column)) for column in columns) > 1:
-                found[seed] = _rank_correlation(*columns)
-        return found
+                correlations[seed] = _rank_correlation(*columns)
+        return correlations
 
     titles = _DRAWN | _OTHERS
     return ClaimTest(

@@ -49,7 +49,7 @@ def trials(plan: Plan) -> list[Trial]:
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
-    """Returns one row, with the end of the run and the first epoch of a low loss."""
+    """Returns one row: measures at the end, and the first epoch with a low loss."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
     reached = next((row["epoch"] for row in rows if row["train_loss"] <= _LOSS), "")
@@ -86,12 +86,12 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 def _dots(rows: Rows, column: str) -> list[Dots]:
     """Returns means over runs by depth, without depths at which a run has no value."""
-    found: dict[str, dict[float, list[float]]] = {}
+    by_name: dict[str, dict[float, list[float]]] = {}
     for arm in grouping.arms(rows):
         values = list(grouping.final_values(rows, arm, column).values())
         if len(values) == len(grouping.by_seed(rows, arm)):
-            found.setdefault(arm.activation, {})[_layers(arm.variant)] = values
-    return [grouping.dots(name, by_depth) for name, by_depth in found.items()]
+            by_name.setdefault(arm.activation, {})[_layers(arm.variant)] = values
+    return [grouping.dots(name, by_depth) for name, by_depth in by_name.items()]
 
 
 def _summary(rows: Rows) -> str:
@@ -99,12 +99,12 @@ def _summary(rows: Rows) -> str:
     columns = list(itertools.product(_MEASURES, names))
     lines = []
     for variant in sorted({row["variant"] for row in rows}):
-        found = [
+        values_of_columns = [
             grouping.final_values(rows, Arm(name, variant=variant), column)
             for column, name in columns
         ]
-        runs = sorted({str(len(values)) for values in found})
-        cells = [tables.mean(values.values()) for values in found]
+        runs = sorted({str(len(values)) for values in values_of_columns})
+        cells = [tables.mean(values.values()) for values in values_of_columns]
         lines.append([_layers(variant), " / ".join(runs), *cells])
     titles = [f"{_MEASURES[column]}, {name}" for column, name in columns]
     return tables.markdown(["hidden layers", "runs", *titles], lines)

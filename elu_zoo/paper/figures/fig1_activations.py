@@ -50,10 +50,10 @@ def _summary(rows: Rows) -> str:
 
 
 def _by_activation(rows: Rows) -> dict[str, Rows]:
-    found: dict[str, Rows] = {}
+    groups: dict[str, Rows] = {}
     for row in rows:
-        found.setdefault(row["activation"], []).append(row)
-    return found
+        groups.setdefault(row["activation"], []).append(row)
+    return groups
 
 
 EXPERIMENT = Experiment(

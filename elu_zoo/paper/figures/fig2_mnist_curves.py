@@ -35,22 +35,22 @@ _FEW_SEEDS = 5  # of our activations, and of the runs whose weights are measured
 _IMAGES = 1000  # recording their activations takes 3 to 4 % of a run's time
 _EPOCH_OF_TABLE = 10
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
-_FLAT = 0.1  # largest change after that epoch, divided by the change from chance
+_FLAT = 0.1  # largest change after epoch 25, divided by the change from chance
 _LOSS_AT_CHANCE = math.log(10)
 _EARLY = "5"  # epoch
 _FITTED = 0.1, 0.01, 0.001  # training losses in nats, early and late in training
-_MEDIANS_UNTIL = 50  # last epoch until which the rows have every epoch
+_MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epochs`
 
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed.
 
-    The full budget has 20 seeds of the paper's activations. Among the first five
-    seeds, the differences of the epochs at which ELU and ReLU or leaky ReLU reach a
-    training loss of 0.01 have standard deviations of 1.3 and 1.1 epochs. Student's
-    test of 20 such pairs, at Holm's first level for eight tests (0.05 / 8), finds a
-    difference of 0.89 standard deviations, or 1.2 epochs, with a probability of 0.8.
-    Five pairs would need 2.98 standard deviations.
+    The full budget has 20 seeds of the paper's activations, to find differences in the
+    epoch at which the training loss reaches 0.01. In the first five pairs, this
+    difference has a standard deviation of 1.3 epochs between ELU and ReLU, and of 1.1
+    epochs between ELU and leaky ReLU. Student's test of 20 pairs, at Holm's first level
+    for eight tests (0.05 / 8), finds a difference of 0.89 standard deviations, or 1.2
+    epochs, with a probability of 0.8. Five pairs would need 2.98 standard deviations.
     """
     return [
         _trial(plan, activation, seed)
@@ -67,7 +67,7 @@ def measured_trials(plan: Plan) -> list[Trial]:
 
 def _trial(plan: Plan, activation: str, seed: int) -> Trial:
     epochs = plan.of(2, 50, 300)
-    kept = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
+    snapshots = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
     return Trial(
         "mnist_mlp_8x128",
         "",
@@ -75,14 +75,14 @@ def _trial(plan: Plan, activation: str, seed: int) -> Trial:
         activation,
         seed,
         changes=(("train.epochs", epochs),),
-        observe=Observe(activation_images=_IMAGES, snapshots=kept),
+        observe=Observe(activation_images=_IMAGES, snapshots=snapshots),
     )
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns losses by epoch, and the median over units of their mean activation."""
     statistics = curves.activations(workdir)
-    medians = {epoch: found.median_of_means() for epoch, found in statistics.items()}
+    medians = {epoch: units.median_of_means() for epoch, units in statistics.items()}
     rows = [{"epoch": 0}, *curves.epochs(workdir)]
     return [{**row, "median_activation": medians[row["epoch"]]} for row in rows]
 
@@ -115,11 +115,11 @@ def _summary(rows: Rows) -> str:
     }
     lines = []
     for arm in grouping.arms(rows):
-        found = [
+        results = [
             grouping.final_values(of, arm, column) for of, column in columns.values()
         ]
-        cells = [tables.mean(values.values()) for values in found]
-        lines.append([arm.activation, len(found[-1]), *cells])
+        cells = [tables.mean(values.values()) for values in results]
+        lines.append([arm.activation, len(results[-1]), *cells])
     return tables.markdown(("activation", "runs", *columns), lines)
 
 
@@ -232,8 +232,8 @@ def _epochs_to(loss: float, activation: str) -> Read:
 def _crossing(curve: list[tuple[float, float]], loss: float) -> float:
     """Returns the epoch at which a curve first reaches a loss.
 
-    Between two epochs the logarithm of the loss is interpolated. A run that never
-    reaches the loss has its last epoch.
+    Between two epochs the logarithm of the loss is interpolated. If the curve never
+    reaches the loss, its last epoch is returned.
     """
     for i, (epoch, reached) in enumerate(curve):
         if reached > loss:
@@ -260,11 +260,11 @@ def _sizes(rows: Rows, activation: str) -> dict[int, dict[int, float]]:
 
 def _mean_size(activation: str) -> Read:
     def read(rows: Rows) -> Values:
-        found = {}
+        means = {}
         for seed, sizes in _sizes(rows, activation).items():
             early = [size for epoch, size in sizes.items() if epoch <= _MEDIANS_UNTIL]
-            found[seed] = float(np.mean(early))
-        return found
+            means[seed] = float(np.mean(early))
+        return means
 
     return read
 
@@ -280,8 +280,8 @@ def _largest_difference(first: str, second: str) -> Judge:
         n = min(len(_sizes(rows, activation)) for activation in (first, second))
         if not n:
             return Finding()
-        one, other = mean_line(rows, first), mean_line(rows, second)
-        largest = max(one[epoch] - other[epoch] for epoch in one)
+        line, other_line = mean_line(rows, first), mean_line(rows, second)
+        largest = max(line[epoch] - other_line[epoch] for epoch in line)
         if n < LEAST_PAIRS:
             return Finding(n, largest)
         outcome = "supports" if support.includes(largest) else "contradicts"

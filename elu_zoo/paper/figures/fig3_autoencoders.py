@@ -31,14 +31,14 @@ _UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 _PIXELS = 28 * 28
 _ITERATIONS = 781  # an epoch
 _MEASURED = 10_000  # training images whose reconstruction error is drawn
-_DIVERGED = 9.0  # log10 of the error that a run counts with that diverged
+_DIVERGED = 9.0  # log10 of the error of a run that diverged
 
 
 class Setting(NamedTuple):
-    """Learning rate and loss of a run; the text is the run's variant."""
+    """Learning rate and loss of a run; `str` returns the run's variant."""
 
     rate: str
-    mean: bool = False  # over pixels; otherwise the loss is a sum over pixels
+    mean: bool = False  # whether the loss is a mean over pixels instead of a sum
 
     def __str__(self) -> str:
         return f"lr {self.rate}{' mean' * self.mean}"
@@ -118,9 +118,9 @@ def _draw(rows: Rows, stem: Path) -> None:
 def _panel(rows: Rows, setting: Setting, column: str, letter: str) -> Panel:
     which = [arm for arm in grouping.arms(rows) if arm.variant == str(setting)]
     # The paper's lines are medians over runs.
-    found = grouping.series(rows, "epoch", column, which, summary="quartiles")
+    series = grouping.series(rows, "epoch", column, which, summary="quartiles")
     ylabel = f"squared {_SPLITS[column]} error"
-    return Panel(f"{letter}  {setting.label}", "epoch", ylabel, found, logy=True)
+    return Panel(f"{letter}  {setting.label}", "epoch", ylabel, series, logy=True)
 
 
 def _diverged(rows: Rows) -> str:
@@ -219,11 +219,11 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
     """
 
     def read(rows: Rows, activation: str, against: str) -> Values:
-        found = _log_errors(rows, activation, column, setting)
-        ended = _log_errors(rows, against, column, setting)
+        errors = _log_errors(rows, activation, column, setting)
+        other_errors = _log_errors(rows, against, column, setting)
         runs = grouping.by_seed(rows, Arm(activation, variant=str(setting)))
         diverged = {s for s, run in runs.items() if grouping.diverged(run)}
-        return {s: _DIVERGED for s in diverged & ended.keys()} | found
+        return {s: _DIVERGED for s in diverged & other_errors.keys()} | errors
 
     compare = difference(
         lambda rows: read(rows, "elu", other), lambda rows: read(rows, other, "elu")
@@ -235,10 +235,10 @@ def _or_diverged(compare: Judge, setting: Setting) -> Judge:
     """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
 
     def judge(rows: Rows, support: Support) -> Finding:
-        found = compare(rows, support)
+        finding = compare(rows, support)
         runs = grouping.by_seed(rows, Arm("elu", variant=str(setting))).values()
-        lost = not found.n and any(map(grouping.diverged, runs))
-        return dataclasses.replace(found, outcome="diverged") if lost else found
+        failed = not finding.n and any(map(grouping.diverged, runs))
+        return dataclasses.replace(finding, outcome="diverged") if failed else finding
 
     return judge
 
@@ -246,8 +246,8 @@ def _or_diverged(compare: Judge, setting: Setting) -> Judge:
 def _log_errors(rows: Rows, activation: str, column: str, setting: Setting) -> Values:
     """Returns log10 of the final errors of the runs that did not diverge."""
     arm = Arm(activation, variant=str(setting))
-    found = grouping.final_values(rows, arm, column)
-    return {seed: math.log10(value) for seed, value in found.items()}
+    values = grouping.final_values(rows, arm, column)
+    return {seed: math.log10(value) for seed, value in values.items()}
 
 
 EXPERIMENT = Experiment(

@@ -26,7 +26,7 @@ UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
 COLUMNS = "step", "train_loss", LOSS, "test_loss", ERROR
 COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
-PAPER_SCHEDULE = "paper's schedule"  # of one pair of runs in the short budget
+PAPER_SCHEDULE = "paper's schedule"  # variant of one pair of runs, in the short budget
 _PAIR_EPOCHS = 7
 PAPER_EPOCHS = 330
 OWN_SCHEDULES = "smoke", "short"
@@ -42,14 +42,14 @@ _GPU = "figure 4: 330 epochs of eleven layers on CIFAR-100, four activations, 10
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
-    found = [
+    runs = [
         trial(plan, activation, seed)
         for seed in plan.runs(1, 5, 10)
         for activation in UNITS
     ]
     if plan.budget == "short":
-        found += [_with_paper_schedule(name) for name in ("elu", "relu")]
-    return found
+        runs += [_with_paper_schedule(name) for name in ("elu", "relu")]
+    return runs
 
 
 def trial(plan: Plan, activation: str, seed: int, batch_norm: bool = False) -> Trial:
@@ -92,22 +92,22 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 def learned(rows: Rows) -> Rows:
     """Returns the rows of the runs that ended better than chance."""
-    kept = []
+    selected = []
     for arm in grouping.arms(rows):
         errors = grouping.final_values(rows, arm, ERROR)
         for seed, run in grouping.by_seed(rows, arm).items():
             if errors.get(seed, CHANCE) < _BEST_AT_CHANCE:
-                kept += run
-    return kept
+                selected += run
+    return selected
 
 
 def _draw(rows: Rows, stem: Path) -> None:
     own = [row for row in rows if not row["variant"]]
     pair = [row for row in rows if row["variant"] == PAPER_SCHEDULE]
-    whole = _panels(own, ", our schedule" * (own[0]["budget"] in OWN_SCHEDULES))
+    full = _panels(own, ", our schedule" * (own[0]["budget"] in OWN_SCHEDULES))
     last = max(int(row["step"]) for row in own if row["step"])
-    points = min(len(series.x) for panel in whole for series in panel.series)
-    panels = [whole]
+    points = min(len(series.x) for panel in full for series in panel.series)
+    panels = [full]
     if points >= _POINTS_OF_PARTS:
         panels = [
             [
@@ -115,7 +115,7 @@ def _draw(rows: Rows, stem: Path) -> None:
                 zoom(panel, 0, last * 0.4, f"{panel.title} (start)"),
                 zoom(panel, last * 0.6, last, f"{panel.title} (end)"),
             ]
-            for panel in whole
+            for panel in full
         ]
     if pair:
         panels.append(_panels(pair, f", {PAPER_SCHEDULE}"))
@@ -129,9 +129,9 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 def _panels(rows: Rows, schedule: str) -> list[Panel]:
     return [
-        Panel(title + schedule, "iteration", unit, found, chance=chance)
+        Panel(title + schedule, "iteration", unit, series, chance=chance)
         for column, (title, unit, chance) in _PANELS.items()
-        if (found := grouping.series(rows, "step", column))
+        if (series := grouping.series(rows, "step", column))
     ]
 
 

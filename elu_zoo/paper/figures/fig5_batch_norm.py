@@ -43,14 +43,14 @@ def _draw(rows: Rows, stem: Path) -> None:
     columns = []
     for letter, other in zip(ascii_lowercase, others, strict=False):
         which = [a for a in grouping.arms(own) if a.activation in (first, other)]
-        whole = Panel(
+        full = Panel(
             f"{letter}  {palette.label(first)} and {palette.label(other)}{ours}",
             "iteration",
             "test error, %",
             grouping.series(own, "step", fig4.ERROR, which),
             chance=fig4.CHANCE,
         )
-        columns.append((whole, zoom(whole, last * 2 / 3, last, f"{letter}  (end)")))
+        columns.append((full, zoom(full, last * 2 / 3, last, f"{letter}  (end)")))
     # The two panels of a single pair of activations are next to each other.
     panels = columns if len(columns) == 1 else list(zip(*columns, strict=True))
     figures.draw(panels, stem)

@@ -20,7 +20,7 @@ _PANELS = (
     ("validation_top5_error_percent", "top-5 error", "%"),
     ("validation_error_percent", "top-1 error", "%"),
 )
-_STAND_IN = 300  # images
+_STAND_IN = 300  # CIFAR-100 images of a smoke test if ImageNet is missing
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -46,10 +46,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _stand_in(plan: Plan) -> Path:
-    """Writes CIFAR-100 images as PNG files, and returns their folder.
-
-    A smoke test reads these files if ImageNet is missing.
-    """
+    """Writes CIFAR-100 images as PNG files, and returns their folder."""
     import keras
 
     folder = plan.workdir / "cifar100_as_files"
@@ -67,9 +64,9 @@ def _stand_in(plan: Plan) -> Path:
 def _draw(rows: Rows, stem: Path) -> None:
     panels = []
     for letter, (column, title, unit) in zip("abc", _PANELS, strict=True):
-        found = grouping.series(rows, "step", column)
-        if found:
-            panels.append(Panel(f"{letter}  {title}", "iteration", unit, found))
+        series = grouping.series(rows, "step", column)
+        if series:
+            panels.append(Panel(f"{letter}  {title}", "iteration", unit, series))
     figures.draw([panels], stem)
 
 

@@ -56,12 +56,12 @@ def trials(plan: Plan) -> list[Trial]:
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns a row for each layer, with the variances of the layer's units."""
-    followed = curves.activations(workdir)
-    followed.pop(0)  # the initial weights
+    epochs = curves.activations(workdir)
+    epochs.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
-    for layer in followed[1].names:
-        medians = np.array([found.median[layer] for found in followed.values()])
+    for layer in epochs[1].names:
+        medians = np.array([statistics.median[layer] for statistics in epochs.values()])
         medians = medians.astype(np.float64)
         rows.append(
             {
@@ -102,13 +102,13 @@ def _draw(rows: Rows, stem: Path) -> None:
 
 def _units(rows: Rows, column: str) -> dict[str, list[np.ndarray]]:
     """Returns the variances of the units of all runs, by activation and layer."""
-    found = {}
+    units = {}
     for arm in grouping.arms(rows):
         runs = _by_seed(rows, arm, column).values()
-        found[arm.activation] = [
+        units[arm.activation] = [
             np.concatenate([run[layer] for run in runs]) for layer in _layers(rows)
         ]
-    return found
+    return units
 
 
 def _summary(rows: Rows) -> str:
@@ -168,12 +168,12 @@ def _log_variances(
     """Returns a reader of log10 of the units' average variance, by layer."""
 
     def read(rows: Rows) -> dict[str, Values]:
-        found: dict[str, dict[int, float]] = {}
+        logs: dict[str, dict[int, float]] = {}
         for seed, layers in _by_seed(rows, Arm(activation), column).items():
             for layer, units in layers.items():
                 log = float(np.log10(average(units) + _SMALLEST))
-                found.setdefault(layer, {})[seed] = log
-        return found
+                logs.setdefault(layer, {})[seed] = log
+        return logs
 
     return read
 

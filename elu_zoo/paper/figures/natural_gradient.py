@@ -50,17 +50,17 @@ def compute(plan: Plan) -> list[dict]:
             }
             best = min(tried, key=lambda rate: tried[rate][-1]["train_loss"])
             for seed in plan.runs(*_SEEDS):
-                found = tried[best] if seed == 0 else None
-                rows += found or _run(
+                first_run = tried[best] if seed == 0 else None
+                rows += first_run or _run(
                     plan, unit, method, best, seed, images, data.labels
                 )
     return rows
 
 
 def _covers(plan: Plan, rows: Rows) -> bool:
-    known = {(row["activation"], row["seed"]) for row in rows}
+    stored = {(row["activation"], row["seed"]) for row in rows}
     seeds = plan.runs(*_SEEDS)
-    return all((unit, str(seed)) in known for unit in _UNITS for seed in seeds)
+    return all((unit, str(seed)) in stored for unit in _UNITS for seed in seeds)
 
 
 def _halved(images: np.ndarray) -> np.ndarray:
@@ -96,23 +96,23 @@ def _run(
             times = {"step": step, "seconds": round(seconds, 3)}
             rows.append({**run, **times, "train_loss": loss})
         start = time.perf_counter()
-        epoch, place = divmod(step, steps_per_epoch)
-        if not place:
-            chosen = order.permutation(seed, epoch, len(images))
-        batch = chosen[place * _BATCH : (place + 1) * _BATCH]
+        epoch, offset = divmod(step, steps_per_epoch)
+        if not offset:
+            permuted = order.permutation(seed, epoch, len(images))
+        batch = permuted[offset * _BATCH : (offset + 1) * _BATCH]
         with np.errstate(over="ignore", invalid="ignore"):  # a diverging run overflows
-            found = network.passes(images[batch], labels[batch], generator)
-        if not np.isfinite(found.loss):
+            passes = network.passes(images[batch], labels[batch], generator)
+        if not np.isfinite(passes.loss):
             missing = range(step - step % _EVERY + _EVERY, last + 1, _EVERY)
-            lost = {**run, "train_loss": _DIVERGED, "seconds": seconds}
-            return [*rows, *({**lost, "step": i} for i in missing)]
-        for i, gradient in enumerate(found.gradients):
-            delta2 = (found.deltas[i] ** 2).mean(axis=0)
+            diverged = {**run, "train_loss": _DIVERGED, "seconds": seconds}
+            return [*rows, *({**diverged, "step": i} for i in missing)]
+        for i, gradient in enumerate(passes.gradients):
+            delta2 = (passes.deltas[i] ** 2).mean(axis=0)
             if method == NATURAL and delta2.any():  # the layer is not dead
                 # F of a unit that is nearly dead is nearly singular.
                 damping = _DAMPING * np.maximum(delta2, delta2.mean())
                 gradient = precondition(
-                    found.inputs[i], found.deltas[i], gradient, damping
+                    passes.inputs[i], passes.deltas[i], gradient, damping
                 )
             network.weights[i] = network.weights[i] - rate * gradient
         seconds += time.perf_counter() - start
@@ -148,16 +148,16 @@ def _panel(rows: Rows, unit: str, timed: bool, letter: str) -> Panel | None:
     other, natural = (
         _find_runs(rows, unit, m) for m in (LONGER if timed else SGD, NATURAL)
     )
-    found = [s for m in (other, natural) if m and (s := m.series(timed))]
-    if not found:
+    curves = [s for m in (other, natural) if m and (s := m.series(timed))]
+    if not curves:
         return None
     xlabel = "seconds" if timed else "iterations"
     title = f"{letter}  {palette.label(unit)}, over {xlabel}"
-    panel = Panel(title, xlabel, "training loss", found, logy=True)
-    if timed and natural and other and len(found) == 2:
+    panel = Panel(title, xlabel, "training loss", curves, logy=True)
+    if timed and natural and other and len(curves) == 2:
         end = natural.seconds(natural.last)
-        shown = max(end, min(1.5 * end, other.seconds(other.last)))
-        return zoom(panel, 0, 1.02 * shown)
+        end_of_axis = max(end, min(1.5 * end, other.seconds(other.last)))
+        return zoom(panel, 0, 1.02 * end_of_axis)
     return panel
 
 
@@ -185,14 +185,14 @@ class _Method:
         return self.total * step / self.last
 
     def step_within(self, seconds: float) -> int:
-        """Returns the last measured step that a run reaches within a time."""
+        """Returns the last measured step that a run reaches in a number of seconds."""
         (run, *_) = self.losses.values()
         return max(step for step in run if self.seconds(step) <= seconds)
 
     def losses_after(self, step: int) -> dict[int, float]:
         """Returns the loss after a step, by seed, of the runs that did not diverge."""
-        found = {int(seed): run[step] for seed, run in self.losses.items()}
-        return {seed: loss for seed, loss in found.items() if loss < _DIVERGED}
+        losses = {int(seed): run[step] for seed, run in self.losses.items()}
+        return {seed: loss for seed, loss in losses.items() if loss < _DIVERGED}
 
     def series(self, over_seconds: bool) -> Series | None:
         runs = [r for r in self.losses.values() if max(r.values()) < _DIVERGED]
@@ -236,11 +236,11 @@ def _summary(rows: Rows) -> str:
 
 
 def _line(unit: str, method: _Method) -> list[object]:
-    found = list(method.losses_after(method.last).values())
-    lost = len(method.losses) - len(found)
-    end = tables.mean(found) + f" ({lost} diverged)" * bool(lost)
-    each = f"{method.seconds(1) * 1000:.3g}"
-    return [unit, method.name, method.rate, len(method.losses), end, method.last, each]
+    losses = list(method.losses_after(method.last).values())
+    diverged = len(method.losses) - len(losses)
+    end = tables.mean(losses) + f" ({diverged} diverged)" * bool(diverged)
+    ms = f"{method.seconds(1) * 1000:.3g}"
+    return [unit, method.name, method.rate, len(method.losses), end, method.last, ms]
 
 
 def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
@@ -255,8 +255,8 @@ def _difference(unit: str, natural: _Method, other: _Method) -> list[object]:
     pair = grouping.pairs(natural.losses_after(natural.last), other.losses_after(step))
     text = "no pair"
     if pair[0]:
-        found = statistics.paired(*pair)
-        text = f"{tables.mean_difference(*pair)}, {statistics.p_text(found)}"
+        comparison = statistics.paired(*pair)
+        text = f"{tables.mean_difference(*pair)}, {statistics.p_text(comparison)}"
     name = f"{natural.name} - {other.name}"
     return [unit, name, "", len(pair[0]), text, f"{natural.last} and {step}", ""]
 

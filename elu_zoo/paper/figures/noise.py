@@ -54,14 +54,14 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     images = load.load("mnist", plan.data_dir).test.first(plan.of(200, 1000, 1000))
     rows = []
     for sigma in _SIGMAS:
-        found = noise.noise_response(
+        response = noise.noise_response(
             model,
             np.asarray(images.images, np.float32) / 255,
             sigma=sigma,
             draws=_DRAWS,
             seed=trial.seed,
         )
-        for name, layer in found.layers.items():
+        for name, layer in response.layers.items():
             rows.append(
                 {
                     "sigma": sigma,
@@ -75,14 +75,14 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
                     "saturated": float(layer.saturated.mean()),
                 }
             )
-        logits = float(found.logit_noise.sum() / found.logit_signal.sum())
+        logits = float(response.logit_noise.sum() / response.logit_signal.sum())
         rows.append(
             {
                 "sigma": sigma,
                 "layer": "logits",
                 "relative_noise": logits,
-                "probability_noise": found.probability_noise,
-                "changed": found.changed,
+                "probability_noise": response.probability_noise,
+                "changed": response.changed,
             }
         )
     return rows
@@ -104,12 +104,12 @@ def _by_layer(activation: str, column: str) -> ReadLayers:
     """Returns a reader of a column, by hidden layer and seed."""
 
     def read(rows: Rows) -> dict[str, dict[int, float]]:
-        found: dict[str, dict[int, float]] = {}
+        values: dict[str, dict[int, float]] = {}
         for seed, run in grouping.by_seed(_of_layers(rows), Arm(activation)).items():
             for row in run:
                 if row[column]:
-                    found.setdefault(row["layer"], {})[seed] = float(row[column])
-        return found
+                    values.setdefault(row["layer"], {})[seed] = float(row[column])
+        return values
 
     return read
 
@@ -173,27 +173,27 @@ def _classes_changed(rows: Rows, arms: Sequence[Arm]) -> DotPanel:
 
 
 def _values(
-    rows: Rows, arm: Arm, column: str, by: str, places: Sequence[str]
+    rows: Rows, arm: Arm, column: str, by: str, groups: Sequence[str]
 ) -> Mapping[str, list[float]]:
     """Returns a column's values in all runs, by the value in the column `by`."""
-    found: dict[str, list[float]] = {place: [] for place in places}
+    values: dict[str, list[float]] = {group: [] for group in groups}
     for run in grouping.by_seed(rows, arm).values():
         for row in run:
-            found[row[by]].append(float(row[column]))
-    return found
+            values[row[by]].append(float(row[column]))
+    return values
 
 
 def _summary(rows: Rows) -> str:
     lines = []
     for arm in grouping.arms(rows):
         name = arm.activation
-        found = [
+        columns = [
             judging.mean_of_layers(_by_layer(name, column)(rows))
             for column in _LAYER_MEASURES
         ]
-        found += [_of_logits(name, c)(rows) for c in ("relative_noise", "changed")]
-        cells = [tables.mean(values.values()) for values in found]
-        lines.append([name, len(found[0]), *cells])
+        columns += [_of_logits(name, c)(rows) for c in ("relative_noise", "changed")]
+        cells = [tables.mean(values.values()) for values in columns]
+        lines.append([name, len(columns[0]), *cells])
     titles = ("activation", "runs", *_LAYER_MEASURES.values())
     titles += ("logits: noise / signal", "changed classes (share)")
     return tables.markdown(titles, lines)
@@ -202,7 +202,7 @@ def _summary(rows: Rows) -> str:
 def _in_layers(
     name: str, measure_: str, column: str, *others: str
 ) -> tuple[ClaimTest, ...]:
-    """Returns the tests of ELU against other activations, mean of hidden layers."""
+    """Returns tests of ELU against other activations, by means over hidden layers."""
     return tuple(
         ClaimTest(
             f"noise-{name}-than-{other}",

@@ -12,7 +12,7 @@ from elu_zoo.paper.run.spec import Plan
 
 _DATA = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _SOURCES = "paper", "ours", "elu"  # ours: our runs with the network's own activation
-# The network of the paper's section 4.2 is missing in its table.
+# The network of the paper's section 4.2 is missing in the paper's Table 1.
 _OF_SECTION_4_2 = {
     "network": "ELU network of section 4.2",
     "model": "elu_cifar_11",
@@ -27,19 +27,19 @@ def compute(plan: Plan) -> list[dict]:
     measured = results.read("results.csv")
     rows = []
     for row in [*results.read("table1.csv"), _OF_SECTION_4_2]:
-        found = {
+        cells = {
             "network": row["network"],
             "model": row["model"],
             "augmented": row["augmented"],
             **{f"paper_{data}": row[f"{data}_error_percent"] for data in _DATA},
         }
         info = zoo.model_info(row["model"])
-        found["parameters"] = info.parameters
-        found["multiply_accumulates"] = info.multiply_accumulates
+        cells["parameters"] = info.parameters
+        cells["multiply_accumulates"] = info.multiply_accumulates
         for data in _DATA:
             for whose, unit in (("ours", _own_unit(row["model"])), ("elu", "elu")):
-                found[f"{whose}_{data}"] = _error(row["model"], data, unit, measured)
-        rows.append(found)
+                cells[f"{whose}_{data}"] = _error(row["model"], data, unit, measured)
+        rows.append(cells)
     return rows
 
 
@@ -48,20 +48,20 @@ def _own_unit(model: str) -> str:
 
 
 def _error(model: str, data: str, unit: str, rows: Rows) -> str:
-    """Returns the mean error of the runs that have a whole published schedule."""
-    found = [
+    """Returns the mean error, as text, of the runs of a complete published schedule."""
+    selected = [
         row
         for row in rows
         if (row["model"], row["dataset"], row["activation"]) == (model, data, unit)
         and row["batch_norm"] == "False"
         and (row["schedule"], float(row["schedule_share"])) == ("paper", 1)
     ]
-    if not found:
+    if not selected:
         return ""
-    values = [float(row["test_error_percent"]) for row in found]
+    values = [float(row["test_error_percent"]) for row in selected]
     spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     runs = "1 run" if len(values) == 1 else f"{len(values)} runs"
-    epochs = found[0]["epochs"]
+    epochs = selected[0]["epochs"]
     return f"{statistics.mean(values):.2f}{spread} ({runs} of {epochs} epochs)"
 
 

@@ -38,7 +38,7 @@ def _distances(draw: int) -> dict[str, float]:
     gradient = generator.standard_normal(_UNITS + 1)
     fisher = natural_gradient.unit_fisher(inputs, deltas)
     inverse = np.linalg.inv(fisher)
-    found = natural_gradient.moments(inputs, deltas)
+    moments = natural_gradient.moments(inputs, deltas)
     update = natural_gradient.natural_gradient(inputs, deltas, gradient)
     a, b, c = fisher[:-1, :-1], fisher[:-1, -1], fisher[-1, -1]
     s = 1 / (c - b @ np.linalg.solve(a, b))
@@ -46,11 +46,11 @@ def _distances(draw: int) -> dict[str, float]:
     block = np.block(
         [[np.linalg.inv(a) + np.outer(u, u) / s, u[:, None]], [u, np.array(s)]]
     )
-    mean, p_mean = found.weighted_mean, found.mean
-    second = np.linalg.solve(found.weighted_second, mean)
-    variance = np.linalg.solve(found.weighted_variance, mean)
+    mean, p_mean = moments.weighted_mean, moments.mean
+    second = np.linalg.solve(moments.weighted_second, mean)
+    variance = np.linalg.solve(moments.weighted_variance, mean)
     direct = inverse @ gradient
-    k = 1 + found.covariance @ variance / found.delta2
+    k = 1 + moments.covariance @ variance / moments.delta2
     return {
         "Lemma 1": _gap(block, inverse),
         "Lemma 2, inequality": max(0.0, float(mean @ second - 1)),
@@ -69,16 +69,16 @@ def _distances(draw: int) -> dict[str, float]:
     }
 
 
-def _gap(one, other) -> float:
-    """Returns the largest distance of two arrays, divided by the second's size."""
-    return float(np.max(np.abs(one - other)) / np.max(np.abs(other)))
+def _gap(first, second) -> float:
+    """Returns the largest distance, divided by the second's largest absolute value."""
+    return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
 
 
 def _summary(rows: Rows) -> str:
     lines = []
     for statement in dict.fromkeys(row["statement"] for row in rows):
-        found = [float(r["distance"]) for r in rows if r["statement"] == statement]
-        lines.append([statement, len(found), f"{max(found):.1g}"])
+        distances = [float(r["distance"]) for r in rows if r["statement"] == statement]
+        lines.append([statement, len(distances), f"{max(distances):.1g}"])
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 

@@ -29,8 +29,8 @@ def compute(plan: Plan) -> list[dict]:
         ResourceError: the benchmark could not be run.
     """
     # This Python's folder comes first, because it may be missing on the PATH.
-    places = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = [shutil.which(_COMMAND, path=places) or _COMMAND, "--parts=unit"]
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [shutil.which(_COMMAND, path=folders) or _COMMAND, "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
         command += [f"--csv={path}", f"--rounds={plan.of(*_ROUNDS)}"]
@@ -105,7 +105,7 @@ def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
     if not elu or not normalised:
         return Finding()
     (middle, low, high), (other, other_low, other_high) = map(_ratio, (elu, normalised))
-    # The ends of both intervals give an interval wider than that of the ratio.
+    # Ratios of opposite ends give a wider interval than the ratio's 95 % interval.
     ratio, low, high = middle / other, low / other_high, high / other_low
     outcome = "no difference"
     if support.includes(high):

@@ -24,12 +24,12 @@ def _pairs(rows: Rows, first: Arm, column: str) -> dict[Arm, Pair]:
     """Returns an arm's final values, paired with the values of each other arm."""
     own = [row for row in rows if not row["variant"]]
     values = grouping.final_values(own, first, column)
-    found = {}
+    pairs = {}
     for arm in grouping.arms(own):
         pair = grouping.pairs(values, grouping.final_values(own, arm, column))
         if arm != first and pair[0]:
-            found[arm] = pair
-    return found
+            pairs[arm] = pair
+    return pairs
 
 
 def _label(arm: Arm) -> str:
@@ -42,9 +42,9 @@ def _draw(rows: Rows, stem: Path) -> None:
     for letter, (column, title) in zip("ab", _MEASURES.items(), strict=True):
         dots = []
         for arm, pair in _pairs(learned(rows), first, column).items():
-            found = statistics.student_interval(np.subtract(*pair))
-            ends = [found.mean], [found.low], [found.high]
-            name = f"{_label(arm)}, n = {found.n}"
+            interval = statistics.student_interval(np.subtract(*pair))
+            ends = [interval.mean], [interval.low], [interval.high]
+            name = f"{_label(arm)}, n = {interval.n}"
             dots.append(Dots(arm.activation, [name], *ends, arm.batch_norm))
         if dots:
             panels.append(DotPanel(f"{letter}  {title}", "", axis, dots, {"equal": 0}))
@@ -57,16 +57,16 @@ def _summary(rows: Rows) -> str:
     for column, title in _MEASURES.items():
         of_learned = _pairs(learned(rows), first, column)
         for arm, pair in _pairs(rows, first, column).items():
-            found = statistics.paired(*pair)
+            comparison = statistics.paired(*pair)
             lines.append(
                 [
                     title,
                     f"{_label(first)} - {_label(arm)}",
-                    found.n,
+                    comparison.n,
                     tables.mean_difference(*pair),
-                    f"{found.w:g}",
-                    statistics.p_text(found),
-                    f"{found.effect:+.2f}",
+                    f"{comparison.w:g}",
+                    statistics.p_text(comparison),
+                    f"{comparison.effect:+.2f}",
                     *_of_learned(of_learned.get(arm)),
                 ]
             )
@@ -79,8 +79,8 @@ def _of_learned(pair: Pair | None) -> tuple[int, str]:
     """Returns the number of pairs, and the verdict of Wilcoxon's test."""
     if not pair:
         return 0, "not decided"
-    found = statistics.paired(*pair)
-    return found.n, statistics.verdict(found)
+    comparison = statistics.paired(*pair)
+    return comparison.n, statistics.verdict(comparison)
 
 
 EXPERIMENT = Experiment(

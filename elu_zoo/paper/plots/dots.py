@@ -29,7 +29,7 @@ class Dots:
         high: `(points,)`, upper ends of the intervals.
         batch_norm: whether the networks have batch normalisation, which is drawn
             dashed and hollow.
-        ours: whether the paper lacks the activation there, which the label says.
+        ours: whether the paper's figure lacks the activation, which the label says.
     """
 
     activation: str
@@ -104,8 +104,8 @@ def _plot_names(
     for i, dots in enumerate(panel.dots):
         y = []
         for x in dots.x:
-            place = present[x].index(i) - (len(present[x]) - 1) / 2
-            y.append(names.index(x) + step * place)
+            offset = present[x].index(i) - (len(present[x]) - 1) / 2
+            y.append(names.index(x) + step * offset)
         axes.errorbar(
             dots.middle, y, xerr=_errors(dots), linestyle="", **_style(dots, looks)
         )

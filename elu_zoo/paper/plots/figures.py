@@ -1,4 +1,4 @@
-"""Figures of the reproduction: `<stem>.png` for a README, `<stem>.svg` for a paper.
+"""Figures as files: `<stem>.png` for a README, and `<stem>.svg` for a paper.
 
 Figures are 8 inches wide. Colours and markers come from `palette`. Each function gets
 the path of the files without suffix, and raises UsageError if matplotlib is not
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 Arrays = tuple[np.ndarray, np.ndarray, np.ndarray]
 _ROW_HEIGHT = 2.4  # inches
-_MARKER_DISTANCE = 0.2  # divided by the diagonal of the axes
+_MARKER_DISTANCE = 0.2  # as a fraction of the diagonal of the axes
 _DASHED, _DOTTED = (0, (4, 1.5)), (0, (1, 1.3))
 _GREY = "#555555"
 
@@ -54,8 +54,8 @@ def draw(
         for i, row in enumerate(rows):
             width = columns // len(row)
             for j, panel in enumerate(row):
-                place = grid[i, j * width : (j + 1) * width]
-                axes = figure.add_subplot(place, sharey=first if share_y else None)
+                cell = grid[i, j * width : (j + 1) * width]
+                axes = figure.add_subplot(cell, sharey=first if share_y else None)
                 first = first or axes
                 _plot(axes, panel, looks)
                 if share_y and j:
@@ -90,13 +90,13 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
 
 
 def _plot_series(
-    axes: "Axes", panel: Panel, series: Series, look: palette.Look, place: int
+    axes: "Axes", panel: Panel, series: Series, look: palette.Look, index: int
 ) -> None:
-    found = curve(series, logy=panel.logy, chance=panel.chance)
+    line = curve(series, logy=panel.logy, chance=panel.chance)
     label = palette.label(series.activation, series.batch_norm, series.ours)
     emphasised = series.activation == "elu" and not series.dotted
     # The first markers of the series are apart, so that no marker hides another.
-    offset = _MARKER_DISTANCE * place / len(panel.series)
+    offset = _MARKER_DISTANCE * index / len(panel.series)
     style = {
         **look.style(hollow=series.dotted or series.batch_norm),
         "linestyle": _DASHED if series.batch_norm else "-",
@@ -105,28 +105,28 @@ def _plot_series(
     }
     if series.dotted:
         style["linestyle"] = _DOTTED
-    if found.middle is not None:
+    if line.middle is not None:
         axes.plot(
-            found.x,
-            found.middle,
+            line.x,
+            line.middle,
             linewidth=2.2 if emphasised else 1.5,
             label=None if series.dotted else label,
             **style,
         )
         style["marker"] = ""
-    for i, run in enumerate(found.thin):
-        known = ~np.isnan(run)
-        labelled = i == 0 and found.middle is None
+    for i, run in enumerate(line.thin):
+        measured = ~np.isnan(run)
+        labelled = i == 0 and line.middle is None
         axes.plot(
-            found.x[known],
-            run[known],
+            line.x[measured],
+            run[measured],
             linewidth=0.8,
             label=label if labelled else None,
             **style,
         )
-    if not len(found.thin):
+    if not len(line.thin):
         axes.fill_between(
-            found.x, found.low, found.high, color=look.colour, alpha=0.2, linewidth=0
+            line.x, line.low, line.high, color=look.colour, alpha=0.2, linewidth=0
         )
 
 
@@ -134,7 +134,7 @@ def functions(of: Mapping[str, Arrays], stem: Path) -> None:
     """Draws activation functions beside their derivatives, as the paper's figure 1.
 
     Args:
-        of: `(x, y, dy)` of each activation, each `(points,)`.
+        of: three arrays by activation, `(x, y, dy)`, each of shape `(points,)`.
         stem: path of the files without suffix.
     """
     values = [Series(name, x, [y]) for name, (x, y, _) in of.items()]
@@ -178,7 +178,7 @@ def bars(
 
 
 def paired(panels: Sequence[PairPanel], stem: Path, *, height: float = 3.2) -> None:
-    """Draws runs as dots, with the runs of a seed joined, and all panels in one row.
+    """Draws runs as dots, joins the runs of each seed, and puts all panels in one row.
 
     Args:
         panels: at least one.

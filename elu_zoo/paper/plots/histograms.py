@@ -12,7 +12,7 @@ from elu_zoo.paper.plots import palette
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_BINS = 8  # in a decade
+_BINS = 8  # bins in a decade
 _MAX_TICKS = 10
 
 
@@ -23,7 +23,7 @@ class Histograms:
     Attributes:
         title: text above the first layer.
         xlabel: describes the values.
-        values: for each activation an array `(units,)` >= 0 of each layer.
+        values: values >= 0 by activation: one array `(units,)` for each layer.
         decades: decimal logarithms of the ends of the x axis. Values beyond an end are
             counted in the outermost bin. By default the axis contains all values.
     """
@@ -50,7 +50,7 @@ class LogAxis:
 
     @property
     def zero(self) -> float:
-        """The place of zeros on the axis."""
+        """The x coordinate at which zeros are drawn."""
         return 10 ** (self.low - 0.6)
 
     @property
@@ -61,7 +61,7 @@ class LogAxis:
         return np.concatenate([[self.zero / 1.4, self.zero * 1.4], bins])
 
     def places(self, values: np.ndarray) -> np.ndarray:
-        """Returns the places of values on the axis."""
+        """Returns the x coordinates at which values are drawn."""
         inside = np.clip(values, 10.0**self.low, 10.0**self.high)
         return np.where(values > 0, inside, self.zero)
 
@@ -84,9 +84,9 @@ def plot(
     """Draws a histogram of each layer and activation, and marks each median.
 
     Args:
-        column: one for each layer.
+        column: axes, one for each layer.
         histograms: values of the same layers.
-        looks: by activation.
+        looks: colours and markers, by activation.
     """
     values = histograms.values
     log_axis = axis(
@@ -108,9 +108,9 @@ def _plot_layer(
 ) -> None:
     axes.set_xscale("log")
     for i, (name, units) in enumerate(values.items()):
-        colour, places = looks[name].colour, axis.places(np.asarray(units))
-        axes.hist(places, axis.edges, histtype="stepfilled", color=colour, alpha=0.3)
-        axes.hist(places, axis.edges, histtype="step", color=colour, linewidth=1.3)
+        colour, x = looks[name].colour, axis.places(np.asarray(units))
+        axes.hist(x, axis.edges, histtype="stepfilled", color=colour, alpha=0.3)
+        axes.hist(x, axis.edges, histtype="step", color=colour, linewidth=1.3)
         axes.plot(
             axis.places(np.median(units)),
             0.14 * i,  # different heights, so that no marker hides another

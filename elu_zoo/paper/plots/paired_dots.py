@@ -38,17 +38,17 @@ def plot(axes: "Axes", panel: PairPanel, looks: Mapping[str, palette.Look]) -> N
     middle = (len(seeds) - 1) / 2
     for i, seed in enumerate(seeds):
         shift = _SEED_SHIFT * (i - middle)
-        places = [j for j, name in enumerate(names) if seed in panel.runs[name]]
-        x = [place + shift for place in places]
-        y = [panel.runs[names[place]][seed] for place in places]
+        columns = [j for j, name in enumerate(names) if seed in panel.runs[name]]
+        x = [column + shift for column in columns]
+        y = [panel.runs[names[column]][seed] for column in columns]
         axes.plot(x, y, color="#999999", linewidth=0.7, zorder=2)
-        for place, dot_x, dot_y in zip(places, x, y, strict=True):
-            style = looks[names[place]].style()
+        for column, dot_x, dot_y in zip(columns, x, y, strict=True):
+            style = looks[names[column]].style()
             axes.plot(dot_x, dot_y, linestyle="", zorder=3, **style)
-    for place, name in enumerate(names):
+    for column, name in enumerate(names):
         values = panel.runs[name].values()
         if len(values) > 1:
-            ends = place - _MEAN_WIDTH, place + _MEAN_WIDTH
+            ends = column - _MEAN_WIDTH, column + _MEAN_WIDTH
             axes.hlines(statistics.mean(values), *ends, color=looks[name].colour)
     axes.set_xticks(range(len(names)), [palette.label(name) for name in names])
     axes.set_xlim(-0.5, len(names) - 0.5)

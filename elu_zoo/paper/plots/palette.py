@@ -77,7 +77,7 @@ def label(name: str, batch_norm: bool = False, ours: bool = False) -> str:
     """Returns the label of an activation or method in legends and tables.
 
     Args:
-        name: of the activation or method.
+        name: name of the activation or method.
         batch_norm: whether the networks have batch normalisation: "ELU + BN".
         ours: whether the paper's figure lacks the activation: "PReLU (ours)".
     """

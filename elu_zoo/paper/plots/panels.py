@@ -60,9 +60,9 @@ class Panel:
         ylim: (low, high); by default all points are visible.
         logx: whether the x axis is logarithmic.
         logy: whether the y axis is logarithmic.
-        chance: y of a network that guesses, drawn as a line. If some runs of a series
-            end there and others do not, all its runs are thin lines without a mean,
-            because no run is near the mean.
+        chance: y of a network that guesses, drawn as a line. If only some runs of a
+            series end near this y, all runs of the series are thin lines without a
+            mean, because no run is near the mean.
     """
 
     title: str
@@ -81,7 +81,7 @@ class Curve:
     """Line and spread of a series.
 
     Attributes:
-        x: `(points,)`, at which at least one run has a value.
+        x: `(points,)`, the points at which at least one run has a value.
         middle: `(points,)`, the mean or median; None if only the runs are drawn.
         low: `(points,)`, lower end of the ribbon or of the thin lines.
         high: `(points,)`, upper end of the ribbon or of the thin lines.
@@ -108,8 +108,8 @@ def curve(series: Series, *, logy: bool = False, chance: float | None = None) ->
     runs = np.full((len(series.runs), len(x)), np.nan)
     for row, values in zip(runs, series.runs, strict=True):
         row[: len(values)] = values
-    known = ~np.isnan(runs).all(axis=0)
-    x, runs = x[known], runs[:, known]
+    measured = ~np.isnan(runs).all(axis=0)
+    x, runs = x[measured], runs[:, measured]
     mean = series.summary == "mean"
     middle = np.nanmean(runs, axis=0) if mean else np.nanmedian(runs, axis=0)
     no_runs = runs[:0]
@@ -199,7 +199,7 @@ def _visible(
     crossed = [end for end in (low, high) if x.size and x[0] < end < x[-1]]
     if panel.logy:
         y = np.log(y)
-    places = np.log(x) if panel.logx else x
+    scaled_x = np.log(x) if panel.logx else x
     ends = np.log(crossed) if panel.logx else crossed
-    crossings = np.interp(ends, places, y) if crossed else np.empty(0)
+    crossings = np.interp(ends, scaled_x, y) if crossed else np.empty(0)
     return np.concatenate([y[inside], crossings])

@@ -16,8 +16,7 @@ _ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs, dense enough for a figure
 def epochs(workdir: Path) -> list[Row]:
     """Returns rows of metrics.jsonl: epochs 1 to 50, then every fifth, and the last.
 
-    The last row also has the measures of the test images, whose names begin with
-    `test_`.
+    The last row also has the measures of the test images, named `test_...`.
     """
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]

@@ -19,8 +19,8 @@ from elu_zoo.paper.run.spec import Plan, Trial
 Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Row]]
 _BYTES_PER_JOB = 4 << 30
-_MAX_CRASHES = 2
-RUNS_PER_PROCESS = 4  # the compiled functions of a finished run stay: 300 MB each
+_MAX_CRASHES = 2  # without a run that ended between them
+RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
 
 
 def default_jobs() -> int:
@@ -50,8 +50,8 @@ def run(
         measure: module-level function that receives the spec of a finished run, the
             folder of the run and the plan, and returns rows.
         jobs: number of worker processes, which share the cores.
-        per_process: runs of a worker process before a new one takes its place; None:
-            `RUNS_PER_PROCESS`.
+        per_process: number of runs after which a new process replaces a worker; None
+            means `RUNS_PER_PROCESS`.
 
     Yields:
         The spec of a run, and its rows or, if the run diverged, the reason as a string.
@@ -69,9 +69,9 @@ def run(
             before = len(waiting)
             # Each pool trains a few runs, because a pool with max_tasks_per_child may
             # wait forever.
-            some = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
+            batch = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
             try:
-                for trial, rows in _run_pool(some, plan, measure, jobs, signalled):
+                for trial, rows in _run_pool(batch, plan, measure, jobs, signalled):
                     waiting.remove(trial)
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
@@ -116,8 +116,8 @@ def _run_pool(
 def threads(jobs: int) -> Iterator[None]:
     """Sets the number of threads of new workers, and lets the workers share a GPU.
 
-    Both are environment variables, because a worker may import TensorFlow before it
-    runs any code of this package. Variables that the user has set stay.
+    Both settings are environment variables, because a worker may import TensorFlow
+    before it runs any code of this package. Variables that the user has set stay.
     """
     count = max(1, len(os.sched_getaffinity(0)) // jobs)
     variables = {"TF_NUM_INTRAOP_THREADS": str(count)}
@@ -142,7 +142,7 @@ def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
 def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
     """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals.
 
-    `signalled` has the ids of the workers that SIGTERM was sent to.
+    `signalled` contains the process ids of the workers to which SIGTERM was sent.
     """
     received: list[int] = []
 

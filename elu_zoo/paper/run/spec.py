@@ -23,7 +23,7 @@ class Plan:
     Attributes:
         budget: `full` is the paper's length, where the paper has the experiment;
             `short` takes hours on two CPU cores; `smoke` tests that everything runs.
-        seeds: number of seeds, from 0; None for the default of each experiment.
+        seeds: number of seeds (0, 1, ...); None for the default of each experiment.
         workdir: folder of all runs.
         data_dir: folder of data sets, see `load.load`.
         imagenet: folder of ImageNet's images; None for tensorflow-datasets.
@@ -125,7 +125,7 @@ class Trial:
 
     @property
     def arm_hash(self) -> str:
-        """Eight digits of a hash of the config without its seed and of `observe`."""
+        """Eight digits of a hash of `observe` and of the config without its seed."""
         first = dataclasses.replace(self, seed=0)
         text = f"{first.hash} {dataclasses.astuple(self.observe)}"
         return hashlib.sha256(text.encode()).hexdigest()[:8]

@@ -52,16 +52,16 @@ class Points:
         `observe`.
         """
         key = trial.key
-        kept = [row for row in self.rows if not _is_replaced(row, key)]
+        remaining = [row for row in self.rows if not _is_replaced(row, key)]
         new = [self._cells(key | row) for row in measured]
-        self.rows = sorted([*kept, *new], key=_order)
+        self.rows = sorted([*remaining, *new], key=_order)
         results.write(self._path, self._columns, self.rows)
 
     def put_all(self, budget: str, computed: Iterable[Row]) -> None:
         """Replaces all rows of a budget."""
-        kept = [row for row in self.rows if row["budget"] != budget]
+        remaining = [row for row in self.rows if row["budget"] != budget]
         new = [self._cells({"budget": budget} | row) for row in computed]
-        self.rows = [*kept, *new]
+        self.rows = [*remaining, *new]
         results.write(self._path, self._columns, self.rows)
 
     def of_budget(self, budget: str) -> list[dict[str, str]]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from elu_zoo import quiet
 
 _stopped: list[str] = []  # reasons why this process starts no further run
-_idle = threading.Event()
+_idle = threading.Event()  # set while this process trains no run
 
 
 def start(workdir: Path) -> None:
@@ -98,6 +98,7 @@ def _stop(_number, _frame) -> None:
 
 
 def _end_with_parent() -> None:
+    """Ends this process when its parent ends, after a run in progress has saved."""
     multiprocessing.parent_process().join()
     os.kill(os.getpid(), signal.SIGTERM)
     _idle.wait()

@@ -114,15 +114,15 @@ def bias_shift(
     p = _probabilities(model, images)
     if labels is not None:
         labels = _check_labels(labels, *p.shape)
-    found = {}
+    measures = {}
     for layer in selected:
         chosen = unit_draws.positions(layer, len(images), draws, seed)
         collected = unit_draws.collect(model, layer, images, p, labels, chosen)
         try:
-            found[layer.name] = _of_layer(*collected, damping)
+            measures[layer.name] = _of_layer(*collected, damping)
         except errors.UsageError as error:
             raise errors.UsageError(f"Layer {layer.name!r}: {error}") from error
-    return found
+    return measures
 
 
 def _of_layer(inputs, squares, losses, damping) -> BiasShift:
@@ -139,7 +139,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
     solved = natural_gradient.precondition(inputs, deltas, right, noise, bias=False)
     a_g, a_b = solved[..., 0], solved[..., 1]
-    # The fraction of the bias unit that the incoming units do not explain.
+    # Fraction of the bias unit that the incoming units do not explain.
     unexplained = 1 - (b * a_b).sum(axis=0) / c
     if (unexplained < 1e-12).any():
         raise errors.UsageError("An incoming unit is constant. Pass damping > 0.")
@@ -150,29 +150,29 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     cosine = _cosine(np.vstack([g, g_0]), np.vstack([update, update_0]))
     spread = np.maximum(((squares / c) ** 2).mean(axis=0), 1)
     covariance = (squares - delta2).T @ (inputs - mean) / count
-    varying = max(1, math.ceil(_LARGEST * (np.ptp(inputs, axis=0) > 0).sum()))
-    order = np.argsort(-np.abs(covariance), axis=1)[:, :varying]
+    largest_count = max(1, math.ceil(_LARGEST * (np.ptp(inputs, axis=0) > 0).sum()))
+    order = np.argsort(-np.abs(covariance), axis=1)[:, :largest_count]
     largest = np.take_along_axis(covariance, order, axis=1)
-    of_alive = np.where(alive, 1, np.nan)
+    nan_mask = np.where(alive, 1, np.nan)
     return BiasShift(
-        k=of_alive * c * s * (1 - mean @ a_b),
-        weighted_mean_length=of_alive * np.linalg.norm(b, axis=0) / c,
+        k=nan_mask * c * s * (1 - mean @ a_b),
+        weighted_mean_length=nan_mask * np.linalg.norm(b, axis=0) / c,
         mean_length=np.full(units, np.linalg.norm(mean)),
         input_correlation=np.full(units, _correlation(inputs)),
         delta2=delta2,
-        effective_draws=of_alive * count / spread,
-        positive_share=of_alive * (largest > 0).mean(axis=1),
-        uncorrected_shift=None if losses is None else of_alive * (mean @ a_g + g_0 / c),
-        shift=None if losses is None else of_alive * shift,
-        cosine=None if losses is None else of_alive * cosine,
+        effective_draws=nan_mask * count / spread,
+        positive_share=nan_mask * (largest > 0).mean(axis=1),
+        uncorrected_shift=None if losses is None else nan_mask * (mean @ a_g + g_0 / c),
+        shift=None if losses is None else nan_mask * shift,
+        cosine=None if losses is None else nan_mask * cosine,
     )
 
 
-def _cosine(one, other):
+def _cosine(first, second):
     """Returns the cosine of the angle between columns, NaN if a column is 0."""
-    lengths = np.linalg.norm(one, axis=0) * np.linalg.norm(other, axis=0)
+    lengths = np.linalg.norm(first, axis=0) * np.linalg.norm(second, axis=0)
     unknown = np.full(len(lengths), np.nan)
-    return np.divide((one * other).sum(axis=0), lengths, unknown, where=lengths > 0)
+    return np.divide((first * second).sum(axis=0), lengths, unknown, where=lengths > 0)
 
 
 def _correlation(inputs):

@@ -242,7 +242,7 @@ def _inverse_times(rows, delta, right, damping, unit):
         return result
     if not used.all():
         z, right = np.ascontiguousarray(z[:, used]), right[used]
-    # By Woodbury's identity a matrix over examples can replace the one over weights.
+    # By Woodbury's identity, a matrix over examples can replace a matrix over weights.
     fewer = len(z) < z.shape[1]
     matrix = z @ z.T if fewer else z.T @ z
     # Larger damping bounds the condition number. Then the check, which takes a third of

@@ -174,10 +174,7 @@ def _check(model, images, sigma, draws, seed) -> None:
 def _noisy_images(
     part: np.ndarray, start: int, sigma: float, draws: int, seed: int
 ) -> Iterator[np.ndarray]:
-    """Yields the images with noise for each draw.
-
-    `start` is the number of the first image in the data set.
-    """
+    """Yields `part` with noise for each draw; `start` is the first image's number."""
     generators = [
         np.random.Generator(np.random.Philox([seed, start + i]))
         for i in range(len(part))
@@ -214,7 +211,7 @@ class _Sums:
         self.name = layer.name
         self._layer = layer
         units = layer.output.shape[-1]
-        self._states = np.zeros((2, 7, units))  # deactivated and active
+        self._states = np.zeros((2, 7, units))  # 7 sums of deactivated and of active
         self._saturated = np.zeros(units)
 
     def add(self, net, output, net_noise, noise) -> None:
@@ -246,7 +243,7 @@ def _units(sums: np.ndarray, every: np.ndarray) -> Units:
 
 
 def _variances(sums: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Returns the variances of output and net input from the sums of both powers."""
+    """Returns the variances of output and net input from sums of x and of x**2."""
     output, output2, net, net2 = sums[3:] / sums[0]
     # By rounding errors the variance of a constant may be negative.
     return np.maximum(output2 - output**2, 0), np.maximum(net2 - net**2, 0)
@@ -258,10 +255,7 @@ def _variance(draws: Sequence[np.ndarray]) -> np.ndarray:
 
 
 def _ratio(numerators: np.ndarray, denominators: np.ndarray) -> float:
-    """Returns the ratio of two sums without their NaN values.
-
-    The ratio is NaN if the second sum is 0.
-    """
+    """Returns the ratio of two sums without NaN values; NaN if the second sum is 0."""
     total = np.nansum(denominators)
     return float(np.nansum(numerators) / total) if total else float("nan")
 

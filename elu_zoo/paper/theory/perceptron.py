@@ -77,7 +77,7 @@ class Perceptron:
         Args:
             images: `(batch, d)`.
             labels: integers `(batch,)`.
-            generator: source of the drawn labels, to which the deltas belong.
+            generator: draws the labels y of the deltas, see `Pass`.
         """
         inputs, nets = self._forward(images)
         log_p = _log_softmax(nets[-1])

@@ -18,14 +18,14 @@ _VALUES = 2**26  # largest number of layer outputs in one batch, which limits me
 
 
 def parts(model: keras.Model, count: int) -> list[slice]:
-    """Returns slices that divide `count` images into batches, as `_VALUES` permits."""
+    """Returns slices of `count` images, each with at most `_VALUES` layer outputs."""
     outputs = keras.tree.flatten([layer.output for layer in model.layers])
     size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
     return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 
 
 def positions(layer: keras.Layer, images: int, draws: int, seed: int) -> np.ndarray:
-    """Returns the numbers of the chosen draws, counted over all images, in order.
+    """Returns the sorted numbers of the chosen draws, counted over all images.
 
     Args:
         layer: `Dense` or `Conv2D`.
@@ -65,17 +65,17 @@ def collect(
     size = math.prod(layer.output.shape[1:-1])
     inputs, squares, losses = [], [], []
     for part in parts(model, len(images)):
-        own = chosen - part.start * size
-        own = own[(own >= 0) & (own < (part.stop - part.start) * size)]
-        if not len(own):
+        in_part = chosen - part.start * size
+        in_part = in_part[(in_part >= 0) & (in_part < (part.stop - part.start) * size)]
+        if not len(in_part):
             continue
 
-        def deltas(labels, part=part, own=own):
-            found = _deltas(model, layer, images[part], labels[part])
-            return found.reshape(-1, found.shape[-1])[own]
+        def deltas(labels, part=part, in_part=in_part):
+            derivatives = _deltas(model, layer, images[part], labels[part])
+            return derivatives.reshape(-1, derivatives.shape[-1])[in_part]
 
-        inputs.append(_incoming(layer, float64(before(images[part])), own))
-        image = own // size
+        inputs.append(_incoming(layer, float64(before(images[part])), in_part))
+        image = in_part // size
         expected = 0.0
         for label, p in enumerate(probabilities.T):
             delta = deltas(np.full(len(images), label, "int32"))
@@ -121,7 +121,7 @@ def _deltas(model, layer, images, labels):
 @contextlib.contextmanager
 def _added_to_net(layer, probe) -> Iterator[None]:
     """Adds a tensor to the net input of a layer while the context is active."""
-    # A model from the layer to the logits would leave Keras nodes in later layers.
+    # A new model from the layer to the logits would add Keras nodes to later layers.
     activation, calls = layer.activation, []
 
     def activation_of_sum(net):
