@@ -36,7 +36,7 @@ def _flip_bit(path):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"),  # of the file to damage; function of its path
+    ("suffix", "damage"),  # suffix of a file, and a function that damages the file
     [
         (".npz", _flip_bit),
         (".npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),

@@ -198,6 +198,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
+    # tensorflow-datasets writes the label 7 only if there are eight classes.
     folder = prepare(tmp_path, examples, num_classes=8)
     path = folder / "features.json"
     count = f'"numClasses": "{num_classes}"'
@@ -210,7 +211,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content", "message"),  # None deletes the file
+    ("pattern", "content", "message"),  # a file is deleted if its content is None
     [
         ("*test*", None, "small-test"),
         ("features.json", "{", "JSON"),
@@ -221,7 +222,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
 def test_damaged_files_are_refused(
     tmp_path, small, examples, prepare, pattern, content, message
 ):
-    """Tests of damaged records are in test_tfds."""
+    """Damaged records are tested in test_tfds.py."""
     folder = prepare(tmp_path, examples)
     (path,) = folder.glob(pattern)
     path.unlink()
@@ -277,7 +278,7 @@ def test_cached_arrays_are_used_if_no_folder_is_passed_or_set(
     with pytest.raises(errors.DataError, match="not prepared"):
         load.load("small")
     monkeypatch.delenv("TFDS_DATA_DIR")
-    # Another version of the canonical order would lead to other splits.
+    # Arrays of another canonical order are not used: their splits would differ.
     with monkeypatch.context() as patch:
         patch.setattr(catalog, "_CANONICAL_ORDER", 2)
         with pytest.raises(errors.DataError, match="not prepared"):
