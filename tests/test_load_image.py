@@ -49,22 +49,22 @@ FILES = {
     "cmyk": CMYK,
     **{f"exif_{i}": with_exif(jpeg(noise(24, 48)), i) for i in (1, 3, 6, 7)},
 }
-# Files that Pillow converts to equal pixels.
-SAME = [name for name in FILES if name not in ("deep", "cmyk")]
+# Files whose pixels must equal the pixels that Pillow reads.
+LIKE_PILLOW = [name for name in FILES if name not in ("deep", "cmyk")]
 
 
 @pytest.fixture(scope="module")
 def serve_bytes():
-    """The decoder of the signature `serve_bytes`, by model."""
+    """For each model, the decoder of the signature `serve_bytes`."""
 
-    def of(shape):
+    def decoder(shape):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
         def decoded(files):
             return signatures.decode_images(files, shape)
 
         return decoded
 
-    return {name: of(shape) for name, shape in SHAPES.items()}
+    return {name: decoder(shape) for name, shape in SHAPES.items()}
 
 
 @pytest.fixture
@@ -115,15 +115,15 @@ def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, nam
         np.testing.assert_array_equal(batch.images, loaded)
 
 
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("name", LIKE_PILLOW)
 def test_pixels_equal_pillow(name):
     with Image.open(io.BytesIO(FILES[name])) as image:
-        seen = ImageOps.exif_transpose(image).convert("RGBA")
-    white = Image.new("RGBA", seen.size, "white")
-    white.alpha_composite(seen)
+        upright = ImageOps.exif_transpose(image).convert("RGBA")
+    white = Image.new("RGBA", upright.size, "white")
+    white.alpha_composite(upright)
     expected = np.asarray(white.convert("RGB"))
-    found = images.decode(tf.constant(FILES[name]), expected.shape)
-    np.testing.assert_array_equal(found, expected)
+    decoded = images.decode(tf.constant(FILES[name]), expected.shape)
+    np.testing.assert_array_equal(decoded, expected)
     grey = images.decode(tf.constant(FILES[name]), (*expected.shape[:2], 1)).numpy()
     difference = grey[..., 0].astype(int) - np.asarray(white.convert("L"), int)
     assert np.abs(difference).max() <= 1
