@@ -91,10 +91,10 @@ def test_draws_equal_recorded_numbers():
 def test_initializers_are_serialized_and_keep_the_dtype(initializer):
     drawn = initializer((8, 4), dtype="bfloat16")
     assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"
-    again = keras.initializers.get(keras.saving.serialize_keras_object(initializer))
-    assert type(again) is type(initializer)
-    assert again.get_config() == initializer.get_config()
-    np.testing.assert_array_equal(again((8, 4)), initializer((8, 4)))
+    restored = keras.initializers.get(keras.saving.serialize_keras_object(initializer))
+    assert type(restored) is type(initializer)
+    assert restored.get_config() == initializer.get_config()
+    np.testing.assert_array_equal(restored((8, 4)), initializer((8, 4)))
 
 
 def test_networks_draw_by_layer_name():

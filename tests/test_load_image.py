@@ -29,14 +29,14 @@ def pillow(pixels, form="PNG", mode=None, **options):
     return buffer.getvalue()
 
 
-DEEP = noise(40, 36, channels=1).astype(np.uint16)[..., 0] * 257
+SIXTEEN_BIT = noise(40, 36, channels=1).astype(np.uint16)[..., 0] * 257
 FILES = {
     "grey_png": png(noise(28, 28, channels=1)),
     "colour_png": png(noise(32, 32)),
     "large_png": png(noise(50, 41)),
     "grey_with_alpha": png(noise(40, 36, channels=2)),
     "colour_with_alpha": png(noise(40, 36, channels=4)),
-    "deep": pillow(DEEP[..., None]),
+    "16_bit": pillow(SIXTEEN_BIT[..., None]),
     "palette": pillow(noise(40, 36), mode="P"),
     "two_bits": pillow(noise(40, 36), mode="P", bits=2),
     "two_transparent_bits": pillow(noise(40, 36), mode="P", bits=2, transparency=1),
@@ -50,7 +50,7 @@ FILES = {
     **{f"exif_{i}": with_exif(jpeg(noise(24, 48)), i) for i in (1, 3, 6, 7)},
 }
 # Files whose pixels must equal the pixels that Pillow reads.
-LIKE_PILLOW = [name for name in FILES if name not in ("deep", "cmyk")]
+LIKE_PILLOW = [name for name in FILES if name not in ("16_bit", "cmyk")]
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ class OneExample:
     ("name", "model"),
     [
         *((name, COLOUR) for name in FILES),
-        *((name, GREY) for name in ("grey_png", "colour_with_alpha", "deep", "jpeg")),
+        *((name, GREY) for name in ("grey_png", "colour_with_alpha", "16_bit", "jpeg")),
     ],
 )
 def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, name):

@@ -25,7 +25,7 @@ def commands() -> list[list[str]]:
             words = shlex.split(line, comments=True)
             parts = " ".join(map(shlex.quote, words)).replace("'&&'", "\n")
             for part in map(shlex.split, re.split(r"\n|'\|'|';'", parts)):
-                part = part[1:] if part[:1] == ["$"] else part
+                part = part[1:] if part[:1] == ["$"] else part  # a prompt
                 if part and part[0].startswith("elu-zoo-"):
                     result.append(part)
     return result

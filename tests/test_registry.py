@@ -111,9 +111,9 @@ def test_a_name_that_another_module_uses_is_refused():
 )
 def test_a_definition_that_runs_again_replaces_the_first(module, file):
     registry.register_model(builder("net"))
-    again = builder("net", module, file)
-    registry.register_model(again)
-    assert registry.entry("net").builder.__wrapped__ is again
+    second = builder("net", module, file)
+    registry.register_model(second)
+    assert registry.entry("net").builder.__wrapped__ is second
 
 
 @pytest.mark.parametrize("name", [None, b"nin"])

@@ -114,7 +114,7 @@ def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
 
 
 @pytest.mark.parametrize(
-    ("key", "other"),
+    ("key", "value"),
     [
         ("config", "net-fast24"),
         ("model", "other"),
@@ -125,8 +125,8 @@ def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
         ("epochs", "3"),
     ],
 )
-def test_runs_of_another_recipe_are_not_found(key, other):
-    assert results.find_runs(ENTRY, [row(), row(1, **{key: other})]) == [row()]
+def test_runs_of_another_recipe_are_not_found(key, value):
+    assert results.find_runs(ENTRY, [row(), row(1, **{key: value})]) == [row()]
 
 
 def test_batch_normalised_runs_are_another_recipe():

@@ -1,4 +1,4 @@
-"""`import elu_zoo`, `--help` and early errors, without Keras and TensorFlow."""
+"""`import elu_zoo`, `--help` and early errors import neither Keras nor TensorFlow."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ EARLY_ERRORS = [
 ]
 
 
-def binary(line):
+def program(line):
     name = line.partition(" ")[0]
     return (
         f"import sys; sys.argv = {line.split()}\nfrom elu_zoo.bin import {name}\n"
@@ -60,8 +60,8 @@ def binary(line):
 CASES = {
     "elu_zoo": "import elu_zoo",
     "dir": "import elu_zoo; dir(elu_zoo)",
-    **{name: binary(f"{name} --help") for name in BINARIES},
-    **{line: binary(line) for line, _ in EARLY_ERRORS},
+    **{name: program(f"{name} --help") for name in BINARIES},
+    **{line: program(line) for line, _ in EARLY_ERRORS},
 }
 # Runs each case in a forked process, so that the cases share these imports.
 DRIVER = """

@@ -313,12 +313,12 @@ def test_cuts_exclude_each_other(cuts):
 
 
 def test_a_builder_without_preprocessing_cannot_take_raw_images(monkeypatch):
-    def plain(activation="elu", *, num_classes=2):
+    def bare(activation="elu", *, num_classes=2):
         return keras.Sequential([keras.Input([2]), keras.layers.Dense(num_classes)])
 
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
-    elu_zoo.register_model(plain)
-    model = elu_zoo.get_model("plain", preprocessing=False)
+    elu_zoo.register_model(bare)
+    model = elu_zoo.get_model("bare", preprocessing=False)
     assert model.output_shape == (None, 2)
     with pytest.raises(errors.UsageError, match="'preprocessing'.*Pass .*=False"):
-        elu_zoo.get_model("plain")
+        elu_zoo.get_model("bare")

@@ -75,10 +75,10 @@ def test_the_mean_is_subtracted_from_raw_images(mean, images):
     centres = (images - mean)[:, 16:240, 16:240]
     logits = np.asarray(raw(images))
     np.testing.assert_allclose(logits, bare(centres), atol=1e-5 * np.abs(logits).max())
-    other = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
-    assert "photos_mean-" in other.get_layer("subtract_mean").statistics
+    photos = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
+    assert "photos_mean-" in photos.get_layer("subtract_mean").statistics
     np.testing.assert_allclose(
-        other(images), bare(centres - 1), atol=1e-5 * np.abs(logits).max()
+        photos(images), bare(centres - 1), atol=1e-5 * np.abs(logits).max()
     )
 
 

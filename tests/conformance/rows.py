@@ -104,7 +104,7 @@ def layer(*names, arguments=None, **properties) -> Row:
         return keras.Model(image, _classifier(x), name="layer")
 
     suffix = "-".join(f"{k}{v}" for k, v in (arguments or {}).items())
-    name = "-".join(names if len(names) < 3 else ("keras",)) + suffix
+    name = "-".join(names if len(names) < 3 else ("keras",)) + suffix  # layer(*KERAS)
     return Row(f"layer-{name}", names, make, shape, **properties)
 
 

@@ -83,8 +83,8 @@ def train_on_one_device(row):
 
 @each(TRAINED)
 def test_training_twice_gives_equal_bits(row):
-    again = train(row, tf.distribute.get_strategy())
-    for a, b in zip(again[1], train_on_one_device(row)[1], strict=True):
+    repeated = train(row, tf.distribute.get_strategy())
+    for a, b in zip(repeated[1], train_on_one_device(row)[1], strict=True):
         np.testing.assert_array_equal(a, b)
 
 

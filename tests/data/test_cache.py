@@ -73,7 +73,7 @@ def test_a_cache_that_cannot_be_written_causes_a_warning(tmp_path, home, caplog)
 
 def test_pickled_objects_are_never_loaded(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        for _ in range(2):
+        for _ in range(2):  # The second call reads the cache.
             cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})
 
 

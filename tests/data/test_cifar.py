@@ -77,8 +77,8 @@ def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
     for fine_part, coarse_part in zip(parts(fine), parts(coarse), strict=True):
         assert keys(fine_part) == keys(coarse_part)  # the same images in the same order
     assert len(list((home / "data").glob("*.npz"))) == 2
-    again = load.load("cifar100_coarse", prepared)  # from the cache
-    np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
+    cached = load.load("cifar100_coarse", prepared)
+    np.testing.assert_array_equal(cached.train.labels, coarse.train.labels)
 
 
 def test_a_missing_label_feature_is_refused(prepared):

@@ -72,14 +72,14 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-@pytest.mark.parametrize("done", [1, 3])  # number of batches before the stop
-def test_reading_resumes_within_an_epoch(split, done):
+@pytest.mark.parametrize("completed", [1, 3])  # number of batches before the stop
+def test_reading_resumes_within_an_epoch(split, completed):
     indices = np.random.default_rng(1).permutation(12)
-    remaining = split.batches(indices[4 * done :], 4)
-    if done == 3:
+    remaining = split.batches(indices[4 * completed :], 4)
+    if completed == 3:
         assert list(remaining) == []
     else:
-        check(remaining, indices[4 * done :])
+        check(remaining, indices[4 * completed :])
 
 
 def test_the_halves_of_two_machines_make_up_the_batches(split):

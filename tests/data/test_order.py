@@ -111,6 +111,7 @@ def test_draws_are_independent_of_the_order_and_of_each_other(draw, number):
     count = 50_000
     draws = draw(5, 6, count, number).astype(float)
     ranks = order.permutation(5, 6, count)[:, None]
+    # Each row has the draws and the ranks of two successive examples.
     columns = np.concatenate([draws[1:], draws[:-1], ranks[1:], ranks[:-1]], 1)
     correlations = np.corrcoef(columns, rowvar=False)[np.triu_indices(8, 1)]
     assert np.abs(correlations).max() * np.sqrt(count) < 5

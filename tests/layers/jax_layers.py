@@ -35,7 +35,7 @@ def compute(statistics, mean):
     maps = rng.normal(size=(4, 9, 5, 3)).astype("float32")
     recolor_draws = rng.integers(0, 2**31, (20, 16), "int32")
     description = {"kind": "gcn_zca", "statistics": statistics}
-    centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
+    mean_crop = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
     outputs = {
         "crops": layers.PadCropFlip(2)(images, draws),
         "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
@@ -43,7 +43,7 @@ def compute(statistics, mean):
         "recolored": layers.AffineRecolor(9)(images, recolor_draws),
         "maxima": layers.SpatialPyramidPooling()(maps),
         "subtracted": layers.MeanSubtraction(mean)(images),
-        "centres": layers.preprocess(images, centres),
+        "centres": layers.preprocess(images, mean_crop),
         "normalized": layers.GlobalContrastNormalization()(images),
         "whitened": layers.ZCAWhitening(statistics)(images / 255),
         "preprocessed": layers.preprocess(images, description),

@@ -195,7 +195,7 @@ def pool_fractionally(x, outputs):
     """Pools 2 x 2 regions, which start at the positions of Graham's formula."""
     for axis in (1, 2):
         alpha = (x.shape[axis] - 2) / (outputs - 1)
-        first = int(0.5 * alpha + 1e-9)
+        first = int(0.5 * alpha + 1e-9)  # 1e-9 outweighs rounding errors
         starts = [int((j + 0.5) * alpha + 1e-9) - first for j in range(outputs)]
         pairs = np.take(x, starts, axis), np.take(x, np.add(starts, 1), axis)
         x = np.maximum(*pairs)
