@@ -1,4 +1,4 @@
-"""Functions that run binaries with a command line, in this or in a new process."""
+"""Functions that run a binary of elu_zoo.bin, in this process or in a new process."""
 
 import dataclasses
 import importlib
@@ -17,7 +17,7 @@ from absl import logging as absl_logging
 
 app.define_help_flags()
 _FLAGS_OF_ABSL = frozenset(flags.FLAGS)
-# Modules that `load` imports again; ml_collections names each config config_config.
+# `load` imports these modules again; ml_collections names all configs config_config.
 _FRESH = ("elu_zoo.bin", "config_config")
 
 
@@ -31,7 +31,7 @@ class Result:
 
     @property
     def error(self) -> str:
-        """The error line, after checks that it is the only one and ends stderr."""
+        """The error line, which must be the only one and the last line of stderr."""
         assert "Traceback" not in self.err, self.err
         lines = [x for x in self.err.splitlines() if x.startswith("error: ")]
         assert len(lines) == 1, self.err
@@ -41,7 +41,7 @@ class Result:
 
 
 def load(binary):
-    """Imports a binary after removing the flags of binaries imported before."""
+    """Imports a binary, after removal of the flags that earlier binaries defined."""
     flags.FLAGS.unparse_flags()
     for name in [name for name in flags.FLAGS if name not in _FLAGS_OF_ABSL]:
         delattr(flags.FLAGS, name)
@@ -84,11 +84,11 @@ def run_here(binary, *arguments) -> Result:
 
 def run_process(binary, *arguments) -> Result:
     """Runs a binary in a new process."""
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-m", f"elu_zoo.bin.{binary}", *map(str, arguments)],
         capture_output=True,
         text=True,
         timeout=300,
         env={**os.environ, "CUDA_VISIBLE_DEVICES": "-1"},
     )
-    return Result(done.returncode, done.stdout, done.stderr)
+    return Result(process.returncode, process.stdout, process.stderr)

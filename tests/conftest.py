@@ -1,4 +1,4 @@
-"""Two logical CPU devices, skips of tests without data or GPU, and a cache folder."""
+"""Makes two logical CPU devices and a cache folder; skips tests without data or GPU."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # There is one pytest worker per core already.
+    # pytest-xdist starts one worker per core, so each worker uses one thread.
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
 tf.config.set_logical_device_configuration(

@@ -42,7 +42,7 @@ def on_white(pixels):
 
 
 def png_of(height, width, color_type, *chunks):
-    """Returns a PNG of 8 bits whose header may contradict its chunks."""
+    """Returns a PNG of 8 bits per channel, whose header may contradict its chunks."""
     header = struct.pack(">IIBBBBB", width, height, 8, color_type, 0, 0, 0)
     content = b"\x89PNG\r\n\x1a\n"
     for name, data in ((b"IHDR", header), *chunks, (b"IEND", b"")):
@@ -52,10 +52,10 @@ def png_of(height, width, color_type, *chunks):
 
 
 def jpeg_of(height, width):
-    """Returns a JPEG of a few pixels whose header has another size."""
+    """Returns a JPEG of 16 x 16 pixels whose header states `height` and `width`."""
     content = jpeg(noise(16, 16))
-    size = content.index(b"\xff\xc0") + 5
-    return content[:size] + struct.pack(">HH", height, width) + content[size + 4 :]
+    offset = content.index(b"\xff\xc0") + 5
+    return content[:offset] + struct.pack(">HH", height, width) + content[offset + 4 :]
 
 
 def with_exif(encoded, orientation, order="<", others=0):
@@ -63,9 +63,9 @@ def with_exif(encoded, orientation, order="<", others=0):
 
     Args:
         encoded: a JPEG.
-        orientation: the value of the tag 0x0112; None for no such tag.
+        orientation: the value of the tag 0x0112; None to omit the tag.
         order: byte order, "<" little endian or ">" big endian.
-        others: number of tags before the orientation.
+        others: number of other tags, which precede the orientation.
     """
     entries = [(0x100 + i % 16, 3, 1, 99) for i in range(others)]
     if orientation is not None:
@@ -75,12 +75,12 @@ def with_exif(encoded, orientation, order="<", others=0):
     tiff += b"".join(struct.pack(f"{order}HHIHxx", *entry) for entry in entries)
     content = b"Exif\0\0" + tiff + bytes(4)
     segment = b"\xff\xe1" + struct.pack(">H", len(content) + 2) + content
-    end = 4 + struct.unpack(">H", encoded[4:6])[0]  # of the JFIF segment
+    end = 4 + struct.unpack(">H", encoded[4:6])[0]  # end of the JFIF segment
     return encoded[:end] + segment + encoded[end:]
 
 
 def fill(root, contents):
-    """Writes contents by their paths in the folder `root`; returns the folder."""
+    """Writes each content to its path in the folder `root`, and returns the folder."""
     for path, content in contents.items():
         (root / path).parent.mkdir(parents=True, exist_ok=True)
         (root / path).write_bytes(content)
@@ -88,13 +88,13 @@ def fill(root, contents):
 
 
 def classes(counts, side=16, seed=0):
-    """Returns different square PNGs by their paths `<class>/<number>.png`."""
+    """Returns square PNGs of different noise, by their paths `<class>/<number>.png`."""
     names = [f"{name}/{i:02}.png" for name, n in counts.items() for i in range(n)]
     return {name: png(noise(side, side, seed + i)) for i, name in enumerate(names)}
 
 
 def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
-    """Writes examples, which are dicts, with tensorflow-datasets."""
+    """Writes the examples (dicts) of splits in the format of tensorflow-datasets."""
     identity = tfds.core.dataset_info.DatasetIdentity(
         name=name,
         version=tfds.core.Version("1.0.0"),
@@ -131,7 +131,7 @@ def write_imagenet(folder, splits, names, **options):
 
 
 def rows(*splits):
-    """Returns the sorted labels and pixels of splits."""
+    """Returns the pairs (label, bytes of the pixels) of all examples, sorted."""
     pairs = [
         (int(label), image.tobytes())
         for split in splits

@@ -11,7 +11,7 @@ class Server(http.server.ThreadingHTTPServer):
 
     Attributes:
         requests: path and headers of each request, in order.
-        stopped: set when the test ends, for handlers that wait.
+        stopped: an event for handlers that wait; it is set when the test ends.
     """
 
     def __init__(self, handler: type[http.server.BaseHTTPRequestHandler]):
@@ -40,7 +40,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def answer(self, content: bytes, code: int = 200, **headers: str) -> None:
-        """Sends a response; `_` in the names of headers stands for `-`."""
+        """Sends a response; a `_` in the name of a header is sent as `-`."""
         self.send_response(code)
         headers = {"Content_Length": str(len(content)), **headers}
         for name, value in headers.items():

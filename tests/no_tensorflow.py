@@ -9,7 +9,7 @@ from pathlib import Path
 
 
 class NoTensorFlow:
-    """A module finder that finds no TensorFlow."""
+    """A module finder that raises an error for every import of TensorFlow."""
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] == "tensorflow":

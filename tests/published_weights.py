@@ -1,4 +1,4 @@
-"""Small weight files with entries for tests, and a manifest of these files."""
+"""Functions that write small weight files, their entries and a manifest, for tests."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def make(
     input_shape=(28, 28, 1),
     **changes,
 ):
-    """Returns the entry, the content of the weight file, and the model."""
+    """Returns the entry, the content of the weight file, and the model, a small MLP."""
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
@@ -69,7 +69,7 @@ def write(folder: Path, entry, content) -> Path:
 
 
 def publish(monkeypatch, home: Path, *made) -> None:
-    """Makes results of `make` the manifest, and writes files to `home`/weights."""
+    """Replaces the manifest by results of `make`, and writes them to `home`/weights."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(home))
     for entry, content, _ in made:
         write(home / "weights", entry, content)

@@ -1,4 +1,4 @@
-"""Texts of the front page README.md and of the guides, the README.md of folders."""
+"""Texts of the front page README.md, and of the guides, README.md files in folders."""
 
 import re
 from pathlib import Path

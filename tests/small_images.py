@@ -37,21 +37,21 @@ def write(root, classes, count, side=20, seed=0):
     shape = classes, count, side, side, 3
     images = np.random.default_rng(seed).integers(0, 256, shape, "uint8")
     contents = {}
-    for label, of_class in enumerate(images):
-        for index, image in enumerate(of_class):
+    for label, class_images in enumerate(images):
+        for index, image in enumerate(class_images):
             suffix, encode = ("png", png) if index % 2 else ("JPEG", jpeg)
             contents[f"class{label:03d}/image{index}.{suffix}"] = encode(image)
     fill(root, contents)
 
 
 def write_splits(root, classes=3, train=7, val=4, **arguments):
-    """Writes <root>/train and <root>/val; `train` and `val` are files per class."""
+    """Writes <root>/train and <root>/val, with `train` and `val` files per class."""
     write(root / "train", classes, train, **arguments)
     write(root / "val", classes, val, seed=1, **arguments)
 
 
 def get_config(folder, entries=()):
-    """Returns the config of a run on a folder, changed by ENTRIES and `entries`."""
+    """Returns a smoke config for a folder of images, with ENTRIES and `entries`."""
     config = elu_imagenet_15.get_config("smoke=True")
     config.update_from_flattened_dict(
         {**ENTRIES, "data.folder": str(folder), **dict(entries)}

@@ -58,7 +58,7 @@ def test_did_you_mean_names_the_closest_name(name, known, expected):
     assert errors.did_you_mean(name, known) == expected
 
 
-def test_unknown_names_the_known_names():
+def test_the_error_for_an_unknown_name_lists_the_known_names():
     error = errors.unknown("model", "nim", iter(["nin", "fmp"]))
     assert isinstance(error, errors.UsageError)
     assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
@@ -92,14 +92,14 @@ def test_a_misspelt_choice_gets_a_hint():
 
 
 @pytest.mark.parametrize(
-    ("check", "taken", "refused"),
+    ("check", "accepted", "refused"),
     [
         (errors.check_positive, [0.1, 3], [0, -1, math.inf, "1"]),
         (errors.check_non_negative, [0, 0.0, 2], [-1e-9, math.nan, True]),
     ],
 )
-def test_signs_are_checked(check, taken, refused):
-    for value in taken:
+def test_numbers_of_the_wrong_sign_are_refused(check, accepted, refused):
+    for value in accepted:
         check("decay", value)
     for value in refused:
         with pytest.raises(errors.UsageError, match=f"^decay .* Received: {value!r}.$"):

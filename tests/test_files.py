@@ -16,7 +16,7 @@ def names(folder):
     return sorted(path.name for path in folder.iterdir())
 
 
-def test_home_is_a_variable_or_the_cache_folder(monkeypatch, tmp_path):
+def test_home_is_elu_zoo_home_or_the_cache_folder(monkeypatch, tmp_path):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     assert files.home() == tmp_path
     monkeypatch.setenv("ELU_ZOO_HOME", "")
@@ -55,20 +55,20 @@ def test_failed_write_leaves_the_old_file(tmp_path, monkeypatch, function):
     assert names(tmp_path) == ["file"]
 
 
-def test_a_reader_sees_one_whole_content(tmp_path):
+def test_a_reader_never_sees_a_partly_written_file(tmp_path):
     path = tmp_path / "file"
     contents = [bytes([value]) * 200_000 for value in range(2)]
     files.write_bytes(path, contents[0])
-    done = threading.Event()
+    finished = threading.Event()
 
     def write():
         for index in range(40):
             files.write_bytes(path, contents[index % 2])
-        done.set()
+        finished.set()
 
     writer = threading.Thread(target=write)
     writer.start()
-    while not done.is_set():
+    while not finished.is_set():
         assert path.read_bytes() in contents
     writer.join()
 
@@ -95,7 +95,7 @@ def test_new_directory_appears_when_the_block_ends(tmp_path):
 
 
 @pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
-def test_new_directory_leaves_nothing_on_failure(tmp_path, error):
+def test_a_failed_new_directory_is_removed(tmp_path, error):
     with pytest.raises(error), files.new_directory(tmp_path / "new") as folder:
         (folder / "file").write_text("content")
         raise error
@@ -146,7 +146,7 @@ def test_windows_has_no_locks(monkeypatch):
         files.check_locks()
 
 
-def test_lock_names_its_owner_and_ends_with_it(tmp_path):
+def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):
     lock = tmp_path / "run" / "LOCK"
     owner = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(lock)],

@@ -48,8 +48,8 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/training/step_stream.py",
     "elu_zoo/training/step.py",
 )
-# Imports of a config.
-OF_A_CONFIG = ("elu_zoo.configs", "ml_collections")
+# A config may import these packages, the first two ranks and the standard library.
+CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
 # These modules read data files of the package elu_zoo.configs, such as results.csv, but
 # import none of its modules.
 READ_CONFIGS = ("elu_zoo.weights.cards_training", "elu_zoo.results")
@@ -93,26 +93,26 @@ def wrong_imports(name: str, source: str) -> list[str]:
     if name in UNRANKED:
         return []
     wrong = []
-    own = name.split(".")[1]
+    package = name.split(".")[1]
     for imported in imports(ast.parse(source)):
-        top, *rest = imported.split(".")
-        if own == "configs":
-            is_own = imported.startswith(OF_A_CONFIG)
-            is_rank_0 = top == "elu_zoo" and rest and RANK.get(rest[0], 9) < 2
-            allowed = is_own or is_rank_0 or top in sys.stdlib_module_names
+        top, *parts = imported.split(".")
+        if package == "configs":
+            is_config_import = imported.startswith(CONFIG_IMPORTS)
+            is_low_rank = top == "elu_zoo" and parts and RANK.get(parts[0], 9) < 2
+            allowed = is_config_import or is_low_rank or top in sys.stdlib_module_names
         elif top in ("tools", "tests", "configs"):
             allowed = False
-        elif top != "elu_zoo" or not rest or rest[0] in (own, *FREE):
-            allowed = rest[:1] != ["configs"] or own in ("bin", "paper")
+        elif top != "elu_zoo" or not parts or parts[0] in (package, *FREE):
+            allowed = parts[:1] != ["configs"] or package in ("bin", "paper")
             allowed = allowed or (
                 name in READ_CONFIGS and imported == "elu_zoo.configs"
             )
-            allowed = allowed or imported in NAMED_CONFIGS.get(own, ())
-        elif rest[0] in elu_zoo._PUBLIC:
-            other = elu_zoo._PUBLIC[rest[0]].split(".")[1]
-            allowed = RANK[other] < RANK[own]
+            allowed = allowed or imported in NAMED_CONFIGS.get(package, ())
+        elif parts[0] in elu_zoo._PUBLIC:
+            other = elu_zoo._PUBLIC[parts[0]].split(".")[1]
+            allowed = RANK[other] < RANK[package]
         else:
-            allowed = rest[0] in RANK and RANK[rest[0]] < RANK[own]
+            allowed = parts[0] in RANK and RANK[parts[0]] < RANK[package]
         if not allowed:
             wrong.append(imported)
     return wrong
@@ -166,8 +166,8 @@ def test_a_right_import_passes(name, source):
 def circle(sources: dict[str, str]) -> list[str]:
     """Returns modules that import each other in a circle, or [] if there is none.
 
-    Imports in functions are included. Imports under TYPE_CHECKING are not, because they
-    do not run, nor are arguments of `resources.files`, which name folders of data.
+    Imports in functions count. Imports under TYPE_CHECKING do not count, because they
+    never run. Arguments of `resources.files` do not count, because they name folders.
 
     Args:
         sources: the source of each module, by its name.
@@ -175,13 +175,13 @@ def circle(sources: dict[str, str]) -> list[str]:
     graph = {name: set() for name in sources}
     for name, source in sources.items():
         for imported in imports(_OnlyImports().visit(ast.parse(source))):
-            top, *rest = imported.split(".")
-            if top == "elu_zoo" and rest and rest[0] in elu_zoo._PUBLIC:
-                imported = elu_zoo._PUBLIC[rest[0]]
+            top, *parts = imported.split(".")
+            if top == "elu_zoo" and parts and parts[0] in elu_zoo._PUBLIC:
+                imported = elu_zoo._PUBLIC[parts[0]]
             # In `from a.b import c`, c is a module, or a name in the module a.b. The
             # package elu_zoo is left out, because it is imported before its modules.
-            found = {imported, imported.rpartition(".")[0]} & sources.keys()
-            graph[name] |= {max(found, key=len)} - {name, "elu_zoo"} if found else set()
+            names = {imported, imported.rpartition(".")[0]} & sources.keys()
+            graph[name] |= {max(names, key=len)} - {name, "elu_zoo"} if names else set()
     try:
         graphlib.TopologicalSorter(graph).prepare()
     except graphlib.CycleError as error:
@@ -230,7 +230,7 @@ def test_every_module_has_a_rank():
 
 
 @pytest.mark.parametrize("path", modules("elu_zoo", "configs"), ids=module_name)
-def test_tensorflow_is_imported_where_it_is_needed(path):
+def test_few_modules_import_tensorflow_at_module_level(path):
     relative = str(path.relative_to(ROOT))
     if relative.startswith(TENSORFLOW_AT_MODULE_LEVEL):
         return
@@ -255,7 +255,7 @@ def at_module_level(source: str) -> set[str]:
     return names
 
 
-def test_imports_at_module_level_are_told_from_those_in_functions():
+def test_imports_in_functions_are_not_at_module_level():
     assert at_module_level("try:\n import tensorflow as tf\nfinally:\n pass") == {
         "tensorflow"
     }
@@ -268,7 +268,7 @@ def test_imports_at_module_level_are_told_from_those_in_functions():
     modules("elu_zoo", "configs", "tools", "tests"),
     ids=lambda p: str(p.relative_to(ROOT)),
 )
-def test_files_are_short(path):
+def test_files_have_at_most_the_allowed_lines(path):
     binary = path.parent.name == "bin" and path.stem not in SHARED_BY_BINARIES
     in_package = path.is_relative_to(ROOT / "elu_zoo")
     limit = 85 if binary and in_package else 350
@@ -280,10 +280,10 @@ SHARED_BY_BINARIES = "__init__ config early fitting_batch flags streams table".s
 
 def test_every_package_is_listed_for_the_wheel():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    found = {module_name(path.parent / "__init__.py")
+    packages = {module_name(path.parent / "__init__.py")
              for path in modules("elu_zoo", "configs")}  # fmt: skip
-    found.add("elu_zoo.configs.results")  # a package of data files only
-    assert set(settings["tool"]["setuptools"]["packages"]) == found
+    packages.add("elu_zoo.configs.results")  # a package of data files only
+    assert set(settings["tool"]["setuptools"]["packages"]) == packages
 
 
 @pytest.mark.parametrize(
@@ -309,6 +309,6 @@ def test_every_binary_is_a_command():
 
 
 def test_test_files_have_different_names():
-    # The tests are no packages, so that pytest imports all files as top-level modules.
+    # Folders of tests are not packages, so pytest imports each file by its name alone.
     names = [p.name for p in modules("tests") if p.name != "conftest.py"]
     assert len(names) == len(set(names))

@@ -42,14 +42,14 @@ def test_the_layer_seed_is_a_hash_of_seed_and_name(seed, layer):
 
 
 def test_the_top_bit_is_cleared():
-    firsts = [hashlib.sha256(f"{s}/x".encode()).digest()[0] for s in range(20)]
-    assert max(firsts) >= 128  # a digest of these seeds has the top bit
+    first_bytes = [hashlib.sha256(f"{s}/x".encode()).digest()[0] for s in range(20)]
+    assert max(first_bytes) >= 128  # at least one digest has the top bit
     assert all(layer_seed(s, "x") < 2**31 for s in range(20))
 
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize(
-    ("make", "draws", "width"),
+    ("make", "draws", "scale"),
     [
         (HeUniform, uniform, lambda fan_in: math.sqrt(6 / fan_in)),
         (lambda seed: Uniform(0.005, seed), uniform, lambda _: 0.005),
@@ -62,10 +62,10 @@ def test_the_top_bit_is_cleared():
     ],
     ids=["HeUniform", "Uniform", "Normal", "FanInNormal"],
 )
-def test_draws_are_philox_numbers_of_the_expected_width(make, draws, width, shape):
+def test_draws_are_philox_numbers_of_the_expected_scale(make, draws, scale, shape):
     drawn = np.asarray(make(7)(shape))
     assert drawn.dtype == np.float32
-    expected = draws(shape, 7) * width(math.prod(shape[:-1]))
+    expected = draws(shape, 7) * scale(math.prod(shape[:-1]))
     np.testing.assert_allclose(drawn, expected, rtol=1e-6)
     np.testing.assert_array_equal(make(7)(shape), drawn)
     assert not (np.asarray(make(8)(shape)) == drawn).any()
@@ -74,8 +74,8 @@ def test_draws_are_philox_numbers_of_the_expected_width(make, draws, width, shap
 def test_draws_equal_recorded_numbers():
     """Paired runs depend on these draws, which another NumPy version could change."""
     for initializer in (Normal(1.0, 7), FanInNormal(1.0, 7)):
-        found = np.asarray(initializer((1, 6)))[0]
-        np.testing.assert_allclose(found, GOLDEN, rtol=1e-6)
+        drawn = np.asarray(initializer((1, 6)))[0]
+        np.testing.assert_allclose(drawn, GOLDEN, rtol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -91,10 +91,10 @@ def test_draws_equal_recorded_numbers():
 def test_initializers_are_serialized_and_keep_the_dtype(initializer):
     drawn = initializer((8, 4), dtype="bfloat16")
     assert keras.backend.standardize_dtype(drawn.dtype) == "bfloat16"
-    again = keras.initializers.get(keras.saving.serialize_keras_object(initializer))
-    assert type(again) is type(initializer)
-    assert again.get_config() == initializer.get_config()
-    np.testing.assert_array_equal(again((8, 4)), initializer((8, 4)))
+    restored = keras.initializers.get(keras.saving.serialize_keras_object(initializer))
+    assert type(restored) is type(initializer)
+    assert restored.get_config() == initializer.get_config()
+    np.testing.assert_array_equal(restored((8, 4)), initializer((8, 4)))
 
 
 def test_networks_draw_by_layer_name():

@@ -29,14 +29,14 @@ def pillow(pixels, form="PNG", mode=None, **options):
     return buffer.getvalue()
 
 
-DEEP = noise(40, 36, channels=1).astype(np.uint16)[..., 0] * 257
+SIXTEEN_BIT = noise(40, 36, channels=1).astype(np.uint16)[..., 0] * 257
 FILES = {
     "grey_png": png(noise(28, 28, channels=1)),
     "colour_png": png(noise(32, 32)),
     "large_png": png(noise(50, 41)),
     "grey_with_alpha": png(noise(40, 36, channels=2)),
     "colour_with_alpha": png(noise(40, 36, channels=4)),
-    "deep": pillow(DEEP[..., None]),
+    "16_bit": pillow(SIXTEEN_BIT[..., None]),
     "palette": pillow(noise(40, 36), mode="P"),
     "two_bits": pillow(noise(40, 36), mode="P", bits=2),
     "two_transparent_bits": pillow(noise(40, 36), mode="P", bits=2, transparency=1),
@@ -49,22 +49,22 @@ FILES = {
     "cmyk": CMYK,
     **{f"exif_{i}": with_exif(jpeg(noise(24, 48)), i) for i in (1, 3, 6, 7)},
 }
-# Files that Pillow converts to equal pixels.
-SAME = [name for name in FILES if name not in ("deep", "cmyk")]
+# Files whose pixels must equal the pixels that Pillow reads.
+LIKE_PILLOW = [name for name in FILES if name not in ("16_bit", "cmyk")]
 
 
 @pytest.fixture(scope="module")
 def serve_bytes():
-    """The decoder of the signature `serve_bytes`, by model."""
+    """For each model, the decoder of the signature `serve_bytes`."""
 
-    def of(shape):
+    def decoder(shape):
         @tf.function(input_signature=[tf.TensorSpec([None], tf.string)])
         def decoded(files):
             return signatures.decode_images(files, shape)
 
         return decoded
 
-    return {name: of(shape) for name, shape in SHAPES.items()}
+    return {name: decoder(shape) for name, shape in SHAPES.items()}
 
 
 @pytest.fixture
@@ -87,7 +87,7 @@ class OneExample:
     ("name", "model"),
     [
         *((name, COLOUR) for name in FILES),
-        *((name, GREY) for name in ("grey_png", "colour_with_alpha", "deep", "jpeg")),
+        *((name, GREY) for name in ("grey_png", "colour_with_alpha", "16_bit", "jpeg")),
     ],
 )
 def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, name):
@@ -115,15 +115,15 @@ def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, nam
         np.testing.assert_array_equal(batch.images, loaded)
 
 
-@pytest.mark.parametrize("name", SAME)
+@pytest.mark.parametrize("name", LIKE_PILLOW)
 def test_pixels_equal_pillow(name):
     with Image.open(io.BytesIO(FILES[name])) as image:
-        seen = ImageOps.exif_transpose(image).convert("RGBA")
-    white = Image.new("RGBA", seen.size, "white")
-    white.alpha_composite(seen)
+        upright = ImageOps.exif_transpose(image).convert("RGBA")
+    white = Image.new("RGBA", upright.size, "white")
+    white.alpha_composite(upright)
     expected = np.asarray(white.convert("RGB"))
-    found = images.decode(tf.constant(FILES[name]), expected.shape)
-    np.testing.assert_array_equal(found, expected)
+    decoded = images.decode(tf.constant(FILES[name]), expected.shape)
+    np.testing.assert_array_equal(decoded, expected)
     grey = images.decode(tf.constant(FILES[name]), (*expected.shape[:2], 1)).numpy()
     difference = grey[..., 0].astype(int) - np.asarray(white.convert("L"), int)
     assert np.abs(difference).max() <= 1

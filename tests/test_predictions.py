@@ -37,11 +37,11 @@ def images():
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "float64"])
 def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, weights):
     raw = images.astype(dtype)
-    found = elu_zoo.preprocess_input(raw, MODEL, weights)
-    assert found.dtype == np.float32 and not np.shares_memory(found, raw)
+    pixels = elu_zoo.preprocess_input(raw, MODEL, weights)
+    assert pixels.dtype == np.float32 and not np.shares_memory(pixels, raw)
     np.testing.assert_array_equal(raw, images)
-    np.testing.assert_allclose(found, images.astype(np.float64) / 255, rtol=1e-6)
-    found[:] = 0
+    np.testing.assert_allclose(pixels, images.astype(np.float64) / 255, rtol=1e-6)
+    pixels[:] = 0
     np.testing.assert_array_equal(raw, images)
 
 
@@ -53,7 +53,7 @@ def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, w
         (1 / 255, "5 of 5 images (images[0], images[1], images[2], ...) look like"),
     ],
 )
-def test_pixels_in_another_range_are_warned_of(
+def test_a_warning_reports_pixels_in_another_range(
     published, images, caplog, scale, warning
 ):
     with caplog.at_level(logging.WARNING):
@@ -64,17 +64,17 @@ def test_pixels_in_another_range_are_warned_of(
 
 def test_preprocess_input_equals_the_layers_of_the_model(published, images):
     bare = elu_zoo.get_model(MODEL, weights="mnist", preprocessing=False)
-    whole = elu_zoo.get_model(MODEL, weights="mnist")
-    found = elu_zoo.preprocess_input(images, MODEL, "mnist")
-    np.testing.assert_array_equal(np.asarray(bare(found)), np.asarray(whole(images)))
+    model = elu_zoo.get_model(MODEL, weights="mnist")
+    pixels = elu_zoo.preprocess_input(images, MODEL, "mnist")
+    np.testing.assert_array_equal(np.asarray(bare(pixels)), np.asarray(model(images)))
 
 
-def test_preprocess_input_is_that_of_the_weights(made, images, tmp_path):
+def test_preprocess_input_uses_the_preprocessing_of_weights(made, images, tmp_path):
     entry, content, _ = made["elu"]
     double = {"kind": "rescale", "scale": 2.0}
     path = made_weights.write(tmp_path, {**entry, "preprocessing": double}, content)
-    found = elu_zoo.preprocess_input(images, MODEL, path)
-    np.testing.assert_array_equal(found, images * np.float32(2))
+    pixels = elu_zoo.preprocess_input(images, MODEL, path)
+    np.testing.assert_array_equal(pixels, images * np.float32(2))
 
 
 @pytest.mark.parametrize("shape", [(28, 28, 1), (28, 28), (1, 1, 28, 28, 1), ()])
@@ -91,7 +91,7 @@ PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 def test_decode_names_the_most_probable_classes(published, values):
     decoded = elu_zoo.decode_predictions(values, MODEL, "mnist", top=3)
     names = [[name for name, _ in row] for row in decoded]
-    # Ties go to the lower class.
+    # Classes of equal probability are sorted by their numbers.
     assert names == [
         ["digit 1", "digit 9", "digit 2"],
         ["digit 0", "digit 1", "digit 2"],
@@ -173,7 +173,7 @@ def test_decode_refuses_an_autoencoder():
         elu_zoo.decode_predictions(np.zeros((2, 28, 28, 1)), "mnist_autoencoder")
 
 
-def test_decode_keeps_the_order_of_ties(monkeypatch):
+def test_decode_keeps_the_order_of_equally_probable_classes(monkeypatch):
     names = [str(index) for index in range(1000)]
     monkeypatch.setattr(predictions, "_class_names", lambda *arguments: names)
     logits = np.tile([0.0, 1.0], 500)[None]

@@ -12,8 +12,6 @@ from elu_zoo import training
 NAMES = """ELU elu elu_xla register_activation register_model get_model list_models
     model_info model_card load_image preprocess_input decode_predictions list_weights
     fetch_weights""".split()
-
-
 MODULES = {"errors": "EluZooError", "training": "train"}
 
 

@@ -1,4 +1,4 @@
-"""stderr of a command and of its worker processes."""
+"""Output on stderr of a command and of its worker processes."""
 
 import contextlib
 import logging
@@ -35,8 +35,8 @@ def test_a_child_prints_messages_of_elu_zoo_only(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)
     command = [sys.executable, path]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=300)
-    assert (done.stdout, done.stderr) == ("True\n", "warning: a child's words\n")
+    process = subprocess.run(command, capture_output=True, text=True, timeout=300)
+    assert (process.stdout, process.stderr) == ("True\n", "warning: a child's words\n")
 
 
 @pytest.mark.parametrize("inherited", [True, False])
@@ -68,7 +68,7 @@ def test_native_output_is_hidden(monkeypatch, capfd, start, fails, shown):
 
 @pytest.fixture
 def log(monkeypatch, capsys):
-    """A function that logs a record of a file and returns the output on stderr."""
+    """A function that logs a record as if from a file and returns the stderr output."""
     monkeypatch.setattr(logging.getLogger(), "handlers", [])
     monkeypatch.setattr(quiet, "_import_tensorflow", lambda: None)
     monkeypatch.setenv("ELU_ZOO_QUIET", "")  # restored by pytest
@@ -121,10 +121,10 @@ def test_an_installed_elu_zoo_is_not_hidden(log, monkeypatch):
 
 
 def test_control_characters_are_replaced(log):
-    found = log(OURS, logging.INFO, "class \x1b[31m%s\nsecond", ("\udce9",))
-    assert found == "class \ufffd[31m\ufffd\nsecond\n"
+    line = log(OURS, logging.INFO, "class \x1b[31m%s\nsecond", ("\udce9",))
+    assert line == "class \ufffd[31m\ufffd\nsecond\n"
 
 
 def test_the_line_of_an_error_has_its_cause(log):
-    found = log(OURS, logging.ERROR, "Failed.", (), cause=OSError("no disk"))
-    assert found == "warning: Failed. OSError: no disk\n"
+    line = log(OURS, logging.ERROR, "Failed.", (), cause=OSError("no disk"))
+    assert line == "warning: Failed. OSError: no disk\n"

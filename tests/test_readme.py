@@ -18,17 +18,17 @@ INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)
 
 def commands() -> list[list[str]]:
     """Returns every elu-zoo command in code blocks and in the running text."""
-    found = []
+    result = []
     shell = [text for kind, text in FENCES if kind in ("", "sh", "bash", "console")]
     for text in [*shell, *INLINE]:
         for line in text.replace("\\\n", " ").splitlines():
             words = shlex.split(line, comments=True)
             parts = " ".join(map(shlex.quote, words)).replace("'&&'", "\n")
             for part in map(shlex.split, re.split(r"\n|'\|'|';'", parts)):
-                part = part[1:] if part[:1] == ["$"] else part
+                part = part[1:] if part[:1] == ["$"] else part  # a prompt
                 if part and part[0].startswith("elu-zoo-"):
-                    found.append(part)
-    return found
+                    result.append(part)
+    return result
 
 
 @pytest.fixture(scope="module")
@@ -103,8 +103,8 @@ def test_links_lead_to_files_and_headings(name):
 
 
 def test_front_page_and_guides_exist_and_are_short():
-    places = [ROOT / "README.md"]
-    places += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
-    assert {path.relative_to(ROOT).as_posix() for path in places} == set(NAMES)
+    paths = [ROOT / "README.md"]
+    paths += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
+    assert {path.relative_to(ROOT).as_posix() for path in paths} == set(NAMES)
     front, *guides = (len(TEXTS[name].splitlines()) for name in NAMES)
     assert front <= 250 and sum(guides) <= 540, (front, guides)

@@ -80,20 +80,20 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def run(folder):
-    """A function that runs a command in `folder`, with the commands of elu_zoo."""
-    commands = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    """A function that runs a command in `folder`, with elu_zoo's commands on PATH."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
 
     def run(*command):
-        done = subprocess.run(
+        process = subprocess.run(
             command,
             cwd=folder,
-            env={**os.environ, "PATH": commands, "CUDA_VISIBLE_DEVICES": "-1"},
+            env={**os.environ, "PATH": path, "CUDA_VISIBLE_DEVICES": "-1"},
             capture_output=True,
             text=True,
             timeout=900,
         )
-        assert done.returncode == 0, done.stderr[-3000:]
-        return done.stdout
+        assert process.returncode == 0, process.stderr[-3000:]
+        return process.stdout
 
     return run
 
@@ -101,7 +101,7 @@ def run(folder):
 @pytest.mark.slow
 @pytest.mark.data("mnist", "cifar10", "cifar100")
 def test_snippets_run(run, folder):
-    """The shell snippets run first, because Python reads their exports and files."""
+    """Shell snippets run first, because Python snippets read their exports."""
     snippets = {kind: [t for k, t in FENCES if k == kind] for kind in ("sh", "python")}
     assert len(snippets["sh"]) >= 5 and len(snippets["python"]) >= 5
     modules = [t for t in snippets["python"] if t.startswith("# my_")]
@@ -118,8 +118,8 @@ def test_snippets_run(run, folder):
         ".weights.h5",
     ):
         assert words in out
-    others = [t for t in snippets["python"] if t not in modules]
-    out = run(sys.executable, "-c", "\n".join([*others, "import my_zoo"]))
+    scripts = [t for t in snippets["python"] if t not in modules]
+    out = run(sys.executable, "-c", "\n".join([*scripts, "import my_zoo"]))
     assert (folder / "my_photos.keras").is_file() and "(3, 30)" in out
 
 

@@ -26,7 +26,7 @@ def builder(name, module="theirs", file="net.py"):
     return scope[name]
 
 
-def test_the_plain_decorator_uses_defaults():
+def test_the_decorator_without_arguments_uses_defaults():
     net = builder("net")
     registered = elu_zoo.register_model(net)
     assert registered.__wrapped__ is net and registered.__name__ == "net"
@@ -41,11 +41,11 @@ def test_the_plain_decorator_uses_defaults():
 
 def test_the_decorator_with_arguments_records_them():
     net = builder("net")
-    how = {"kind": "rescale", "scale": 1.0}
-    decorate = registry.register_model(section="4.2", preprocessing=how, classifier="c")
-    assert decorate(net).__wrapped__ is net
+    scale = {"kind": "rescale", "scale": 1.0}
+    wrap = registry.register_model(section="4.2", preprocessing=scale, classifier="c")
+    assert wrap(net).__wrapped__ is net
     entry = registry.entry("net")
-    assert (entry.section, entry.preprocessing, entry.classifier) == ("4.2", how, "c")
+    assert (entry.section, entry.preprocessing, entry.classifier) == ("4.2", scale, "c")
 
 
 def test_an_autoencoder_has_a_code_and_no_classifier():
@@ -80,12 +80,12 @@ def test_every_loss_is_a_loss_of_training():
 
 
 @pytest.mark.parametrize(
-    ("argument", "taken"),
+    ("argument", "expected"),
     [("activation", True), ("num_classes", True), ("width", False)],
 )
-def test_takes_tells_whether_the_builder_has_an_argument(argument, taken):
+def test_takes_returns_whether_the_builder_has_an_argument(argument, expected):
     registry.register_model(builder("net"))
-    assert registry.entry("net").takes(argument) is taken
+    assert registry.entry("net").takes(argument) is expected
 
 
 @pytest.mark.parametrize(
@@ -111,9 +111,9 @@ def test_a_name_that_another_module_uses_is_refused():
 )
 def test_a_definition_that_runs_again_replaces_the_first(module, file):
     registry.register_model(builder("net"))
-    again = builder("net", module, file)
-    registry.register_model(again)
-    assert registry.entry("net").builder.__wrapped__ is again
+    second = builder("net", module, file)
+    registry.register_model(second)
+    assert registry.entry("net").builder.__wrapped__ is second
 
 
 @pytest.mark.parametrize("name", [None, b"nin"])

@@ -22,7 +22,7 @@ def test_wilson_solves_its_equation(share, count):
     assert results.wilson(share, count) == pytest.approx(expected, abs=1e-8)
 
 
-def within(t, freedom):
+def student_probability(t, freedom):
     """The probability of |T| <= t in closed form (Abramowitz and Stegun, 26.7.3-4)."""
     angle = math.atan(t / math.sqrt(freedom))
     odd = freedom % 2
@@ -36,9 +36,9 @@ def within(t, freedom):
 
 
 @pytest.mark.parametrize("freedom", range(1, 31))
-def test_quantiles_of_student(freedom):
+def test_quantiles_of_student_have_a_probability_of_95_percent(freedom):
     quantile = results._STUDENT[freedom - 1]
-    assert within(quantile, freedom) == pytest.approx(0.95, abs=1e-6)
+    assert student_probability(quantile, freedom) == pytest.approx(0.95, abs=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -82,11 +82,11 @@ def row(seed=0, **changes):
 
 
 def test_the_error_of_a_file_has_wilsons_interval():
-    found = results.file_error(ENTRY)
-    assert found.name == "this file, on 10,000 test images"
-    assert (found.value, found.interval) == ("2.50 %", "2.21 to 2.82 %")
-    found = results.file_error(SQUARED)
-    assert (found.value, found.interval) == ("3.17, squared", "")
+    error = results.file_error(ENTRY)
+    assert error.name == "this file, on 10,000 test images"
+    assert (error.value, error.interval) == ("2.50 %", "2.21 to 2.82 %")
+    error = results.file_error(SQUARED)
+    assert (error.value, error.interval) == ("3.17, squared", "")
 
 
 @pytest.mark.parametrize(
@@ -109,12 +109,12 @@ def test_the_error_of_a_file_has_wilsons_interval():
     ],
 )  # fmt: skip
 def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
-    found = results.recipe_error(entry, rows)
-    assert (found.name, found.value, found.interval) == expected
+    error = results.recipe_error(entry, rows)
+    assert (error.name, error.value, error.interval) == expected
 
 
 @pytest.mark.parametrize(
-    ("key", "other"),
+    ("key", "value"),
     [
         ("config", "net-fast24"),
         ("model", "other"),
@@ -125,8 +125,8 @@ def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
         ("epochs", "3"),
     ],
 )
-def test_runs_of_another_recipe_are_not_found(key, other):
-    assert results.find_runs(ENTRY, [row(), row(1, **{key: other})]) == [row()]
+def test_runs_of_another_recipe_are_not_found(key, value):
+    assert results.find_runs(ENTRY, [row(), row(1, **{key: value})]) == [row()]
 
 
 def test_batch_normalised_runs_are_another_recipe():
@@ -146,35 +146,35 @@ PAPER = {
     "standard_deviation": "0.24",
     "section": "4.2",
 }
-WHOLE = {"schedule": "paper", "schedule_share": 1.0}
-ONCE = PAPER | {"runs": "1", "standard_deviation": ""}
+SCHEDULE = {"schedule": "paper", "schedule_share": 1.0}
+ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
 
 
 @pytest.mark.parametrize(
     ("arguments", "paper", "expected"),
     [
         ({}, PAPER, ("the paper, section 4.2, 10 runs", "28.75 ± 0.24 %")),
-        ({}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
+        ({}, ONE_RUN, ("the paper, section 4.2, 1 run", "28.75 %")),
         (
             {},
-            ONCE | {"runs": "", "section": "4.3, table 1"},
+            ONE_RUN | {"runs": "", "section": "4.3, table 1"},
             ("the paper, section 4.3, table 1, as others reported it", "28.75 %"),
         ),
-        ({"width": 1.0}, ONCE, ("the paper, section 4.2, 1 run", "28.75 %")),
+        ({"width": 1.0}, ONE_RUN, ("the paper, section 4.2, 1 run", "28.75 %")),
         ({"width": 0.5}, PAPER, ("the paper", "no number")),
         ({"batch_norm": True}, PAPER, ("the paper", "no number")),
         ({}, PAPER | {"dataset": "cifar10"}, ("the paper", "no number")),
     ],
 )
-def test_the_papers_error_is_that_of_the_same_experiment(arguments, paper, expected):
-    entry = ENTRY | WHOLE | {"arguments": ENTRY["arguments"] | arguments}
-    found = results.paper_error(entry, [paper])
-    assert (found.name, found.value, found.interval) == (*expected, "")
+def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected):
+    entry = ENTRY | SCHEDULE | {"arguments": ENTRY["arguments"] | arguments}
+    error = results.paper_error(entry, [paper])
+    assert (error.name, error.value, error.interval) == (*expected, "")
 
 
-def test_a_part_of_the_papers_schedule_is_told():
-    found = results.paper_error(ENTRY | WHOLE | {"schedule_share": 0.0212}, [PAPER])
-    assert found.name.endswith(
+def test_the_papers_error_states_the_share_of_its_schedule():
+    error = results.paper_error(ENTRY | SCHEDULE | {"schedule_share": 0.0212}, [PAPER])
+    assert error.name.endswith(
         " runs, after its whole schedule; this file had 2% of it"
     )
 
@@ -188,13 +188,13 @@ def test_other_recipes_have_no_error_of_the_paper():
 def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     entry = manifest.published()[tag]
     runs = results.find_runs(entry, results.read("results.csv"))
-    own = [run for run in runs if run["sha256"] == entry["sha256"]]
-    assert len(own) == 1 and own[0]["seed"] == str(entry["seed"])
-    assert own[0]["commit"] == entry["commit"]
-    assert {k: float(own[0][k]) for k in entry["metrics"]} == entry["metrics"]
+    matching = [run for run in runs if run["sha256"] == entry["sha256"]]
+    assert len(matching) == 1 and matching[0]["seed"] == str(entry["seed"])
+    assert matching[0]["commit"] == entry["commit"]
+    assert {k: float(matching[0][k]) for k in entry["metrics"]} == entry["metrics"]
     values = [float(run[results.metric(entry)]) for run in runs]
-    found = results.recipe_error(entry, results.read("results.csv"))
-    assert found.value.startswith(f"{statistics.mean(values):.2f}")
+    error = results.recipe_error(entry, results.read("results.csv"))
+    assert error.value.startswith(f"{statistics.mean(values):.2f}")
 
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
@@ -207,12 +207,12 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
         new = results.row(tmp_path, entry)
         assert (new["train_loss"], new["steps"]) == (0.5, 60)
         results.add(path, new)
-    found = results.read_file(path)
-    assert [(r["seed"], r["sha256"]) for r in found] == [("0", "b"), ("1", "a")]
-    assert list(found[0]) == results.COLUMNS
-    known = ("config", "activation", "batch_norm", "schedule", "test_error_percent")
-    assert [found[0][k] for k in known] == ["net-fast30", "elu", "False", "fast", "2.5"]
-    assert found[0]["test_squared_error"] == ""
+    rows = results.read_file(path)
+    assert [(r["seed"], r["sha256"]) for r in rows] == [("0", "b"), ("1", "a")]
+    assert list(rows[0]) == results.COLUMNS
+    keys = ("config", "activation", "batch_norm", "schedule", "test_error_percent")
+    assert [rows[0][k] for k in keys] == ["net-fast30", "elu", "False", "fast", "2.5"]
+    assert rows[0]["test_squared_error"] == ""
     assert results.read_file(tmp_path / "none.csv") == []
 
 
@@ -220,5 +220,5 @@ def test_the_row_of_an_autoencoder_has_a_squared_error_only(tmp_path):
     (tmp_path / "metrics.jsonl").write_text('{"train_loss": 0.5}\n')
     entry = SQUARED | {"seed": 0, "sha256": "a", "step": 60}
     results.add(tmp_path / "results.csv", results.row(tmp_path, entry))
-    (found,) = results.read_file(tmp_path / "results.csv")
-    assert found["test_squared_error"] == "3.1668" and found["test_error_percent"] == ""
+    (added,) = results.read_file(tmp_path / "results.csv")
+    assert added["test_squared_error"] == "3.1668" and added["test_error_percent"] == ""

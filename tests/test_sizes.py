@@ -14,7 +14,7 @@ CONSTRUCTOR_ARGUMENTS = 7  # without self; dataclasses are not checked
 
 def too_large(name: str, source: str) -> set[str]:
     """Returns `<file> <function>` for each function of a file above a limit."""
-    found = set()
+    functions = set()
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
             continue
@@ -24,17 +24,17 @@ def too_large(name: str, source: str) -> set[str]:
         parameters = node.args
         arguments = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
         arguments = arguments[1:]
-        wide = node.name == "__init__" and len(arguments) > CONSTRUCTOR_ARGUMENTS
-        if lines > FUNCTION_LINES or wide:
-            found.add(f"{name} {node.name}")
-    return found
+        too_many = node.name == "__init__" and len(arguments) > CONSTRUCTOR_ARGUMENTS
+        if lines > FUNCTION_LINES or too_many:
+            functions.add(f"{name} {node.name}")
+    return functions
 
 
 def test_functions_and_constructors_are_small():
-    found = set()
+    large = set()
     for path in ROOT.rglob("*.py"):
-        found |= too_large(path.relative_to(ROOT).as_posix(), path.read_text())
-    assert found == set()
+        large |= too_large(path.relative_to(ROOT).as_posix(), path.read_text())
+    assert large == set()
 
 
 def test_functions_above_a_limit_are_found():
@@ -48,8 +48,8 @@ def test_functions_above_a_limit_are_found():
     assert too_large("a", method.replace(", h", "")) == set()
 
 
-@pytest.mark.parametrize(("folder", "most"), [("elu_zoo", 33_800), ("tests", 43_600)])
-def test_all_files_together_do_not_grow(folder, most):
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 33_800), ("tests", 43_600)])
+def test_all_files_together_do_not_grow(folder, limit):
     """A commit that raises a limit must explain what the added lines are for."""
     files = (ROOT.parent / folder).rglob("*.py")
-    assert sum(len(path.read_text().splitlines()) for path in files) <= most
+    assert sum(len(path.read_text().splitlines()) for path in files) <= limit

@@ -1,4 +1,4 @@
-"""`import elu_zoo`, `--help` and early errors, without Keras and TensorFlow."""
+"""`import elu_zoo`, `--help` and early errors import neither Keras nor TensorFlow."""
 
 import json
 import subprocess
@@ -49,7 +49,7 @@ EARLY_ERRORS = [
 ]
 
 
-def binary(line):
+def program(line):
     name = line.partition(" ")[0]
     return (
         f"import sys; sys.argv = {line.split()}\nfrom elu_zoo.bin import {name}\n"
@@ -60,10 +60,10 @@ def binary(line):
 CASES = {
     "elu_zoo": "import elu_zoo",
     "dir": "import elu_zoo; dir(elu_zoo)",
-    **{name: binary(f"{name} --help") for name in BINARIES},
-    **{line: binary(line) for line, _ in EARLY_ERRORS},
+    **{name: program(f"{name} --help") for name in BINARIES},
+    **{line: program(line) for line, _ in EARLY_ERRORS},
 }
-# Runs each case in a forked process, which saves the imports.
+# Runs each case in a forked process, so that the cases share these imports.
 DRIVER = """
 import contextlib, io, json, os, sys
 import absl.app, absl.logging, ml_collections.config_flags, numpy
@@ -87,15 +87,15 @@ for name, code in json.loads(sys.argv[1]).items():
 
 @pytest.fixture(scope="module")
 def started():
-    done = subprocess.run(
+    process = subprocess.run(
         [sys.executable, "-c", DRIVER, json.dumps(CASES)],
         capture_output=True,
         text=True,
         timeout=120,
     )
-    assert done.returncode == 0, done.stderr
-    rows = [json.loads(line) for line in done.stdout.splitlines()]
-    return {name: rest for name, *rest in rows}
+    assert process.returncode == 0, process.stderr
+    rows = [json.loads(line) for line in process.stdout.splitlines()]
+    return {name: outcome for name, *outcome in rows}
 
 
 @pytest.mark.parametrize("name", ["elu_zoo", "dir", *BINARIES])
@@ -108,8 +108,8 @@ def test_imports_and_help_load_no_slow_package(started, name):
 def test_help_lists_the_flags(started, name):
     text = started[name][2]
     assert f"elu-zoo-{name} " in text
-    own = OWN_FLAGS.get(name, "--weights")
-    for flag in "--[no]debug", own:
+    own_flag = OWN_FLAGS.get(name, "--weights")
+    for flag in "--[no]debug", own_flag:
         assert flag in text
 
 

@@ -1,4 +1,4 @@
-"""Import of the user's module of --module, from a file or by name."""
+"""Import of the module that --module names, from a file or by its module name."""
 
 import sys
 

@@ -27,11 +27,11 @@ elu_zoo.model_card(sys.argv[1])
 
 
 def run(*command, **options):
-    done = subprocess.run(
+    process = subprocess.run(
         list(map(str, command)), capture_output=True, text=True, **options
     )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    assert process.returncode == 0, process.stderr
+    return process.stdout
 
 
 @pytest.mark.slow
@@ -53,8 +53,8 @@ def test_the_installed_wheel_has_files_and_commands(tmp_path):
     (site_packages / "dependencies.pth").write_text("\n".join(dependencies))
     tag = manifest.list_weights("mnist_mlp_8x128*")[0]
     out = run(environment / "bin/python", "-c", USE, tag, cwd=tmp_path)
-    place, paper, figure, *card = out.splitlines()
-    assert place == str(site_packages / "elu_zoo/__init__.py")
+    module_path, paper, figure, *card = out.splitlines()
+    assert module_path == str(site_packages / "elu_zoo/__init__.py")
     assert (paper, figure) == ("paper 28.75", "figure b'\\x89PNG'")
     assert any(tag in line for line in card)
     out = run(environment / "bin/elu-zoo-train", "--help", cwd=tmp_path)

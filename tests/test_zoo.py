@@ -45,9 +45,9 @@ def body(model):
     }
 
 
-def assert_equal_weights(found, expected, atol=0.0):
-    assert found.keys() == expected.keys()
-    for name, values in found.items():
+def assert_equal_weights(actual, expected, atol=0.0):
+    assert actual.keys() == expected.keys()
+    for name, values in actual.items():
         for value, other in zip(values, expected[name], strict=True):
             np.testing.assert_allclose(value, other, rtol=0, atol=atol, err_msg=name)
 
@@ -111,10 +111,10 @@ def test_model_info_counts_parameters_and_lists_weights(published):
     assert set(map(str, info.weights.values())) == {"{'test_error_percent': 2.0}"}
 
 
-@pytest.mark.parametrize(("raw", "first"), [({}, 1), ({"preprocessing": True}, 2)])
-def test_model_info_includes_preprocessing_on_request(published, raw, first):
+@pytest.mark.parametrize(("raw", "start"), [({}, 1), ({"preprocessing": True}, 2)])
+def test_model_info_includes_preprocessing_on_request(published, raw, start):
     shapes = elu_zoo.model_info(MODEL, weights="mnist", **raw).output_shapes
-    assert list(shapes)[first:][:2] == ["flatten", "dense1"]
+    assert list(shapes)[start:][:2] == ["flatten", "dense1"]
     assert shapes["dense1"] == (13,)
 
 
@@ -152,14 +152,14 @@ def test_none_means_the_default():
     ],
 )
 def test_features_are_the_outputs_of_layers(images, features, shapes):
-    whole = elu_zoo.get_model(MODEL, width=WIDTH)
+    uncut = elu_zoo.get_model(MODEL, width=WIDTH)
     model = elu_zoo.get_model(MODEL, width=WIDTH, features=features)
     assert model.name == MODEL
-    found = model(images)
-    found = {features: found} if isinstance(features, str) else found
-    assert {name: tuple(value.shape) for name, value in found.items()} == shapes
-    for name, value in found.items():
-        expected = keras.Model(whole.input, whole.get_layer(name).output)(images)
+    outputs = model(images)
+    outputs = {features: outputs} if isinstance(features, str) else outputs
+    assert {name: tuple(value.shape) for name, value in outputs.items()} == shapes
+    for name, value in outputs.items():
+        expected = keras.Model(uncut.input, uncut.get_layer(name).output)(images)
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
@@ -207,9 +207,9 @@ def test_weights_are_loaded(made, published, images, arguments, name):
     np.testing.assert_allclose(
         np.asarray(model(images)), np.asarray(trained(images)), atol=0.02
     )
-    found = model.get_layer("dense1").kernel
+    kernel = model.get_layer("dense1").kernel
     exact = np.asarray(trained.get_layer("dense1").kernel).astype(np.float16)
-    np.testing.assert_array_equal(np.asarray(found), exact)
+    np.testing.assert_array_equal(np.asarray(kernel), exact)
 
 
 @pytest.mark.parametrize("weights", [None, "mnist"])
@@ -231,12 +231,12 @@ def test_another_num_classes_keeps_the_body(published, images, caplog):
     with caplog.at_level(logging.INFO, logger="absl"):
         model = elu_zoo.get_model(MODEL, weights="mnist", num_classes=3, seed=7)
     assert_equal_weights(body(model), body(trained))
-    for found, initial in zip(
+    for weight, initial in zip(
         model.get_layer("classifier").weights,
         fresh.get_layer("classifier").weights,
         strict=True,
     ):
-        np.testing.assert_array_equal(np.asarray(found), np.asarray(initial))
+        np.testing.assert_array_equal(np.asarray(weight), np.asarray(initial))
     assert model(images).shape == (5, 3)
     tag = published["elu"]["tag"]
     assert (
@@ -313,12 +313,12 @@ def test_cuts_exclude_each_other(cuts):
 
 
 def test_a_builder_without_preprocessing_cannot_take_raw_images(monkeypatch):
-    def plain(activation="elu", *, num_classes=2):
+    def bare(activation="elu", *, num_classes=2):
         return keras.Sequential([keras.Input([2]), keras.layers.Dense(num_classes)])
 
     monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
-    elu_zoo.register_model(plain)
-    model = elu_zoo.get_model("plain", preprocessing=False)
+    elu_zoo.register_model(bare)
+    model = elu_zoo.get_model("bare", preprocessing=False)
     assert model.output_shape == (None, 2)
     with pytest.raises(errors.UsageError, match="'preprocessing'.*Pass .*=False"):
-        elu_zoo.get_model("plain")
+        elu_zoo.get_model("bare")

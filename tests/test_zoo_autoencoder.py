@@ -16,7 +16,7 @@ def images():
 
 
 @pytest.mark.parametrize("activation", ["sigmoid", "linear"])
-def test_an_untrained_autoencoder_has_either_readout(activation, images):
+def test_an_untrained_autoencoder_can_have_either_output_activation(activation, images):
     arguments = {"width": WIDTH, "preprocessing": True}
     logits = elu_zoo.get_model("mnist_autoencoder", **arguments)(images)
     model = elu_zoo.get_model(
@@ -42,7 +42,7 @@ def test_wrong_arguments_are_refused(arguments, message):
         elu_zoo.get_model("mnist_autoencoder", **arguments)
 
 
-def test_the_readout_of_weights_is_that_of_their_loss():
+def test_the_loss_of_weights_determines_the_output_activation():
     arguments = {"weights": "mnist", "num_classes": None}
     with pytest.raises(errors.UsageError, match="must be 'sigmoid', .* is pixels in"):
         elu_zoo.get_model(

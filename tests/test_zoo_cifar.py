@@ -82,15 +82,15 @@ def test_the_cifar_networks_are_registered():
 
 
 @pytest.mark.parametrize(
-    ("asked", "statistics"),
+    ("preprocessing", "statistics"),
     [
         (True, "cifar100_zca-"),
         ("cifar10", "cifar10_zca-"),
         (WHITENED, "cifar10_zca-"),
     ],
 )
-def test_whitening_uses_the_statistics_of_a_data_set(asked, statistics, images):
-    model = elu_zoo.get_model(NET, preprocessing=asked, **SMALL)
+def test_whitening_uses_the_statistics_of_a_data_set(preprocessing, statistics, images):
+    model = elu_zoo.get_model(NET, preprocessing=preprocessing, **SMALL)
     assert [layer.name for layer in model.layers[1:3]] == ["normalize", "whiten"]
     used = model.get_layer("whiten").statistics
     assert used.startswith(statistics)
@@ -131,7 +131,7 @@ def test_wrong_preprocessing_is_refused(name, arguments, message):
         elu_zoo.get_model(name, width=0.02, **arguments)
 
 
-def test_weights_bring_their_whitening(trained, path, images):
+def test_models_with_weights_have_the_whitening_of_the_weights(trained, path, images):
     model = elu_zoo.get_model(NET, weights=path)
     used = [m.get_layer("whiten").statistics for m in (model, trained)]
     assert used[0] == used[1]

@@ -22,7 +22,7 @@ def mean(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     mean = np.random.default_rng(0).uniform(90, 160, (256, 256, 3)).astype(np.float32)
     for name in ("imagenet2012", "photos"):
-        shift = name == "photos"
+        shift = name == "photos"  # 1 for photos, so that the means differ
         statistics_file.write_mean(tmp_path / "statistics", name, mean + shift)
     return mean
 
@@ -68,24 +68,24 @@ def trained(mean, tmp_path):
 
 
 def test_the_mean_is_subtracted_from_raw_images(mean, images):
-    raw, plain = (
+    raw, bare = (
         elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, False)
     )
     assert raw.input_shape == (None, 256, 256, 3)
     centres = (images - mean)[:, 16:240, 16:240]
-    found = np.asarray(raw(images))
-    np.testing.assert_allclose(found, plain(centres), atol=1e-5 * np.abs(found).max())
-    other = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
-    assert "photos_mean-" in other.get_layer("subtract_mean").statistics
+    logits = np.asarray(raw(images))
+    np.testing.assert_allclose(logits, bare(centres), atol=1e-5 * np.abs(logits).max())
+    photos = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
+    assert "photos_mean-" in photos.get_layer("subtract_mean").statistics
     np.testing.assert_allclose(
-        other(images), plain(centres - 1), atol=1e-5 * np.abs(found).max()
+        photos(images), bare(centres - 1), atol=1e-5 * np.abs(logits).max()
     )
 
 
 def test_preprocess_input_subtracts_and_crops(mean, images):
-    found = elu_zoo.preprocess_input(images, NET)
+    preprocessed = elu_zoo.preprocess_input(images, NET)
     centres = (images - mean)[:, 16:240, 16:240]
-    np.testing.assert_allclose(found, centres, atol=1e-4)
+    np.testing.assert_allclose(preprocessed, centres, atol=1e-4)
 
 
 def test_weights_are_loaded_with_their_arguments(trained, images):

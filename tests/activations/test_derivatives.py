@@ -86,11 +86,11 @@ def _derivative(name, mode, alpha, dtype, graph):
 
 def _exact(alpha, order):
     curve = alpha * np.exp(X)
-    return np.where(X > 0, 2 - order, curve)
+    return np.where(X > 0, 2 - order, curve)  # first derivative 1, second 0
 
 
 def _unsupported(name, mode, dtype, graph):
-    """Returns the outcome of an unsupported case, "None" or "error"; otherwise None."""
+    """Returns the result of unsupported cases, "None" or "error"; None if supported."""
     if graph == "eager" or name not in ("elu_xla", "nested"):
         return None
     if mode == "reverse over forward":
@@ -99,7 +99,7 @@ def _unsupported(name, mode, dtype, graph):
 
 
 def _cases():
-    """Yields all cases. Most cases of other dtypes than float32 have the mark slow."""
+    """Yields all cases. Only some cases of float32 do not have the mark slow."""
     graphs = "eager", "traced", "compiled"
     cases = itertools.product(TOLERANCES, FUNCTIONS, MODES, [0.1, 1.0, 2.5], graphs)
     for case in cases:

@@ -29,8 +29,8 @@ def test_values_are_accurate(alpha, dtype, traced):
 def test_eager_values_are_within_5_ulp():
     x = np.arange(0x80000000, 0xFF800001, 1009, dtype=np.uint32).view(np.float32)
     expected = exact(x)
-    unit = np.spacing(np.abs(expected).astype(np.float32) + np.float32(1e-45))
-    assert np.max(np.abs(elu(x).numpy() - expected) / unit) <= 5
+    ulp = np.spacing(np.abs(expected).astype(np.float32) + np.float32(1e-45))
+    assert np.max(np.abs(elu(x).numpy() - expected) / ulp) <= 5
 
 
 @pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])

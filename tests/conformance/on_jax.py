@@ -1,4 +1,4 @@
-"""Trains the models of some rows of the table on JAX.
+"""Trains on JAX the models of some rows of the table in rows.py.
 
 KERAS_BACKEND=jax python ../no_tensorflow.py on_jax.py FOLDER NAME... writes two files
 for each row NAME. NAME.npz has the initial weights, the losses of the first training
@@ -32,7 +32,7 @@ def train(row, path):
     losses = step.run(*schedule(row, JAX_STEPS))
     weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(weight_file.write(model))
-    # Like the test, compute the logits from weights that the file rounded to float16.
+    # test_on_jax.py reads these weights from the file, where they are in float16.
     weight_file.assign(
         model, weight_file.read(weights, weight_file.shapes(model), None)
     )

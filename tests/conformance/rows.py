@@ -104,7 +104,7 @@ def layer(*names, arguments=None, **properties) -> Row:
         return keras.Model(image, _classifier(x), name="layer")
 
     suffix = "-".join(f"{k}{v}" for k, v in (arguments or {}).items())
-    name = "-".join(names if len(names) < 3 else ("keras",)) + suffix
+    name = "-".join(names if len(names) < 3 else ("keras",)) + suffix  # layer(*KERAS)
     return Row(f"layer-{name}", names, make, shape, **properties)
 
 
@@ -122,7 +122,7 @@ def pyramid(*levels) -> Row:
 
 
 def after_dense(cls, *arguments, inputs=1) -> Row:
-    """Returns the row of a model: parallel dense layers, a `cls`, a classifier."""
+    """Returns the row of a model: dense layers, a layer `cls`, then a classifier."""
     shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
 
     def make():
@@ -172,8 +172,8 @@ def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:
 
 def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     """Returns the row of a registered network of reduced width."""
-    of_row = arguments.keys() & {"random", "rate", "padded", "recolored"}
-    properties = {key: arguments.pop(key) for key in of_row}
+    row_keys = arguments.keys() & {"random", "rate", "padded", "recolored"}
+    properties = {key: arguments.pop(key) for key in row_keys}
     arguments = {"input_shape": image_shape, "preprocessing": True, **arguments}
     if registry.entry(name).takes("num_classes"):
         arguments["num_classes"] = CLASSES
@@ -277,7 +277,7 @@ QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 
 
 def each(rows, quick=QUICK):
-    """Parametrizes a test with rows. Rows whose names are not in `quick` are slow."""
+    """Parametrizes a test with rows; rows whose names `quick` lacks are marked slow."""
     parameters = [
         pytest.param(row, marks=() if row.name in quick else pytest.mark.slow)
         for row in rows
@@ -300,7 +300,7 @@ def examples(row: Row, count: int = 16) -> Split:
 
 
 def schedule(row: Row, steps: slice) -> tuple:
-    """Returns the arguments of `run` of a training step, for a slice of ten iterations.
+    """Returns arguments of a training step's `run`, for a slice of ten iterations.
 
     Returns:
         Batches of 8 of the 16 examples, learning rates, the number of the first
@@ -310,14 +310,14 @@ def schedule(row: Row, steps: slice) -> tuple:
     batches = draws.permutation(np.repeat(np.arange(16), 5)).reshape(10, 8)
     rates = np.linspace(row.rate, row.rate / 2, 10)
     if row.recolored:
-        drawn = draws.integers(0, 2**31, (10, 8, AffineRecolor.draws(3)))
+        numbers = draws.integers(0, 2**31, (10, 8, AffineRecolor.draws(3)))
     else:
-        drawn = draws.integers(0, [2 * row.padded + 1] * 2 + [2], (10, 8, 3))
+        numbers = draws.integers(0, [2 * row.padded + 1] * 2 + [2], (10, 8, 3))
     return (
         batches[steps].astype(np.int32),
         rates[steps].astype(np.float32),
         steps.start,
-        drawn[steps].astype(np.int32) if row.augmentation else None,
+        numbers[steps].astype(np.int32) if row.augmentation else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""Results of every row of the table with XLA, other dtypes and two devices."""
+"""Rows of the table compute the same with XLA, in other dtypes and on two devices."""
 
 import functools
 
@@ -28,7 +28,7 @@ def test_logits_of_an_xla_function_equal_the_eager_logits(row):
     np.testing.assert_allclose(compiled(images), expected, rtol=0, atol=limit)
 
 
-# Largest differences of the logits from float32, relative to the largest logit.
+# Largest difference from the logits in float32, relative to the largest logit.
 LIMITS = {"mixed_bfloat16": 0.05, "mixed_float16": 0.01, "float64": 1e-4}
 
 
@@ -51,10 +51,10 @@ def check_precision(row, policy):
         model = row.make()
     finally:
         keras.config.set_dtype_policy("float32")
-    found = logits(model, images)
-    assert found.dtype == np.float32
+    computed = logits(model, images)
+    assert computed.dtype == np.float32
     np.testing.assert_allclose(
-        found, expected, rtol=0, atol=LIMITS[policy] * max(1, np.abs(expected).max())
+        computed, expected, rtol=0, atol=LIMITS[policy] * max(1, np.abs(expected).max())
     )
 
 
@@ -69,11 +69,11 @@ def train(row, strategy):
     data = examples(row)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
     step = ResidentStep(learner, data, strategy, compilation)
-    found = []
+    arrays = []
     for part in (slice(0, 1), slice(1, STEPS)):
-        found.append(step.run(*schedule(row, part)))
-        found += [np.asarray(variable) for variable in model.weights]
-    return found[: len(found) // 2], found[len(found) // 2 :]
+        arrays.append(step.run(*schedule(row, part)))
+        arrays += [np.asarray(variable) for variable in model.weights]
+    return arrays[: len(arrays) // 2], arrays[len(arrays) // 2 :]
 
 
 @functools.cache
@@ -83,12 +83,12 @@ def train_on_one_device(row):
 
 @each(TRAINED)
 def test_training_twice_gives_equal_bits(row):
-    again = train(row, tf.distribute.get_strategy())
-    for a, b in zip(again[1], train_on_one_device(row)[1], strict=True):
+    repeated = train(row, tf.distribute.get_strategy())
+    for a, b in zip(repeated[1], train_on_one_device(row)[1], strict=True):
         np.testing.assert_array_equal(a, b)
 
 
-# RReLU draws different slopes on each replica.
+# Rows with RReLU are left out, because each replica draws different slopes.
 @each(DETERMINED)
 def test_a_training_step_on_two_devices_equals_a_step_on_one(row):
     strategy = devices.create_strategy("mirrored", 2)

@@ -17,14 +17,14 @@ from elu_zoo.training.learner import Learner
 from elu_zoo.training.step_resident import ResidentStep
 from elu_zoo.weights.hdf5 import weight_file
 
-# Fast tests of JAX are in tests/layers and tests/activations.
+# A fast test of JAX is tests/layers/test_layers_on_jax.py.
 pytestmark = pytest.mark.slow
 each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
 def on_jax(request, tmp_path_factory):
-    """A function that returns the arrays and the weight file of a row from JAX."""
+    """A function that returns arrays and the weight file of a row trained on JAX."""
     pytest.importorskip("jax")
     folder = tmp_path_factory.mktemp("jax")
     chosen = {
@@ -32,7 +32,7 @@ def on_jax(request, tmp_path_factory):
         for item in request.session.items
         if item.module is request.module
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [
             sys.executable,
             no_tensorflow.__file__,
@@ -44,7 +44,7 @@ def on_jax(request, tmp_path_factory):
         capture_output=True,
         text=True,
     )
-    assert done.returncode == 0, done.stderr
+    assert process.returncode == 0, process.stderr
 
     def find(row):
         with np.load(folder / f"{row.name}.npz") as arrays:
@@ -55,13 +55,13 @@ def on_jax(request, tmp_path_factory):
 
 @each_row
 def test_initial_weights_are_bit_equal(row, on_jax):
-    found, _ = on_jax(row)
+    arrays, _ = on_jax(row)
     weights = [np.asarray(variable) for variable in row.make().weights]
-    assert [name for name in found if name.startswith("initial")] == [
+    assert [name for name in arrays if name.startswith("initial")] == [
         f"initial{i:03d}" for i in range(len(weights))
     ]
     for index, value in enumerate(weights):
-        np.testing.assert_array_equal(found[f"initial{index:03d}"], value)
+        np.testing.assert_array_equal(arrays[f"initial{index:03d}"], value)
 
 
 @pytest.mark.parametrize(
@@ -82,10 +82,10 @@ def test_losses_of_the_first_steps_are_equal_up_to_rounding(row, on_jax):
 
 @each_row
 def test_weights_trained_on_jax_give_the_same_logits_on_tensorflow(row, on_jax):
-    found, path = on_jax(row)
+    arrays, path = on_jax(row)
     model = row.make()
     weight_file.assign(model, weight_file.read(path, weight_file.shapes(model), None))
-    expected = found["logits"]
+    expected = arrays["logits"]
     limit = 1e-5 * max(1, np.abs(expected).max())
-    again = logits(model, examples(row).images)
-    np.testing.assert_allclose(again, expected, rtol=0, atol=limit)
+    computed = logits(model, examples(row).images)
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=limit)

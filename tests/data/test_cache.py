@@ -36,7 +36,7 @@ def _flip_bit(path):
 
 
 @pytest.mark.parametrize(
-    ("suffix", "damage"),  # of the file to damage; function of its path
+    ("suffix", "damage"),  # suffix of a file, and a function that damages the file
     [
         (".npz", _flip_bit),
         (".npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),
@@ -73,7 +73,7 @@ def test_a_cache_that_cannot_be_written_causes_a_warning(tmp_path, home, caplog)
 
 def test_pickled_objects_are_never_loaded(tmp_path):
     with pytest.raises(ValueError, match="allow_pickle=False"):
-        for _ in range(2):
+        for _ in range(2):  # The second call reads the cache.
             cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})
 
 

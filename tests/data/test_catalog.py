@@ -108,7 +108,7 @@ def test_the_error_for_an_unknown_name_lists_all_names(name):
 def test_the_error_describes_the_content_of_the_folder(tmp_path, folders, message):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-        if folder.startswith("mnist/") and folder != "mnist/3.0.1":
+        if folder.startswith("mnist/") and folder != "mnist/3.0.1":  # 3.0.1 is empty
             (tmp_path / folder / "dataset_info.json").write_text("{}")
     with pytest.raises(errors.DataError) as caught:
         load.load("mnist", data_dir=str(tmp_path))
@@ -198,6 +198,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
     tmp_path, home, small, examples, prepare, change, num_classes, message
 ):
     change(examples)
+    # tensorflow-datasets writes the label 7 only if there are eight classes.
     folder = prepare(tmp_path, examples, num_classes=8)
     path = folder / "features.json"
     count = f'"numClasses": "{num_classes}"'
@@ -210,7 +211,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
 
 
 @pytest.mark.parametrize(
-    ("pattern", "content", "message"),  # None deletes the file
+    ("pattern", "content", "message"),  # a file is deleted if its content is None
     [
         ("*test*", None, "small-test"),
         ("features.json", "{", "JSON"),
@@ -221,7 +222,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
 def test_damaged_files_are_refused(
     tmp_path, small, examples, prepare, pattern, content, message
 ):
-    """Tests of damaged records are in test_tfds."""
+    """Damaged records are tested in test_tfds.py."""
     folder = prepare(tmp_path, examples)
     (path,) = folder.glob(pattern)
     path.unlink()
@@ -246,8 +247,8 @@ def test_only_cached_data_are_loaded_without_tensorflow(
         assert f"{source} to {home / 'data'}." in str(caught.value)
     first = load.load("small", tmp_path)  # with TensorFlow
     monkeypatch.setitem(sys.modules, "tensorflow", None)
-    again = load.load("small", tmp_path)
-    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
+    cached = load.load("small", tmp_path)
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(cached)]
 
 
 def test_cached_arrays_are_not_used_if_their_source_is_missing(
@@ -271,13 +272,13 @@ def test_cached_arrays_are_used_if_no_folder_is_passed_or_set(
     shutil.rmtree(folder)
     monkeypatch.setenv("HOME", str(tmp_path / "nowhere"))
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
-    again = load.load("small")
-    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(again)]
+    cached = load.load("small")
+    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(cached)]
     monkeypatch.setenv("TFDS_DATA_DIR", str(tmp_path))
     with pytest.raises(errors.DataError, match="not prepared"):
         load.load("small")
     monkeypatch.delenv("TFDS_DATA_DIR")
-    # Another version of the canonical order would lead to other splits.
+    # Arrays of another canonical order are not used: their splits would differ.
     with monkeypatch.context() as patch:
         patch.setattr(catalog, "_CANONICAL_ORDER", 2)
         with pytest.raises(errors.DataError, match="not prepared"):

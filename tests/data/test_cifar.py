@@ -1,4 +1,4 @@
-"""The CIFAR data sets: entries and labels and, with `-m slow`, the real images."""
+"""CIFAR data sets have their labels and splits; slow tests read the real images."""
 
 import collections
 import dataclasses
@@ -34,7 +34,7 @@ def label_of(*splits):
 
 @pytest.fixture
 def prepared(tmp_path, monkeypatch, examples):
-    """The folder of a small cifar100: fine labels 0, 1, 2 are coarse labels 0, 0, 1."""
+    """A folder with a small cifar100. Fine labels 0, 1, 2 are coarse labels 0, 0, 1."""
     labels = {"label": 3, "coarse_label": 2}
     features = {
         "image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")
@@ -77,8 +77,8 @@ def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
     for fine_part, coarse_part in zip(parts(fine), parts(coarse), strict=True):
         assert keys(fine_part) == keys(coarse_part)  # the same images in the same order
     assert len(list((home / "data").glob("*.npz"))) == 2
-    again = load.load("cifar100_coarse", prepared)  # from the cache
-    np.testing.assert_array_equal(again.train.labels, coarse.train.labels)
+    cached = load.load("cifar100_coarse", prepared)
+    np.testing.assert_array_equal(cached.train.labels, coarse.train.labels)
 
 
 def test_a_missing_label_feature_is_refused(prepared):
@@ -201,8 +201,8 @@ def test_real_coarse_labels_group_the_fine_labels(cifar):
         fine_of, coarse_of = label_of(*fine_parts), label_of(*coarse_parts)
         # Images that occur twice are left out, because their labels may differ.
         count = collections.Counter(keys(*fine_parts))
-        once = [image for image in count if count[image] == 1]
-        pairs |= {(fine_of[image], coarse_of[image]) for image in once}
+        unique = [image for image in count if count[image] == 1]
+        pairs |= {(fine_of[image], coarse_of[image]) for image in unique}
     assert len(pairs) == 100  # Each fine class belongs to one coarse class.
     counts = np.bincount([c for _, c in pairs])
     assert counts.tolist() == [5] * 20

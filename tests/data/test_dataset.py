@@ -7,7 +7,7 @@ from elu_zoo import errors
 from elu_zoo.data.dataset import Split
 
 IMAGES = np.random.default_rng(0).integers(0, 256, (7, 3, 2, 1), "uint8")
-WHOLE = Split(IMAGES, np.arange(7, dtype="int32"))
+SPLIT = Split(IMAGES, np.arange(7, dtype="int32"))
 
 
 def check_equal(actual, expected):
@@ -25,20 +25,20 @@ def test_the_repr_states_sizes_and_shapes(mnist_5k):
 
 
 def test_splits_are_cut_and_joined_in_order():
-    last_four = Split(IMAGES[3:], WHOLE.labels[3:])
-    check_equal(WHOLE.first(3).joined(last_four), WHOLE)
-    assert last_four.joined(WHOLE.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]
-    assert len(WHOLE.first(7)) == 7
+    last_four = Split(IMAGES[3:], SPLIT.labels[3:])
+    check_equal(SPLIT.first(3).joined(last_four), SPLIT)
+    assert last_four.joined(SPLIT.first(2)).labels.tolist() == [3, 4, 5, 6, 0, 1]
+    assert len(SPLIT.first(7)) == 7
     with pytest.raises(errors.DataError, match="8 examples .*; the split has 7"):
-        WHOLE.first(8)
+        SPLIT.first(8)
 
 
 @pytest.mark.parametrize(("size", "sizes"), [(3, [3, 3, 1]), (7, [7]), (8, [7])])
 def test_parts_make_up_the_split(size, sizes):
-    parts = list(WHOLE.parts(size))
+    parts = list(SPLIT.parts(size))
     assert [len(part) for part in parts] == sizes
     joined = parts[0]
     for part in parts[1:]:
         joined = joined.joined(part)
-    check_equal(joined, WHOLE)
-    assert WHOLE.image_shape == (3, 2, 1)
+    check_equal(joined, SPLIT)
+    assert SPLIT.image_shape == (3, 2, 1)

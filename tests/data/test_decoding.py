@@ -122,17 +122,17 @@ def test_other_splits_are_checked_but_not_in_the_mean(tmp_path, caplog):
     images = {f"a/{i}.jpg": jpeg(noise(40, 40, i)) for i in range(4)}
     images |= {f"a/{i}.jpg": jpeg(noise(20, 40, i)) for i in range(4, 11)}
     images |= {"b/0.jpg": CMYK}
-    whole = split_of_folder(fill(tmp_path, images))
+    split = split_of_folder(fill(tmp_path, images))
     # The images of a are sorted by name: 0, 1, 10, 2, ..., 9. One image of b follows.
-    paths = whole.examples.paths
+    paths = split.examples.paths
     assert paths[2] == "a/10.jpg"
-    training = dataclasses.replace(whole, positions=np.arange(5))
-    held_out = dataclasses.replace(whole, positions=np.arange(5, 12))
+    training = dataclasses.replace(split, positions=np.arange(5))
+    held_out = dataclasses.replace(split, positions=np.arange(5, 12))
     decoded = [decode_checked(images[path], SHAPE)[0] for path in paths[:5]]
     mean = decoding.mean_image(training, held_out, classes=2)
     np.testing.assert_allclose(mean, np.mean(decoded, 0, np.float64), rtol=1e-15)
-    five = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
-    assert f"7 images are tiny: {five}; and 2 more\n" in caplog.text
+    listed = "; ".join(f"{tmp_path}/a/{i}.jpg" for i in (10, 4, 5, 6, 7))
+    assert f"7 images are tiny: {listed}; and 2 more\n" in caplog.text
     assert f"1 images are cmyk, tiny: {tmp_path}/b/0.jpg\n" in caplog.text
     (tmp_path / "b/0.jpg").write_bytes(b"")
     with pytest.raises(errors.DataError, match=r"^1 of 12 images .*/b/0\.jpg: the f"):
@@ -140,7 +140,7 @@ def test_other_splits_are_checked_but_not_in_the_mean(tmp_path, caplog):
 
 
 @pytest.mark.parametrize(
-    ("empty", "message"),  # numbers of the empty files
+    ("empty", "message"),  # "empty" has the numbers of empty files
     [
         (
             [2, 5],

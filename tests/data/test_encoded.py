@@ -72,14 +72,14 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-@pytest.mark.parametrize("done", [1, 3])  # number of batches before the stop
-def test_reading_resumes_within_an_epoch(split, done):
+@pytest.mark.parametrize("completed", [1, 3])  # number of batches before the stop
+def test_reading_resumes_within_an_epoch(split, completed):
     indices = np.random.default_rng(1).permutation(12)
-    remaining = split.batches(indices[4 * done :], 4)
-    if done == 3:
+    remaining = split.batches(indices[4 * completed :], 4)
+    if completed == 3:
         assert list(remaining) == []
     else:
-        check(remaining, indices[4 * done :])
+        check(remaining, indices[4 * completed :])
 
 
 def test_the_halves_of_two_machines_make_up_the_batches(split):
@@ -126,19 +126,19 @@ def test_first_returns_a_split_of_the_first_examples(split):
 
 
 def test_positions_are_freed_after_the_epoch(split):
-    """TensorFlow keeps the generator of a data set until the process ends."""
-    chosen = []
+    """TensorFlow never frees the generator, which must therefore keep no positions."""
+    references = []
 
     class Positions:
         def __getitem__(self, indices):
             positions = np.array(indices)
-            chosen.append(weakref.ref(positions))
+            references.append(weakref.ref(positions))
             return positions
 
     watched = dataclasses.replace(split, positions=Positions())
     check(watched.batches(np.arange(12), 5), np.arange(12))
     gc.collect()
-    assert [reference() for reference in chosen] == [None]
+    assert [reference() for reference in references] == [None]
 
 
 @pytest.fixture
@@ -204,7 +204,7 @@ def test_a_read_error_that_occurs_once_is_raised():
 
 
 def test_a_decoding_error_that_occurs_once_states_no_file():
-    """After the error, a second read of the files decodes every image."""
+    """The files are read again to find the bad file, but now every image decodes."""
     split = EncodedSplit(BadOnce([png(PIXELS[0])]), np.arange(1), SIDE)
     with pytest.raises(errors.DataError, match="^Images cannot be decoded: ") as caught:
         list(split.parts(1))

@@ -162,7 +162,7 @@ def test_unusable_folders_are_refused(tmp_path, paths, error, message):
         image_folder.find(write_tree(tmp_path, *paths) / "data")
 
 
-def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     write_tree(tmp_path, "data/a/1.jpg")
     assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
@@ -264,6 +264,6 @@ def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     assert image_folder.find(write_tree(folder, "a/1.jpg")).name == name
 
 
-def test_the_name_of_the_root_folder(tmp_path, monkeypatch):
+def test_the_data_set_of_the_root_folder_is_named_folder(tmp_path, monkeypatch):
     monkeypatch.setattr(image_folder.Path, "resolve", lambda self: Path("/"))
     assert image_folder.find(write_tree(tmp_path, "a/1.jpg")).name == "folder"

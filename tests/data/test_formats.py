@@ -18,7 +18,7 @@ def by_pillow(image_format):
     return buffer.getvalue()
 
 
-def first_box(brand):
+def first_box(brand):  # of a HEIC or AVIF file
     return b"\0\0\0\x18ftyp" + brand + bytes(12)
 
 

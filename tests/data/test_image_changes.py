@@ -8,7 +8,7 @@ from elu_zoo.data import image_changes
 from elu_zoo.data.image_changes import LEVELS, SEVERITIES, change
 
 RANDOM = "noise", "shift", "rotation"
-of_kinds = pytest.mark.parametrize("kind", LEVELS)
+each_kind = pytest.mark.parametrize("kind", LEVELS)
 
 
 @pytest.fixture(scope="module")
@@ -16,23 +16,23 @@ def images():
     return np.random.default_rng(1).integers(0, 256, (4, 9, 7, 3), "uint8")
 
 
-@of_kinds
-def test_larger_severities_move_images_further(kind):
+@each_kind
+def test_larger_severities_change_images_more(kind):
     smooth = np.linspace(60, 190, 28)[:, None] + 20 * np.sin(np.arange(28) / 3)
     smooth = np.repeat(smooth[None, ..., None], 4, 0).astype("uint8")
-    found = [change(smooth, kind, n) for n in SEVERITIES]
-    assert {(x.dtype, x.shape) for x in found} == {(np.dtype("uint8"), smooth.shape)}
-    away = [np.abs(x.astype(float) - smooth).mean() for x in found]
-    assert away == sorted(away) and away[0] > 0
+    changed = [change(smooth, kind, n) for n in SEVERITIES]
+    assert {(x.dtype, x.shape) for x in changed} == {(np.dtype("uint8"), smooth.shape)}
+    distances = [np.abs(x.astype(float) - smooth).mean() for x in changed]
+    assert distances == sorted(distances) and distances[0] > 0
 
 
-@of_kinds
+@each_kind
 def test_draws_depend_on_seed_and_index_alone(kind, images, monkeypatch):
-    found = change(images, kind, 3)
-    np.testing.assert_array_equal(change(images[:2], kind, 3), found[:2])
+    changed = change(images, kind, 3)
+    np.testing.assert_array_equal(change(images[:2], kind, 3), changed[:2])
     monkeypatch.setattr(image_changes, "_BATCH_SIZE", 3)
-    np.testing.assert_array_equal(change(images, kind, 3), found)
-    assert (change(images, kind, 3, seed=1) != found).any() == (kind in RANDOM)
+    np.testing.assert_array_equal(change(images, kind, 3), changed)
+    assert (change(images, kind, 3, seed=1) != changed).any() == (kind in RANDOM)
 
 
 @pytest.mark.parametrize("severity", SEVERITIES)
@@ -69,10 +69,10 @@ def test_blur_is_a_convolution_with_a_gaussian(severity, images):
 @pytest.mark.parametrize(("rows", "columns"), [(2, 0), (0, -3), (1, 1), (0.5, 0.25)])
 def test_a_shift_moves_the_content(rows, columns, images):
     floats = images.astype(np.float32)
-    by = np.tile([rows, columns], (4, 1))
-    found = image_changes._resample(floats, np.zeros(4), by)
+    shifts = np.tile([rows, columns], (4, 1))
+    shifted = image_changes._resample(floats, np.zeros(4), shifts)
     y, x = (
-        np.clip(np.arange(n) - by_, 0, n - 1) for n, by_ in ((9, rows), (7, columns))
+        np.clip(np.arange(n) - move, 0, n - 1) for n, move in ((9, rows), (7, columns))
     )
     exact = np.zeros(images.shape)
     for i, row in enumerate(y):
@@ -81,15 +81,15 @@ def test_a_shift_moves_the_content(rows, columns, images):
             weights = np.outer([1 - row % 1, row % 1], [1 - column % 1, column % 1])
             weights = weights[: near.shape[1], : near.shape[2], None]
             exact[:, i, j] = (near * weights).sum((1, 2))
-    np.testing.assert_allclose(found, exact, atol=1e-3)
+    np.testing.assert_allclose(shifted, exact, atol=1e-3)
 
 
 @pytest.mark.parametrize("quarters", [-1, 1, 2])
 def test_a_rotation_by_right_angles_is_exact(quarters, images):
     square = images[:, :7].astype(np.float32)
     angles = np.full(4, quarters * np.pi / 2)
-    found = image_changes._resample(square, angles, np.zeros((4, 2)))
-    np.testing.assert_allclose(found, np.rot90(square, quarters, (1, 2)), atol=1e-2)
+    rotated = image_changes._resample(square, angles, np.zeros((4, 2)))
+    np.testing.assert_allclose(rotated, np.rot90(square, quarters, (1, 2)), atol=1e-2)
 
 
 @pytest.mark.parametrize(

@@ -131,8 +131,8 @@ def test_empty_missing_and_folder_paths_are_refused(tmp_path):
 HUGE = png_of(30_000, 30_000, 0, (b"IDAT", zlib.compress(bytes(30_001))))
 BITMAP = b"BM" + bytes(12) + struct.pack("<IiiHH", 40, 30_000, 30_000, 1, 24)
 DAMAGED = "the file is damaged or cut off"
-# The content of a file, and the error of a training set with this file, or None for a
-# usable file.
+# For each kind of file: its content, and why a training set with this file is refused,
+# or None if the file is usable.
 BAD_FILES = {
     "corrupt_png": (png(noise(16, 16))[:60], DAMAGED),
     "corrupt_jpeg": (jpeg(noise(64, 64))[:500], DAMAGED),
@@ -181,7 +181,7 @@ def make_sparse(path):
     os.truncate(path, 2**40)
 
 
-# A function that makes the file at a path, and the reason in the error.
+# For each kind: a function that makes the file, and the reason that the error states.
 SPECIAL = {
     "device": (lambda path: path.symlink_to("/dev/zero"), "it is a device"),
     "named_pipe": (os.mkfifo, "it is a named pipe"),

@@ -119,7 +119,7 @@ def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
 
 
 @pytest.mark.parametrize("name", ["imagenet2012", "ImageNet2012-256"])
-def test_the_terms_of_imagenet(tmp_path, name):
+def test_folders_named_imagenet2012_have_the_terms_of_imagenet(tmp_path, name):
     data = imagenet.load(fill(tmp_path / name, classes({"a": 1, "b": 1}, 8)), 8)
     assert data.terms.startswith("ImageNet (ILSVRC 2012)")
     assert "non-commercial" in data.terms
@@ -171,7 +171,7 @@ def test_a_missing_imagenet_is_refused_with_advice(tmp_path):
     )
 
 
-def test_a_tilde_is_the_home_folder(tmp_path, monkeypatch):
+def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
     monkeypatch.setenv("HOME", str(tmp_path))
     fill(tmp_path / "images", classes({"a": 1, "b": 1}, 8))
     assert imagenet.load("~/images", 8).name == "images"
@@ -196,7 +196,7 @@ def test_a_data_set_without_a_training_split_is_refused(tmp_path):
 
 @pytest.fixture
 def with_mean(tmp_path):
-    """The tuple (prepared folder, file of a mean image unlike the computed mean)."""
+    """The tuple (prepared folder, file of its mean image, whose values are 7)."""
     folder = write(tmp_path / "x", {"train": 5})
     mean = np.full((SIDE, SIDE, 3), 7.0)
     images = f"things-{records.find(folder).fingerprint}-{SIDE}"

@@ -53,9 +53,9 @@ def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
 
 def test_prepared_images_are_near_the_originals(imagenet_sample, tmp_path):
     folder = tmp_path / "twenty"
-    for wnid in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
+    for class_folder in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
         folder.mkdir(exist_ok=True)
-        (folder / wnid.name).symlink_to(wnid)
+        (folder / class_folder.name).symlink_to(class_folder)
     source = imagenet.load(folder, 64)
     report = prepare.prepare(folder, tmp_path / "out", image_size=64, quality=95)
     assert (report.images, report.bad) == ({"train": 18, "validation": 2}, [])

@@ -109,7 +109,7 @@ GREY = noise(40, 40, channels=1)
         (jpeg(COLOUR), "", None),
         (jpeg(GREY), "grey", None),
     ],
-    ids="colour grey alpha deep palette jpeg grey_jpeg".split(),
+    ids="colour grey alpha 16_bit palette jpeg grey_jpeg".split(),
 )
 def test_kinds_of_images_are_decoded_and_reported(encoded, unusual, expected):
     pixels, properties = images.decode_checked(encoded, (40, 40, 3))
@@ -217,11 +217,11 @@ def test_files_that_are_not_images_are_refused(encoded, message):
 
 @pytest.mark.parametrize("shape", [(), (5,)])
 @pytest.mark.parametrize("channels", [1, 3])
-@pytest.mark.parametrize("stored", [1, 2, 3, 4])
-def test_channels_are_adapted(stored, channels, shape):
-    generator = np.random.default_rng(stored)
-    pixels = generator.integers(0, 256, (*shape, 9, 8, stored), "uint8")
-    colours = pixels if stored % 2 else on_white(pixels)
+@pytest.mark.parametrize("stored_channels", [1, 2, 3, 4])
+def test_channels_are_adapted(stored_channels, channels, shape):
+    generator = np.random.default_rng(stored_channels)
+    pixels = generator.integers(0, 256, (*shape, 9, 8, stored_channels), "uint8")
+    colours = pixels if stored_channels % 2 else on_white(pixels)  # 2, 4: opacity
     colours = colours.astype("float64")
     if colours.shape[-1] < channels:
         colours = colours[..., [0, 0, 0]]

@@ -1,4 +1,4 @@
-"""Loading of data sets by name or path: folders and .npz files, and the zoo's sets."""
+"""Loading of folders and .npz files by path, and of the zoo's data sets by name."""
 
 import os
 from pathlib import Path
@@ -87,7 +87,7 @@ def test_changed_images_are_read_again(tmp_path):
     ],
 )
 def test_sizes_and_channels_are_adapted(tmp_path, content, shape, expected):
-    # The folder has every split, because equal images would be held out together.
+    # Equal images would be in one split, so the folder has a subfolder for each split.
     counts = {"train": 3, "val": 1, "test": 1}
     images = {
         f"{split}/{c}/{i}.png": content
@@ -104,7 +104,7 @@ def test_sizes_and_channels_are_adapted(tmp_path, content, shape, expected):
 def test_an_npz_file_is_loaded_and_split(tmp_path):
     images = np.stack([noise(8, 9, seed) for seed in range(50)])
     labels = np.arange(50) % 2
-    path = tmp_path / "mnist.npz"  # a data set of the zoo has this name
+    path = tmp_path / "mnist.npz"  # the zoo has a data set mnist, hence mnist_own
     np.savez(path, x_train=images, y_train=labels, x_test=images[:5], y_test=labels[:5])
     data = load.load(str(path))
     assert (data.name, data.class_names) == ("mnist_own", ("0", "1"))
@@ -215,10 +215,10 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
 def test_cached_arrays_of_another_decoder_version_are_not_read(tmp_path, monkeypatch):
     folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
     load.load(folder, None, SHAPE)
-    decode, read = decoding.decode_all, []
-    monkeypatch.setattr(decoding, "decode_all", lambda *a: read.append(1) or decode(*a))
+    real, calls = decoding.decode_all, []
+    monkeypatch.setattr(decoding, "decode_all", lambda *a: calls.append(1) or real(*a))
     load.load(folder, None, SHAPE)
-    assert not read
+    assert not calls
     monkeypatch.setattr(cache, "_DECODER", "another")
     load.load(folder, None, SHAPE)
-    assert read
+    assert calls

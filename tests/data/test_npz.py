@@ -130,7 +130,7 @@ def test_overwritten_compressed_data_are_refused(tmp_path):
 
 
 def with_header(tmp_path, shape):
-    """Writes an array that has a header but no content."""
+    """Writes an .npz file whose array has a header but no values; returns the path."""
     header = f"{{'descr': '|u1', 'fortran_order': False, 'shape': {shape}}}"
     content = b"\x93NUMPY\1\0" + struct.pack("<H", len(header)) + header.encode()
     path = tmp_path / "own.npz"

@@ -6,20 +6,20 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.data import order
 
-LAST = 2**31 - 1, 399, 50_000  # seed, epoch and count
+LARGE = 2**31 - 1, 399, 50_000  # seed, epoch and count
 
 
 @pytest.mark.parametrize(
-    ("draw", "arguments", "start"),  # the first rows of the result
+    ("draw", "arguments", "start"),  # "start" has the first rows of the result
     [
         (order.permutation, (0, 0, 10), [0, 2, 9, 1, 8, 5]),
         (order.permutation, (0, 1, 10), [5, 3, 7, 8, 2, 4]),
         (order.permutation, (1, 0, 10), [3, 5, 2, 9, 7, 0]),
-        (order.permutation, LAST, [40742, 6706, 9298, 30463, 46195, 31838]),
+        (order.permutation, LARGE, [40742, 6706, 9298, 30463, 46195, 31838]),
         (order.crops_and_flips, (0, 0, 10, 9), [[1, 5, 1], [7, 5, 0], [7, 8, 1]]),
         (order.crops_and_flips, (0, 0, 10, 32), [[26, 19, 1], [2, 9, 0], [30, 29, 1]]),
         (order.crops_and_flips, (1, 0, 10, 1), [[0, 0, 0], [0, 0, 1], [0, 0, 1]]),
-        (order.crops_and_flips, (*LAST, 9), [[6, 3, 0], [6, 3, 1], [1, 7, 1]]),
+        (order.crops_and_flips, (*LARGE, 9), [[6, 3, 0], [6, 3, 1], [1, 7, 1]]),
         (
             order.integers,
             (0, 0, 10, 2),
@@ -27,13 +27,13 @@ LAST = 2**31 - 1, 399, 50_000  # seed, epoch and count
         ),
         (
             order.integers,
-            (*LAST, 3),
+            (*LARGE, 3),
             [[114762895, 1094238555, 1219975200], [1594543535, 1971294263, 1294607871]],
         ),
     ],
 )
 def test_draws_equal_stored_values(draw, arguments, start):
-    """Every version of NumPy has to draw the same values."""
+    """Runs can be repeated only if every version of NumPy draws these values."""
     values = draw(*arguments)
     assert values.dtype == np.int32
     assert values[: len(start)].tolist() == start
@@ -90,12 +90,12 @@ def test_flips_do_not_depend_on_the_crops():
 
 @pytest.mark.parametrize("corners", [9, 8])
 def test_every_crop_is_equally_likely(corners):
-    cells = corners * corners * 2
-    draws = order.crops_and_flips(0, 0, cells * 500, corners)
-    counts = np.bincount(draws @ [2 * corners, 2, 1], minlength=cells)
-    assert len(counts) == cells
+    outcomes = corners * corners * 2
+    draws = order.crops_and_flips(0, 0, outcomes * 500, corners)
+    counts = np.bincount(draws @ [2 * corners, 2, 1], minlength=outcomes)
+    assert len(counts) == outcomes
     chi_square = np.sum((counts - 500) ** 2 / 500)
-    assert abs(chi_square - (cells - 1)) < 5 * np.sqrt(2 * (cells - 1))
+    assert abs(chi_square - (outcomes - 1)) < 5 * np.sqrt(2 * (outcomes - 1))
 
 
 def test_integers_use_all_31_bits():
@@ -111,6 +111,7 @@ def test_draws_are_independent_of_the_order_and_of_each_other(draw, number):
     count = 50_000
     draws = draw(5, 6, count, number).astype(float)
     ranks = order.permutation(5, 6, count)[:, None]
+    # Each row has the draws and the ranks of two successive examples.
     columns = np.concatenate([draws[1:], draws[:-1], ranks[1:], ranks[:-1]], 1)
     correlations = np.corrcoef(columns, rowvar=False)[np.triu_indices(8, 1)]
     assert np.abs(correlations).max() * np.sqrt(count) < 5

@@ -36,14 +36,14 @@ def test_images_are_rotated_as_by_pillow(traced, value, order):
         np.testing.assert_array_equal(read(tf.constant(encoded)), expected)
 
 
-SIX = with_exif(PLAIN, 6)  # an image of orientation 6
-EXIF = SIX.index(b"Exif")
-TIFF = EXIF + 6
+ROTATED = with_exif(PLAIN, 6)  # an image of orientation 6
+EXIF = ROTATED.index(b"Exif")  # byte offset of the EXIF identifier
+TIFF = EXIF + 6  # byte offset of the TIFF header
 
 
 def overwrite(offset, content):
-    """Returns SIX after `content` replaced the bytes at an offset."""
-    return SIX[:offset] + content + SIX[offset + len(content) :]
+    """Returns ROTATED with `content` in place of the bytes at `offset`."""
+    return ROTATED[:offset] + content + ROTATED[offset + len(content) :]
 
 
 def segment(marker, content):
@@ -51,8 +51,8 @@ def segment(marker, content):
 
 
 def insert_before_exif(segments):
-    """Returns SIX with `segments` before the EXIF segment."""
-    return SIX[:2] + segments + SIX[2:]
+    """Returns ROTATED with `segments` before the EXIF segment."""
+    return ROTATED[:2] + segments + ROTATED[2:]
 
 
 @pytest.mark.parametrize(
@@ -76,9 +76,9 @@ def insert_before_exif(segments):
         "many_entries": (overwrite(TIFF + 8, b"\xff\xff"), 6),
         "no_entries": (overwrite(TIFF + 8, b"\0\0"), 1),
         "another_type": (overwrite(TIFF + 12, b"\4"), 1),
-        "cut_after_the_name": (SIX[: EXIF + 6], 1),
-        "cut_in_the_tiff_header": (SIX[: TIFF + 6], 1),
-        "cut_in_the_directory": (SIX[: TIFF + 15], 1),
+        "cut_after_the_name": (ROTATED[: EXIF + 6], 1),
+        "cut_in_the_tiff_header": (ROTATED[: TIFF + 6], 1),
+        "cut_in_the_directory": (ROTATED[: TIFF + 15], 1),
         "empty": (b"", 1),
     }.values(),
 )

@@ -11,7 +11,7 @@ INK[:, 8:20, 12:16] = 200
 NAMES = [f"{i}.png" for i in range(9)]
 
 DARK = "dark on light; this network was trained on light digits on black: pass -i."
-ALREADY = "light on dark already: leave -i out."
+LIGHT = "light on dark already: leave -i out."
 RAISE = "this network was trained on black: raise the contrast"
 PAPER = f"of 255 around the digit); {RAISE} until the paper is white."
 WALL = f"of 255 around the digit); {RAISE} until the background is black."
@@ -88,7 +88,7 @@ def test_networks_that_take_light_on_black(shape, dataset, expected):
         ([2], False, f"2.png is {DARK}"),
         ([0, 3], False, f"2 of 5 images (0.png, 3.png) are {DARK}"),
         (range(4), False, f"4 of 5 images (0.png, 1.png, 2.png, ...) are {DARK}"),
-        ([0, 3], True, f"2 of 5 images (0.png, 3.png) are {ALREADY}"),
+        ([0, 3], True, f"2 of 5 images (0.png, 3.png) are {LIGHT}"),
     ],
 )
 def test_one_complaint_states_all_images(dark, inverted, sentence):

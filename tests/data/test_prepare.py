@@ -79,7 +79,7 @@ def test_a_plain_folder_is_resized_and_encoded(flat, tmp_path):
             np.testing.assert_allclose(prepared, small, atol=12)
     names = [str(path) for path in sorted(flat.glob("*/*.png"))]
     order = [x.name for x in examples["train"]]
-    assert len({name[0] for name in order[:9]}) == 2  # shuffled
+    assert len({name[0] for name in order[:9]}) == 2  # classes are mixed
     assert report.images == {"train": 18, "validation": 2}
     assert sorted(report.odd.pop("png, tiny")) == names
     assert (report.odd, report.bad) == ({}, [])

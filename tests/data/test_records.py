@@ -178,9 +178,9 @@ def test_changed_bytes_are_refused_or_have_no_effect(tmp_path):
     folder = write(tmp_path / "a")
     path = next(folder.glob("*-train.array_record*"))
     content = path.read_bytes()
-    used = np.flatnonzero(np.frombuffer(content, np.uint8))
+    nonzero = np.flatnonzero(np.frombuffer(content, np.uint8))
     refused = 0
-    for position in np.random.default_rng(0).choice(used, 40, replace=False):
+    for position in np.random.default_rng(0).choice(nonzero, 40, replace=False):
         changed = bytearray(content)
         changed[position] ^= 1
         path.write_bytes(changed)

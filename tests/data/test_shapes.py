@@ -6,7 +6,7 @@ from elu_zoo.data import shapes
 
 
 @pytest.mark.parametrize(
-    ("meminfo", "container", "expected"),  # contents of two files, bytes
+    ("meminfo", "container", "expected"),  # two files; number of bytes
     [
         ("MemFree: 1 kB\nMemAvailable:   300 kB\n", "max\n", 300 * 1024),
         ("MemAvailable: 300 kB\n", "2048\n", 2048),

@@ -23,8 +23,8 @@ def test_an_image_stays_in_its_split_when_other_images_are_removed(tmp_path):
         split_of = {x.tobytes(): i for i, s in enumerate(splits) for x in s.images}
         assert len(split_of) == len(chosen) and set(split_of.values()) == {0, 1, 2}
         assignments.append(split_of)
-    whole, *subsets = assignments
-    assert all(whole[image] == i for subset in subsets for image, i in subset.items())
+    expected, *subsets = assignments
+    assert all(expected[x] == i for subset in subsets for x, i in subset.items())
 
 
 def test_the_training_images_are_sorted_by_their_hashes(tmp_path):

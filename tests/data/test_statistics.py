@@ -170,7 +170,7 @@ def test_the_error_states_all_bad_images(encoded, home):
 
 @pytest.mark.parametrize("batch", [5_000, 7])
 @pytest.mark.parametrize(("kind", "normal"), [("mean", False), ("gcn_mean", True)])
-def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, batch):
+def test_means_in_memory_are_fitted_once(data, home, monkeypatch, kind, normal, batch):
     monkeypatch.setattr(statistics, "_BATCH", batch)
     name = statistics.find_or_fit(kind, data)
     (path,) = (home / "statistics").iterdir()
@@ -184,7 +184,7 @@ def test_the_mean_of_images_in_memory(data, home, monkeypatch, kind, normal, bat
     assert statistics.find_or_fit(kind, data) == name
 
 
-def test_the_folder_is_checked_before_decoding(encoded, monkeypatch):
+def test_the_statistics_folder_is_checked_before_decoding(encoded, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded"))
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"

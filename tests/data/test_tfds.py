@@ -52,8 +52,8 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
     loaded = rows(data.train, data.validation, data.test)
     assert len(loaded) == 20
     # The last ten images have the requested shape, so that no pixel changes.
-    same = [(i % 2, x["image"].tobytes()) for i, x in enumerate(images[10:])]
-    assert set(same) <= set(loaded)
+    unchanged = [(i % 2, x["image"].tobytes()) for i, x in enumerate(images[10:])]
+    assert set(unchanged) <= set(loaded)
     with pytest.raises(errors.UsageError, match="differ in shape"):
         load.load("photos", tmp_path)
 

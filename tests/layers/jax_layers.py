@@ -33,17 +33,17 @@ def compute(statistics, mean):
     draws[:, 2] %= 2
     corners = np.minimum(draws, np.array([3, 2, 1], "int32"))
     maps = rng.normal(size=(4, 9, 5, 3)).astype("float32")
-    drawn = rng.integers(0, 2**31, (20, 16), "int32")
+    recolor_draws = rng.integers(0, 2**31, (20, 16), "int32")
     description = {"kind": "gcn_zca", "statistics": statistics}
-    centres = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
+    mean_crop = {"kind": "mean_crop", "statistics": mean, "crop": (1, 2)}
     outputs = {
         "crops": layers.PadCropFlip(2)(images, draws),
         "crops_of_a_size": layers.PadCropFlip(2, (3, 5))(images, corners),
         "cut_out": layers.Cutout(3)(images, draws[:, :2]),
-        "recolored": layers.AffineRecolor(9)(images, drawn),
+        "recolored": layers.AffineRecolor(9)(images, recolor_draws),
         "maxima": layers.SpatialPyramidPooling()(maps),
         "subtracted": layers.MeanSubtraction(mean)(images),
-        "centres": layers.preprocess(images, centres),
+        "centres": layers.preprocess(images, mean_crop),
         "normalized": layers.GlobalContrastNormalization()(images),
         "whitened": layers.ZCAWhitening(statistics)(images / 255),
         "preprocessed": layers.preprocess(images, description),
@@ -60,7 +60,7 @@ def compute(statistics, mean):
 
 
 def check_jitted(statistics, mean):
-    """Asserts that jitted layers equal eager layers, also when called after a trace."""
+    """Asserts that outputs in jax.jit equal eager outputs computed after the trace."""
     import jax
 
     # The caches are emptied, so that the trace builds the tensors of the layers.

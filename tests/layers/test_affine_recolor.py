@@ -76,7 +76,7 @@ def reference(images, draws, size, value=128.0):
 
 
 def random_draws(count, channels, **columns):
-    """Returns random draws in which the columns of `columns` have fixed values."""
+    """Returns draws, random except for `columns`; "colors" are columns 7 and later."""
     draws = RNG.integers(0, 2**31, (count, AffineRecolor.draws(channels)))
     names = "stretch_x stretch_y mirror kind angle shift_x shift_y".split()
     for name, values in columns.items():
@@ -87,8 +87,7 @@ def random_draws(count, channels, **columns):
 def random_images(count, *shape):
     """Returns images without pixels near the background.
 
-    The contrast of such pixels would be near 2, so that rounding errors would decide
-    whether they are recoloured.
+    If a pixel had a contrast near 2, rounding would decide whether it is recoloured.
     """
     return RNG.choice([*range(0, 100), *range(160, 256)], (count, *shape))
 
@@ -98,7 +97,7 @@ def still_draws(count, channels):
     return np.full((count, AffineRecolor.draws(channels)), STILL, "int32")
 
 
-# Columns of `random_draws` with fixed values.
+# For each case: the argument `columns` of `random_draws`.
 CASES = {
     "random": {},
     "shears along x": {"kind": SHEAR_X},

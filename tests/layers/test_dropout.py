@@ -82,15 +82,15 @@ def test_a_mask_depends_on_seed_iteration_example_and_unit():
 
 
 def test_a_mask_does_not_depend_on_batches_or_shapes():
-    whole = mask_of(1, 2, np.arange(16), (3, 4), 0.5)
+    expected = mask_of(1, 2, np.arange(16), (3, 4), 0.5)
     order = np.random.default_rng(0).permutation(16)
-    np.testing.assert_array_equal(mask_of(1, 2, order, (3, 4), 0.5), whole[order])
+    np.testing.assert_array_equal(mask_of(1, 2, order, (3, 4), 0.5), expected[order])
     halves = [mask_of(1, 2, half, (3, 4), 0.5) for half in (range(8), range(8, 16))]
-    np.testing.assert_array_equal(np.concatenate(halves), whole)
+    np.testing.assert_array_equal(np.concatenate(halves), expected)
     flat = mask_of(1, 2, np.arange(16), (12,), 0.5)
-    np.testing.assert_array_equal(flat.reshape(whole.shape), whole)
+    np.testing.assert_array_equal(flat.reshape(expected.shape), expected)
     # A value that a rate of 0.5 drops is also dropped at a rate of 0.7.
-    assert not (mask_of(1, 2, np.arange(16), (3, 4), 0.7) & ~whole).any()
+    assert not (mask_of(1, 2, np.arange(16), (3, 4), 0.7) & ~expected).any()
 
 
 def test_the_mask_depends_on_the_seed_or_without_a_seed_on_the_name():
@@ -107,7 +107,7 @@ def test_the_mask_depends_on_the_seed_or_without_a_seed_on_the_name():
 def test_the_fraction_of_dropped_values_is_the_rate(rate):
     masks = [mask_of(3, step, np.arange(100), (500,), rate) for step in range(4)]
     masks = np.stack(masks)
-    for axes in ((), (1,), (2,)):  # of all values, each unit, each example
+    for axes in ((), (1,), (2,)):  # mean of all values, of each unit, of each example
         count = masks.size if axes == () else masks.shape[axes[0]]
         fractions = 1 - masks.mean(axis=axes or None)
         assert np.abs(fractions - rate).max() < 6 * np.sqrt(rate * (1 - rate) / count)
@@ -119,15 +119,15 @@ def test_masks_are_uncorrelated():
     other_layer = mask_of(4, 0, np.arange(64), (32, 32), rate)
     x = np.stack([*steps, other_layer]) * 1.0 - (1 - rate)
 
-    def correlation(a, b):
+    def z_score(a, b):
         return np.mean(a * b) / (rate * (1 - rate)) * np.sqrt(a.size)
 
-    assert abs(correlation(x[:, :, :, 1:], x[:, :, :, :-1])) < 5
-    assert abs(correlation(x[:, :, 1:], x[:, :, :-1])) < 5
+    assert abs(z_score(x[:, :, :, 1:], x[:, :, :, :-1])) < 5
+    assert abs(z_score(x[:, :, 1:], x[:, :, :-1])) < 5
     for distance in (1, 2, 16, 32):
-        assert abs(correlation(x[:, distance:], x[:, :-distance])) < 5
+        assert abs(z_score(x[:, distance:], x[:, :-distance])) < 5
     for a, b in ((0, 1), (0, 2), (1, 2), (0, 3)):
-        assert abs(correlation(x[a], x[b])) < 5
+        assert abs(z_score(x[a], x[b])) < 5
     examples = x.reshape(4 * 64, -1)
     pairs = np.corrcoef(examples)[np.triu_indices(4 * 64, 1)] * 32
     assert abs(pairs.std() - 1) < 0.05 and np.abs(pairs).max() < 6

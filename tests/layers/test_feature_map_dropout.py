@@ -15,7 +15,7 @@ def ones(*shape):
 
 
 def kept_channels(layer, iteration=None, channels=40, count=2):
-    """Returns whether a layer keeps each channel; None is a call without `keyed`."""
+    """Returns which channels a layer keeps; iteration None means without `keyed`."""
     x = ones(count, 3, channels)
     if iteration is None:
         y = np.asarray(layer(x, training=True))

@@ -27,7 +27,7 @@ def test_pseudorandom_starts_equal_the_formula(cells, regions):
         if u < 1 - 2**-20:
             assert starts.tolist() == graham(cells, regions, float(u))
         distinct.add(tuple(starts))
-    depend_on_u = regions - 1 < cells - 2 < 2 * (regions - 1)
+    depend_on_u = regions - 1 < cells - 2 < 2 * (regions - 1)  # both distances occur
     assert len(distinct) > 1 if depend_on_u else len(distinct) == 1
 
 

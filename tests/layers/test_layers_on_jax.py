@@ -10,7 +10,7 @@ import no_tensorflow
 import numpy as np
 import pytest
 
-# The first words of the names of outputs that must be equal without a tolerance.
+# Outputs whose names start with these words must be exactly equal.
 EXACT = ("mask", "crops", "maxima", "subtracted", "centres")
 
 

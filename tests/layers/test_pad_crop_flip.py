@@ -27,7 +27,7 @@ def random_draws(count, padding):
 
 
 def corner_draws(padding):
-    """Returns the first, middle and last positions, with and without a flip."""
+    """Returns draws of the first, middle and last corners, with and without a flip."""
     ends = 0, padding, 2 * padding
     return np.array([(r, c, f) for r in ends for c in ends for f in (0, 1)], "int32")
 
@@ -49,14 +49,14 @@ def test_outputs_equal_the_reference(shape, padding):
     np.testing.assert_array_equal(crops, reference(images, draws, padding))
 
 
-def test_the_padding_has_the_value():
+def test_the_argument_value_is_the_value_of_the_padding():
     images = np.ones((1, 2, 2, 1), "float32")
     crops = PadCropFlip(1, value=128)(images, np.array([[0, 1, 0]]))
     np.testing.assert_array_equal(np.asarray(crops)[0, :, :, 0], [[128, 128], [1, 1]])
 
 
 # (shape of an image, padding, size of a crop)
-SMALLER = [
+CROPS = [
     ((9, 7, 2), 0, (5, 4)),
     ((9, 7, 2), 2, (5, 6)),
     ((6, 5, 3), 1, (1, 1)),
@@ -64,8 +64,8 @@ SMALLER = [
 ]
 
 
-@pytest.mark.parametrize(("shape", "padding", "size"), SMALLER)
-def test_crops_of_another_size(shape, padding, size):
+@pytest.mark.parametrize(("shape", "padding", "size"), CROPS)
+def test_crops_of_another_size_equal_the_reference(shape, padding, size):
     draws = draws_of_size(shape, padding, size)
     images = RNG.normal(size=(len(draws), *shape)).astype("float32")
     layer = PadCropFlip(padding, size)

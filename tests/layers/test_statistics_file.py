@@ -87,12 +87,12 @@ def test_files_of_the_package_are_found_first(home, small):
     shipped = statistics_file.find("cifar10")
     assert shipped.parent.name == "weights"
     folder = home / "statistics"
-    own = statistics_file.write(folder, "cifar10", small)
+    user_file = statistics_file.write(folder, "cifar10", small)
     (folder / shipped.name).write_bytes(b"another")
     assert (
         statistics_file.find("cifar10") == statistics_file.find(shipped.stem) == shipped
     )
-    assert statistics_file.find(own.stem) == own
+    assert statistics_file.find(user_file.stem) == user_file
 
 
 def test_resized_images_are_found_by_the_name_before_the_fingerprint(home, mean):
@@ -113,8 +113,8 @@ def test_resized_images_are_found_by_the_name_before_the_fingerprint(home, mean)
         statistics_file.find("photos", "mean")
     advice = f"Pass one of these names: {smaller.stem}, {resized.stem}."
     assert str(caught.value) == f"There are several sets of images 'photos'. {advice}"
-    own = write("photos")
-    assert statistics_file.find("photos", "mean") == own
+    user_file = write("photos")
+    assert statistics_file.find("photos", "mean") == user_file
 
 
 def test_whitening_and_mean_images_are_found_by_kind(

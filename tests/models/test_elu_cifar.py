@@ -5,7 +5,7 @@ import pytest
 
 import elu_zoo
 
-# network: (kernel size, units) of each convolution, by stack, without the classifier.
+# network: for each stack except the classifier's, (kernel size, units) of its layers.
 KERNELS = {
     "elu_cifar_11": [
         [(5, 192)],

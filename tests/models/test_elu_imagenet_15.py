@@ -1,4 +1,4 @@
-"""elu_imagenet_15 is compared with NumPy, and wrong arguments must raise errors."""
+"""Logits of elu_imagenet_15 are compared with NumPy; wrong arguments are refused."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def convolve(x, model, name, stride):
 
 
 def pyramid(x, levels):
-    """Pools maps with n or n - 1 rows and columns, for a multiple n of each level."""
+    """Pools into bins; map sides must be n or n - 1 for a multiple n of each level."""
     pooled = []
     for bins in levels:
         field = [-(-n // bins) for n in x.shape[1:3]]
@@ -93,10 +93,10 @@ def test_raw_images_are_cropped_and_the_mean_is_subtracted(write_mean):
     mean = draws.uniform(100, 150, (40, 36, 3)).astype(np.float32)
     write_mean("forty", mean)
     crop = {"kind": "mean_crop", "statistics": "forty", "crop": (32, 32)}
-    model, plain = small(preprocessing=crop), small()
+    model, bare = small(preprocessing=crop), small()
     images = draws.integers(0, 256, (2, 40, 36, 3), "uint8")
     inputs = (images - mean)[:, 4:36, 2:34]
-    logits, expected = np.asarray(model(images)), np.asarray(plain(inputs))
+    logits, expected = np.asarray(model(images)), np.asarray(bare(inputs))
     np.testing.assert_allclose(logits, expected, atol=1e-5 * np.abs(expected).max())
     with pytest.raises(errors.UsageError, match=r"shape \(32, 32, 3\).*\(64, 64, 3\)"):
         small(preprocessing=crop, input_shape=(64, 64, 3))

@@ -7,7 +7,7 @@ import pytest
 from elu_zoo.layers import Dropout
 from elu_zoo.models import elu_imagenet_15
 
-# For each stack: number of convolutions, units at width=0.01, side of the field.
+# For each stack: number of convolutions, units at width=0.01, side of the kernels.
 STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]
 # Side of the image, stride, levels, and for each stack the side of the maps before and,
 # if a pooling layer follows, after the pooling.
@@ -21,7 +21,7 @@ SIZES = [
 
 
 @pytest.mark.parametrize(("side", "stride", "levels", "sizes"), SIZES)
-def test_map_sizes(side, stride, levels, sizes):
+def test_maps_have_the_expected_sizes(side, stride, levels, sizes):
     model = elu_imagenet_15(
         width=0.01, input_shape=(side, side, 3), stem_stride=stride, spp_levels=levels
     )
@@ -39,7 +39,7 @@ def test_map_sizes(side, stride, levels, sizes):
     assert model.output_shape == (None, 1000)
 
 
-def test_map_sizes_of_rectangular_images():
+def test_maps_of_rectangular_images_have_the_expected_sizes():
     model = elu_imagenet_15(width=0.01, input_shape=(97, 224, 1))
     maps = [model.get_layer(f"stack{i}_pool").output.shape[1:3] for i in (1, 2, 3, 4)]
     assert maps == [(25, 56), (13, 28), (7, 14), (4, 7)]
@@ -54,14 +54,14 @@ def test_layers_are_a_chain_in_this_order(batch_norm, raw, write_mean):
     )
     names = ["image", *["subtract_mean", "centre_crop"] * raw]
 
-    def unit(name):
+    def site(name):
         return [name, *[f"norm_{name}"] * batch_norm, f"act_{name}"]
 
     for i, (count, _, _) in enumerate(STACKS, 1):
         for j in range(1, count + 1):
-            names += unit(f"stack{i}_conv{j}")
+            names += site(f"stack{i}_conv{j}")
         names.append(f"stack{i}_pool")
-    names += ["pyramid", *unit("dense1"), "dense1_drop", *unit("dense2"), "dense2_drop"]
+    names += ["pyramid", *site("dense1"), "dense1_drop", *site("dense2"), "dense2_drop"]
     assert [layer.name for layer in model.layers] == [*names, "classifier"]
     for before, after in zip(model.layers, model.layers[1:], strict=False):
         assert after.input is before.output, after.name

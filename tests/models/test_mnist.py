@@ -1,4 +1,4 @@
-"""mnist_mlp_8x128 is compared with NumPy, and used as an ordinary Keras model."""
+"""Logits of mnist_mlp_8x128 equal NumPy's; the model works like any Keras model."""
 
 import copy
 import json
@@ -112,16 +112,16 @@ COPIES = {
 @pytest.mark.parametrize("copy_function", COPIES)
 def test_copies_have_equal_outputs_and_separate_weights(copy_function):
     model = get(activation="rrelu", batch_norm=True, preprocessing=True)
-    other = COPIES[copy_function](model)
+    copied = COPIES[copy_function](model)
     if copy_function == "deepcopy":
-        kernel = other.get_layer("dense1").kernel
+        kernel = copied.get_layer("dense1").kernel
         assert kernel is not model.get_layer("dense1").kernel
     else:
-        other.set_weights([w + 0.01 for w in model.get_weights()])
+        copied.set_weights([w + 0.01 for w in model.get_weights()])
         model.set_weights([w + 0.01 for w in model.get_weights()])
     x = images(4)
-    np.testing.assert_array_equal(np.asarray(other(x)), np.asarray(model(x)))
-    assert [a.get_config() for a in other.layers] == [
+    np.testing.assert_array_equal(np.asarray(copied(x)), np.asarray(model(x)))
+    assert [a.get_config() for a in copied.layers] == [
         a.get_config() for a in model.layers
     ]
 

@@ -119,7 +119,7 @@ def test_conv_dtype_is_the_dtype_of_convolutions_except_the_classifier(name):
     half_precision = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
     kinds = keras.layers.Conv2D | keras.layers.ZeroPadding2D
     expected = {x.name for x in model.layers if isinstance(x, kinds)}
-    assert half_precision == expected - {"classifier", "centre"}
+    assert half_precision == expected - {"classifier", "centre"}  # "centre" pads images
     assert {w.dtype for w in model.weights if "seed" not in w.path} == {"float32"}
     assert model.output.dtype == "float32"
 

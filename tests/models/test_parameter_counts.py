@@ -70,13 +70,13 @@ def test_number_of_parameters_with_the_default_arguments(name):
 
 
 def check_imagenet(model):
-    """Checks the model of `test_number_...`, because another would allocate 660 MB."""
+    """Checks the caller's model, because a second model would allocate 660 MB."""
     counts = dict.fromkeys(COUNTS_OF_IMAGENET, 0)
     for layer in model.layers:
         for weight in layer.weights:
             counts[layer.name.partition("_")[0]] += math.prod(weight.shape)
     assert counts == COUNTS_OF_IMAGENET
-    # side of the output maps: number of kernel entries of these convolutions.
+    # side of maps: number of kernel entries of all convolutions that output such maps.
     kernels = {
         112: 6 * 6 * 3 * 96,
         56: 9 * (96 * 512 + 2 * 512 * 512),

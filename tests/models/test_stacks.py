@@ -71,7 +71,7 @@ def forward(model, counts, x, padding):
         ("elu_cifar_18", 0.03, (32, 32, 3)),
     ],
 )
-def test_forward_pass_of_the_registered_networks(name, width, shape, padding):
+def test_logits_of_the_registered_networks_equal_numpy(name, width, shape, padding):
     model = elu_zoo.get_model(
         name, width=width, input_shape=shape, padding=padding, preprocessing=False
     )
@@ -83,7 +83,7 @@ def test_forward_pass_of_the_registered_networks(name, width, shape, padding):
 
 @pytest.mark.parametrize("padding", ["caffe", "same"])
 @pytest.mark.parametrize("shape", [(13, 9, 2), (3, 2, 1), (1, 1, 1)])
-def test_forward_pass_of_two_stacks(shape, padding):
+def test_logits_of_two_stacks_equal_numpy(shape, padding):
     model = randomize(small(input_shape=shape, padding=padding))
     images = noise(shape)
     expected = forward(model, [2, 2], images, padding)
@@ -110,7 +110,7 @@ def test_width_multiplies_the_units(width, units):
 
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_orthogonal_kernels_have_equal_singular_values(scale):
-    """The norm of a kernel is the root mean square norm of normal kernels."""
+    """Orthogonal kernels have the root mean square norm of normally drawn kernels."""
     changes = {"init_scale": scale, "initial_kernels": "orthogonal"}
     model = small((((2, 8, 3), (1, 128, 1)),), dropout=(0, 0), **changes)
     for kernel in kernels(model).values():

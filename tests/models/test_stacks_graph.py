@@ -50,7 +50,7 @@ def parse(sizes):
 
 
 @pytest.mark.parametrize(("name", "padding", "sizes"), SIZES)
-def test_map_sizes(name, padding, sizes):
+def test_maps_have_the_expected_sizes(name, padding, sizes):
     side = int(sizes[:2])
     model = elu_zoo.get_model(
         name,

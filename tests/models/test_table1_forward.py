@@ -67,7 +67,7 @@ def check(model, x, expected):
 
 
 def normalise(x):
-    """Normalises by the sum of squares of 3 x 3 neighbours, always divided by 9."""
+    """Normalises by the sum of squares of 3 x 3 neighbours / 9, even at the border."""
     padded = np.pad(x**2, ((0, 0), (1, 1), (1, 1), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(padded, (3, 3), (1, 2))
     return x * (1 + 5e-5 / 9 * windows.sum((-1, -2))) ** -0.75
@@ -123,10 +123,10 @@ def test_heads_of_dsn_precede_the_activation_and_can_be_removed():
     assert expected.shape == (2, 4, 7)
     check(model, images(), expected)
     assert model.layers[-1].name == "heads" and model.layers[-1].active
-    without = remove_heads(model)
-    check(without, images(), expected[:, 0])
-    plain = elu_zoo.get_model("dsn", width=0.05, num_classes=7, preprocessing=False)
-    assert [x.path for x in without.weights] == [x.path for x in plain.weights]
+    headless = remove_heads(model)
+    check(headless, images(), expected[:, 0])
+    fresh = elu_zoo.get_model("dsn", width=0.05, num_classes=7, preprocessing=False)
+    assert [x.path for x in headless.weights] == [x.path for x in fresh.weights]
 
 
 def test_heads_of_dsn_precede_the_normalisation():
@@ -195,7 +195,7 @@ def pool_fractionally(x, outputs):
     """Pools 2 x 2 regions, which start at the positions of Graham's formula."""
     for axis in (1, 2):
         alpha = (x.shape[axis] - 2) / (outputs - 1)
-        first = int(0.5 * alpha + 1e-9)
+        first = int(0.5 * alpha + 1e-9)  # 1e-9 outweighs rounding errors
         starts = [int((j + 0.5) * alpha + 1e-9) - first for j in range(outputs)]
         pairs = np.take(x, starts, axis), np.take(x, np.add(starts, 1), axis)
         x = np.maximum(*pairs)

@@ -91,9 +91,9 @@ def convolutions(model):
 def test_layers_have_the_output_shapes_of_the_originals(models, name):
     model = models[name]
     for layer, expected in SHAPES[name].items():
-        side = (expected[0],) * 2 if isinstance(expected, tuple) else ()
-        channels = expected[1] if side else expected
-        assert model.get_layer(layer).output.shape[1:] == (*side, channels), layer
+        sides = (expected[0],) * 2 if isinstance(expected, tuple) else ()
+        channels = expected[1] if sides else expected
+        assert model.get_layer(layer).output.shape[1:] == (*sides, channels), layer
     assert model.name == name and model.output_shape == (None, 10)
 
 

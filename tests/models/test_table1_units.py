@@ -80,10 +80,10 @@ def test_pieces_of_maxout_are_normalised_separately():
         "maxout", width=0.02, batch_norm=True, preprocessing=False
     )
     for name in SITES["maxout"]:
-        norm, unit = model.get_layer(f"norm_{name}"), model.get_layer(f"act_{name}")
+        norm, act = model.get_layer(f"norm_{name}"), model.get_layer(f"act_{name}")
         assert norm.input is model.get_layer(name).output
-        assert unit.input is norm.output
-        assert unit.pieces == (5 if name == "h3" else 2)
+        assert act.input is norm.output
+        assert act.pieces == (5 if name == "h3" else 2)
 
 
 @each_net
