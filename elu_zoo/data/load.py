@@ -137,6 +137,7 @@ def _load_user_data(
 
 
 def _is_path(name: str) -> bool:
+    """Returns whether a name is a path and not `<data set>/<config>` of TFDS."""
     is_marked = name[0] in (".", "~", os.sep) or name[-1] == os.sep
     return is_marked or name.count(os.sep) > 1
 
