@@ -120,6 +120,6 @@ def _rate(filters: int, n: int, rate: float) -> float:
 
 
 def _uniform(x, units: int, size: int, shrink: float, seed: int) -> Uniform:
-    """Returns the initializer of a kernel before a pooling by the factor `shrink`."""
+    """Returns the initializer of a kernel whose output is pooled by `shrink`."""
     fan_in = size**2 * x.shape[-1]
     return Uniform(math.sqrt(6 / (fan_in + units * (size / shrink) ** 2)), seed)
