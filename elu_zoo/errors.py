@@ -1,7 +1,7 @@
 """Errors of elu_zoo, and checks of single arguments.
 
 A message says what is wrong, what was expected, what was received, and what to do.
-Binaries print it on one line and exit with `exit_code`.
+Commands print the message on one line and exit with `exit_code`.
 """
 
 import difflib
@@ -29,7 +29,7 @@ class UsageTypeError(UsageError, TypeError):
 
 
 class NotFoundError(UsageError, FileNotFoundError):
-    """A path that the user gave does not exist."""
+    """A path that the user passed does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])

@@ -85,7 +85,7 @@ class ModelEntry:
         return self.takes("dropout") and self.takes("dropout_placement")
 
     def takes(self, argument: str) -> bool:
-        """Whether the builder has an argument of this name."""
+        """Returns whether the builder has an argument of this name."""
         return argument in self.parameters
 
     def default(self, argument: str) -> Any:
@@ -228,10 +228,7 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
 
 
 def same_origin(old: Any, new: Any) -> bool:
-    """Returns whether two functions or classes come from one definition that ran twice.
-
-    An example is the definition in a notebook cell that runs twice.
-    """
+    """Returns whether `old` and `new` are one definition that a notebook ran twice."""
     if old.__qualname__ != new.__qualname__:
         return False
     files = {_file(old), _file(new)}

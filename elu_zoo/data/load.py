@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def training_images(name: str, with_validation: bool) -> int:
-    """Returns the number of training images of a data set of `names()`."""
+    """Returns the number of training (and validation) images of a zoo data set."""
     entry = catalog.ENTRIES[name]
     return entry.train + entry.validation * with_validation
 
