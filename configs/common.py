@@ -2,16 +2,16 @@
 
 A config starts from `base`, `mnist` or `elu_cifar` and assigns the fields that differ.
 The other functions return fields of some networks, data sets or recipes. A config adds
-such fields by `config.update(common.phases())`. Training checks the names and types of
-all fields against this file.
+these fields with, for example, `config.update(common.phases())`. Training checks the
+names and types of all fields against this file.
 """
 
 from ml_collections import ConfigDict, config_dict
 
 # Arguments of every config, with their defaults.
 ARGUMENTS = {"activation": "elu", "seed": 0, "batch_norm": False, "smoke": False}
-# Fields that were added after the first recorded runs. A field with the value in this
-# file is not hashed, so that the hashes of those runs stay valid.
+# Fields that were added after the first recorded runs. A config's hash omits the fields
+# that have the value in this file, so that the hashes of the first runs stay valid.
 LATER = (
     "data.cutout",
     "data.measure_test",
@@ -30,7 +30,7 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.seed = args["seed"]  # for initial weights and data order
     config.smoke = args["smoke"]  # the weights of a smoke run are never published
     config.schedule = "paper"  # or our own schedules "fast" and "quick"
-    config.schedule_epochs = 1  # of the whole schedule; train.epochs may be less
+    config.schedule_epochs = 1  # of the complete schedule; train.epochs may be less
 
     config.model = ConfigDict()
     config.model.name = ""
@@ -118,7 +118,7 @@ def pretrained() -> ConfigDict:
 
 
 def baselines() -> ConfigDict:
-    """Returns the fields of the baselines of Table 1; a config keeps some of them."""
+    """Returns fields of the baselines of Table 1; each config uses some of them."""
     config = ConfigDict({"data": {}, "train": {}})
     config.data.padding = 4  # pixels on each side, for pad_crop_flip
     config.data.field_size = 32  # side of the field in pixels, for affine_recolor

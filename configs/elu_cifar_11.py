@@ -18,8 +18,8 @@ kernels normal with variance 2 / fan-in; bfloat16 products in convolutions (on C
 without bfloat16 use `--config.train.precision=float32`).
 
 `schedule=paper` is the schedule of the paper, and `epochs` selects its first epochs.
-`fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
-`epochs`, because --config.train.epochs does not move the boundaries.
+`fast` and `quick` are our schedules, with 30 epochs by default. Set the length of these
+schedules by `epochs`, because --config.train.epochs does not move the boundaries.
 results/tuning.md describes the choice of our schedules and the use of `validation`.
 """
 
@@ -53,9 +53,9 @@ def build(args: dict) -> ConfigDict:
         raise errors.unknown("schedule", schedule, SCHEDULES)
     config = common.elu_cifar(args)
     config.schedule = schedule
-    whole = PAPER_EPOCHS if schedule == "paper" else args["epochs"] or 30
-    epochs = args["epochs"] or whole
-    config.schedule_epochs = whole
+    complete = PAPER_EPOCHS if schedule == "paper" else args["epochs"] or 30
+    epochs = args["epochs"] or complete
+    config.schedule_epochs = complete
     config.name = f"elu_cifar_11-{args['dataset']}"
     if schedule != "paper" or epochs != PAPER_EPOCHS:
         # Runs of different lengths need different folders.

@@ -4,7 +4,7 @@ Command:   elu-zoo-train --config=elu_cifar_18:dataset=cifar10,activation=elu,se
 Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
            padding, smoke
 Paper:     as in elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, then
-           0.001; in the end, 50,000 iterations with dropout after every layer and
+           0.001; at the end, 50,000 iterations with dropout after every layer and
            40,000 iterations with rates 1.5 times as high. The test error is 6.55 % on
            CIFAR-10 and 24.28 % on CIFAR-100.
 Ours:      not trained yet.

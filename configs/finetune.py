@@ -11,8 +11,8 @@ Ours:      results/results.csv.
 Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
 Every layer except the classifier starts from the weights. Images get the shape and the
-preprocessing that the weights were trained with. The other fields are those of the
-network's own config (with `schedule=fast` if there is one), except for Nesterov's
+preprocessing that the weights were trained with. The other fields come from the
+network's own config (with `schedule=fast` if the config has it), except for Nesterov's
 momentum and a learning rate that rises for 15 % of the run and falls to zero.
 `freeze=body` trains only the classifier. `validation=False` trains on the validation
 images too, and measures no validation error.
@@ -41,7 +41,7 @@ from elu_zoo.configs import (
 )
 
 _MOMENTUM = 0.9
-# Config of each network of the paper. Other networks have that of mnist_mlp_8x128.
+# Config of each network of the paper. Other networks use mnist_mlp_8x128.
 _EXPERIMENTS = {
     "elu_cifar_11": elu_cifar_11,
     "elu_cifar_18": elu_cifar_18,
@@ -83,8 +83,8 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.freeze = tuple(frozen.split("+")) if frozen else ()
     config.train.epochs = 2 if config.smoke else args["epochs"]
     # With momentum m, steps become 1 / (1 - m) times as long.
-    own = max(config.train.learning_rates) / (1 - config.train.momentum)
-    rate = args["learning_rate"] or min(0.01, own * (1 - _MOMENTUM))
+    longest = max(config.train.learning_rates) / (1 - config.train.momentum)
+    rate = args["learning_rate"] or min(0.01, longest * (1 - _MOMENTUM))
     config.train.momentum = _MOMENTUM
     config.train.nesterov = True
     config.train.learning_rate_shape = "linear"
@@ -98,7 +98,7 @@ def get_config(arg: str = "") -> ConfigDict:
 
 
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
-    """Sets the weights, and leaves fields empty that get the values of the weights."""
+    """Sets the weights, and empties the fields whose values come from the weights."""
     fields = common.pretrained()
     if "folder" in config.data:  # images are resized to data.image_size instead
         del fields.data.image_shape
@@ -135,8 +135,6 @@ def _build_baseline(model: str, arguments: dict[str, Any]) -> ConfigDict:
         del config.train.heads_until
     if "learning_rate_factors" in config.train:  # a new classifier needs the full rate
         del config.train.learning_rate_factors
-    if (
-        model == "fmp"
-    ):  # at inference its dropout scales maps, so that the rate is fixed
+    if model == "fmp":  # its dropout scales maps at inference: the rate must not change
         config.model.dropout = config_dict.placeholder(float)
     return config

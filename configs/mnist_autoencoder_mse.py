@@ -7,9 +7,9 @@ Time:      35 to 60 minutes for one run on two CPU cores.
 
 The loss is half the squared error, summed over pixels and averaged over images. The
 authors' own framework combines linear outputs with this loss. With He's initialisation
-the first outputs of an ELU network are large (the first loss is 941, that of a ReLU
-network 158). ELU diverges within ten steps at 1e-2, 1e-3 and 3e-4, ReLU only at 1e-2.
-1e-4 is the highest of the paper's learning rates at which both learn.
+the first outputs of an ELU network are large (first loss 941, with ReLU 158). ELU
+diverges within ten steps at 1e-2, 1e-3 and 3e-4, ReLU only at 1e-2. 1e-4 is the highest
+of the paper's learning rates at which both networks learn.
 """
 
 from ml_collections import ConfigDict

@@ -29,7 +29,7 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.configs import arguments, common
 
-# Factors on the learning rate.
+# (Name of a variable, factor on its learning rate).
 _MAXOUT_CONVOLUTIONS = tuple(
     (f"{name}/{kind}", 0.05)
     for name in ("h0", "h1", "h2")
@@ -120,8 +120,8 @@ NETS = {
         "model": {"dropout": 0.5, "filters": 160, "regions": "pseudorandom"},
         "train": {
             "batch_size": 50, "epochs": 810, "momentum": 0.99, "nesterov": True,
-            # The original's .003 is for the sum of gradients over 50 images, times
-            # 1 - momentum: .003 * 50 * .01 = 1.5e-3.
+            # In the original, .003 multiplies the sum of the gradients of 50 images and
+            # 1 - momentum, so that the rate here is .003 * 50 * .01 = 1.5e-3.
             "learning_rates": (1.5e-3, 2.613e-5), "learning_rate_shape": "exponential",
         },
         "padding": 0,
@@ -131,7 +131,7 @@ NETS = {
         "peak": 0.01,
     },
 }  # fmt: skip
-# Changes to the recipes for CIFAR-100.
+# Changes of the recipes when the data set is CIFAR-100.
 _CIFAR100 = {
     "nin": {
         "model": {"kernel_decay": 0.0005, "deviations": (0.001, 0.01, 0.05)},
@@ -241,8 +241,8 @@ def _use_fast_schedule(config: ConfigDict, peak: float) -> None:
     train.momentum, train.nesterov = 0.9, True
     if "momentum_rise" in train:
         del train.momentum_rise
-    # With the small deviations of nin for CIFAR-100, the error stays at that of chance
-    # in the first epoch.
+    # With the small deviations of nin for CIFAR-100, the error of the first epoch stays
+    # at chance level.
     if "deviations" in model:
         del model.deviations
     train.learning_rate_shape = "linear"
@@ -250,5 +250,5 @@ def _use_fast_schedule(config: ConfigDict, peak: float) -> None:
     train.learning_rates = (0.0, peak, 0.0)
     if "dropout" in model:
         rates = model.dropout
-        several = isinstance(rates, tuple)
-        model.dropout = tuple(r / 2 for r in rates) if several else rates / 2
+        is_tuple = isinstance(rates, tuple)
+        model.dropout = tuple(r / 2 for r in rates) if is_tuple else rates / 2

@@ -1,7 +1,7 @@
 """Errors of elu_zoo, and checks of single arguments.
 
 A message says what is wrong, what was expected, what was received, and what to do.
-Binaries print it on one line and exit with `exit_code`.
+Commands print the message on one line and exit with `exit_code`.
 """
 
 import difflib
@@ -29,7 +29,7 @@ class UsageTypeError(UsageError, TypeError):
 
 
 class NotFoundError(UsageError, FileNotFoundError):
-    """A path that the user gave does not exist."""
+    """A path that the user passed does not exist."""
 
     def __str__(self) -> str:
         return str(self.args[0])
@@ -59,7 +59,7 @@ class Interrupted(EluZooError):
 
 def did_you_mean(name: object, known: Iterable[str]) -> str:
     """Returns "Did you mean 'x'? " for the closest known name, "" if none is close."""
-    lower = {each.lower(): each for each in known}
+    lower = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     return f"Did you mean {lower[matches[0]]!r}? " if matches else ""
 
@@ -108,7 +108,7 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
 
 
 def is_finite(value: Any) -> bool:
-    """Whether a value is a finite number and not a bool."""
+    """Returns whether a value is a finite number and not a bool."""
     number = isinstance(value, int | float) and not isinstance(value, bool)
     return number and math.isfinite(value)
 
@@ -147,7 +147,7 @@ def check_numbers(
         name: the name of the argument.
         value: the value of the argument.
         count: the expected number of entries.
-        expected: the range, for the message: "rates in [0, 1)".
+        expected: kind and range of the entries, for the message: "rates in [0, 1)".
         fits: whether an entry is a number in the range.
     """
     try:
@@ -163,9 +163,9 @@ def positive_float32(name: str, value: Any) -> float:
     fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if fits:
         # A comparison with a float16 scalar of NumPy would overflow.
-        plain = value.item() if hasattr(value, "item") else value
+        number = value.item() if hasattr(value, "item") else value
         # Activations compute in float32, where other numbers become infinite or 0.
-        fits = 2.0**-126 <= plain < 2.0**128
+        fits = 2.0**-126 <= number < 2.0**128
     if not fits:
         raise UsageError(
             f"{name} must be a finite number > 0. Received: {name}={value!r}"

@@ -63,12 +63,12 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def check_regular(status: os.stat_result) -> None:
-    """Raises `CorruptError` unless a status is that of a regular file.
+    """Raises `CorruptError` unless the file of a status is a regular file.
 
     The message is the second half of a sentence that begins with the file's name.
     """
     if not stat.S_ISREG(status.st_mode):
-        kinds = (kind for is_, kind in _KINDS.items() if is_(status.st_mode))
+        kinds = (kind for matches, kind in _KINDS.items() if matches(status.st_mode))
         kind = next(kinds, "special")
         raise errors.CorruptError(f"is not a regular file: it is {kind}")
 
@@ -89,8 +89,8 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     # O_NONBLOCK, because the path may have become a named pipe since the check.
     flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY"]
     flags += [] if follow_links else ["O_NOFOLLOW"]
-    others = sum(getattr(os, flag, 0) for flag in flags)
-    descriptor = os.open(path, os.O_RDONLY | others)
+    options = sum(getattr(os, flag, 0) for flag in flags)  # 0: no such flag here
+    descriptor = os.open(path, os.O_RDONLY | options)
     try:
         check_regular(os.fstat(descriptor))
     except BaseException:
@@ -212,7 +212,7 @@ def remove(path: Path) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Removes temporary files of killed processes from a folder without writers."""
+    """Removes files of killed writers; no process may be writing to the folder."""
     for path in folder.glob(".*"):
         if path.is_file() and _TEMPORARY.fullmatch(path.name):
             path.unlink()

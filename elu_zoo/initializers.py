@@ -116,7 +116,7 @@ class FanInOrthogonal(keras.initializers.Initializer):
     """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
 
     The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius
-    norm is sqrt(scale * outputs), the root mean square of the norm of `FanInNormal`.
+    norm is sqrt(scale * outputs), the root mean square norm of `FanInNormal` kernels.
 
     Args:
         scale: > 0, see `FanInNormal`.

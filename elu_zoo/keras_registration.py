@@ -1,8 +1,8 @@
 """Registration of the layers and the optimizer as soon as Keras is imported.
 
-`keras.models.load_model` finds a saved object by its registered name and only imports
-modules of Keras. `import elu_zoo` must stay fast and imports neither Keras nor
-TensorFlow. Therefore the modules below are imported right after Keras.
+`keras.models.load_model` finds a saved object by its registered name and imports no
+modules except those of Keras. `import elu_zoo` must stay fast and imports neither Keras
+nor TensorFlow. Therefore the modules below are imported right after Keras.
 """
 
 import importlib

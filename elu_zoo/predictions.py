@@ -43,7 +43,7 @@ def load_image(
 
     Returns:
         A uint8 array `(1, height, width, channels)`, 0..255, for a model with
-        preprocessing. For a model without, pass the array to `preprocess_input`.
+        preprocessing. If the model has none, pass the array to `preprocess_input`.
 
     Raises:
         NotFoundError: the file does not exist.
@@ -55,13 +55,13 @@ def load_image(
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
     """
-    found = pretrained.find(name, weights)
-    shape = _raw_shape(registry.entry(name), found)
+    trained = pretrained.find(name, weights)
+    shape = _raw_shape(registry.entry(name), trained)
     path = Path(path).expanduser()
     image = image_files.read_image(path, shape)[None]
     complaint = plausibility.scale_complaint(image, [str(path)])
     image = 255 - image if invert else image
-    if plausibility.takes_light_on_black(shape, found and found.dataset):
+    if plausibility.takes_light_on_black(shape, trained and trained.dataset):
         ground = plausibility.ground_complaint
         complaint += ground(image, [str(path)], "invert=True", invert)
     if complaint:
@@ -70,15 +70,15 @@ def load_image(
 
 
 def _raw_shape(
-    registered: registry.ModelEntry, found: Pretrained | None
+    registered: registry.ModelEntry, trained: Pretrained | None
 ) -> tuple[int, int, int]:
     """Returns the shape of the raw images of a model with preprocessing."""
-    preprocessing = (found or registered).preprocessing
+    preprocessing = (trained or registered).preprocessing
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
-    entry = found.entry if found else None
-    trained = entry["arguments"].get("input_shape") if entry else None
-    return tuple(trained or registered.default("input_shape"))
+    entry = trained.entry if trained else None
+    shape = entry["arguments"].get("input_shape") if entry else None
+    return tuple(shape or registered.default("input_shape"))
 
 
 def preprocess_input(
@@ -155,7 +155,7 @@ def decode_predictions(
 
 
 def _class_names(name: str, weights: Weights) -> list[str]:
-    """Returns the class names of weights, by default of the published weights."""
+    """Returns the class names of weights; None stands for the published weights."""
     if weights is not None:
         return pretrained.find(name, weights).classes
     published = [e for e in manifest.published().values() if e["model"] == name]
@@ -183,8 +183,8 @@ def check_classes(
 
     Args:
         classes: the number of classes of the model.
-        weights: the weights of the model. If they have no entry, only the numbers of
-            classes are compared.
+        weights: the weights of the model. If the weights have no manifest entry, only
+            the numbers of classes are compared.
         dataset: the name of the data set.
         class_names: the classes of the data set.
     """

@@ -24,7 +24,7 @@ _INSTALLED = {"site-packages", "dist-packages"}
 def start() -> None:
     """Filters stderr of this process, and of worker processes that call `follow`."""
     os.environ[_INHERITED] = "1"
-    # Before the import of TensorFlow, which installs a handler if there is none.
+    # Installed before the import of TensorFlow, which adds a handler if there is none.
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
     handler.addFilter(_is_for_the_user)
@@ -59,15 +59,15 @@ class _Sentence(logging.Formatter):
 
 
 def _is_for_the_user(record: logging.LogRecord) -> bool:
-    """Whether a record is from elu_zoo, from the user's code, or an error."""
+    """Returns whether a record is an error, or from elu_zoo or the user's code."""
     path = Path(record.pathname)
-    foreign = _INSTALLED & set(path.parts) and _OURS not in path.parents
-    return not foreign or record.levelno >= logging.ERROR
+    is_library = _INSTALLED & set(path.parts) and _OURS not in path.parents
+    return not is_library or record.levelno >= logging.ERROR
 
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Hides stderr output of C++ code in the block if `start` was called.
+    """Hides output of C++ code on stderr in the block if `start` was called.
 
     If the block raises an error, the hidden output is printed.
     """
@@ -75,18 +75,18 @@ def native() -> Iterator[None]:
         yield
         return
     sys.stderr.flush()
-    kept = os.dup(2)
-    with tempfile.TemporaryFile() as written:
-        os.dup2(written.fileno(), 2)
+    stderr = os.dup(2)
+    with tempfile.TemporaryFile() as hidden:
+        os.dup2(hidden.fileno(), 2)
         try:
             yield
         except BaseException:
-            written.seek(0)
-            os.write(kept, written.read())
+            hidden.seek(0)
+            os.write(stderr, hidden.read())
             raise
         finally:
-            os.dup2(kept, 2)
-            os.close(kept)
+            os.dup2(stderr, 2)
+            os.close(stderr)
 
 
 def _import_tensorflow() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 from elu_zoo import errors
 
-# By training loss: the activation that turns outputs into probabilities or pixels.
+# For each loss, the activation that turns outputs into probabilities or pixels.
 READOUTS = {
     "softmax_cross_entropy": "softmax",
     "squared_hinge": "softmax",  # only the order of these probabilities has a meaning
@@ -19,7 +19,7 @@ READOUTS = {
     "half_squared_error": "linear",
 }
 
-# A builder's argument `conv_dtype`: the Keras dtype policy of convolutions.
+# For each value of the argument `conv_dtype`, the Keras dtype policy of convolutions.
 CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
 
 # The models of `elu_zoo.models`. Commands check names with this list because the import
@@ -85,7 +85,7 @@ class ModelEntry:
         return self.takes("dropout") and self.takes("dropout_placement")
 
     def takes(self, argument: str) -> bool:
-        """Whether the builder has an argument of this name."""
+        """Returns whether the builder has an argument of this name."""
         return argument in self.parameters
 
     def default(self, argument: str) -> Any:
@@ -208,7 +208,7 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
     """Returns an image shape `(height, width, channels)` as a tuple.
 
     Raises:
-        UsageError: not three positive integers, or channels first.
+        UsageError: the shape is not three positive integers, or has channels first.
     """
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
     try:
@@ -228,10 +228,7 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
 
 
 def same_origin(old: Any, new: Any) -> bool:
-    """Whether two functions or classes come from one definition that ran twice.
-
-    An example is a notebook cell that runs twice.
-    """
+    """Returns whether `old` and `new` are one definition that a notebook ran twice."""
     if old.__qualname__ != new.__qualname__:
         return False
     files = {_file(old), _file(new)}

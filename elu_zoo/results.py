@@ -13,7 +13,7 @@ from typing import Any
 
 from elu_zoo import files
 
-Row = dict[str, str]  # of csv.DictReader
+Row = dict[str, str]  # a row that csv.DictReader reads
 Entry = dict[str, Any]  # a manifest entry of a weight file
 SQUARED = "test_squared_error"  # the metric of autoencoders
 COLUMNS = (
@@ -65,7 +65,7 @@ class Measured:
     """One line of an error table, as text.
 
     Attributes:
-        name: the weights or runs whose test error this is.
+        name: the weights or runs that have this test error.
         value: the test error, with its standard deviation over several runs, or "".
         interval: the 95 % interval, the reason for its absence, or "".
     """
@@ -128,8 +128,8 @@ def metric(entry: Entry) -> str:
 
 def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
     """Returns the section on test errors of a model card, in Markdown."""
-    found = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
-    lines = [f"| {m.name} | {m.value} | {m.interval} |" for m in found if m]
+    errors = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
+    lines = [f"| {m.name} | {m.value} | {m.interval} |" for m in errors if m]
     squared = (
         "The squared error is the sum over the pixels of an image, which are in "
         "[0, 1], averaged over images. That of the file has no interval, because the "
@@ -148,7 +148,7 @@ def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
 
 
 def file_error(entry: Entry) -> Measured:
-    """Returns the test error of a weight file; the interval is for other test images.
+    """Returns the test error of a weight file, with an interval for other test images.
 
     A squared error has no interval, because errors of single images are not recorded.
     """
@@ -161,7 +161,7 @@ def file_error(entry: Entry) -> Measured:
 
 
 def recipe_error(entry: Entry, rows: Sequence[Row]) -> Measured:
-    """Returns the mean test error of a recipe; the interval is for other seeds."""
+    """Returns the mean test error of a recipe, with an interval for other seeds."""
     runs = find_runs(entry, rows)
     values = [float(run[metric(entry)]) for run in runs]
     seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
@@ -185,24 +185,24 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> Measured | None:
     """
     if entry["schedule"] != "paper":
         return None
-    found = published(_key(entry), paper)
-    if found is None or entry["arguments"].get("width", 1.0) != 1.0:
+    in_paper = published(_key(entry), paper)
+    if in_paper is None or entry["arguments"].get("width", 1.0) != 1.0:
         return Measured("the paper", "no number")
     runs = "as others reported it"  # the baselines of table 1
-    if found["runs"]:
-        runs = f"{found['runs']} run" + "s" * (int(found["runs"]) > 1)
-    name = f"the paper, section {found['section']}, {runs}"
+    if in_paper["runs"]:
+        runs = f"{in_paper['runs']} run" + "s" * (int(in_paper["runs"]) > 1)
+    name = f"the paper, section {in_paper['section']}, {runs}"
     share = entry["schedule_share"]
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"
-    return Measured(name, published_error(found))
+    return Measured(name, published_error(in_paper))
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:
-    """Returns the row of paper.csv with the experiment of a run, or None."""
-    same = "model", "dataset", "activation", "batch_norm"
-    found = (row for row in paper if all(run[key] == row[key] for key in same))
-    return next(found, None)
+    """Returns the row of paper.csv for the experiment of a run, None without a row."""
+    keys = "model", "dataset", "activation", "batch_norm"
+    rows = (row for row in paper if all(run[key] == row[key] for key in keys))
+    return next(rows, None)
 
 
 def published_error(row: Row) -> str:

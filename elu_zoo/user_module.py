@@ -1,4 +1,4 @@
-"""Import of the user's module of --module, which registers networks and activations."""
+"""Import of the user's module (--module), which registers networks and activations."""
 
 import importlib
 import os
@@ -12,8 +12,8 @@ def load(module: str) -> None:
     """Imports a Python file, or a module by its name; a second call changes nothing.
 
     Raises:
-        UsageError: the file does not exist, another module has its name, or the
-            import fails.
+        UsageError: the file does not exist, another module has the name of the file,
+            or the import fails.
     """
     path, folder = Path(module), os.getcwd()
     is_file = path.suffix == ".py"
@@ -29,7 +29,7 @@ def load(module: str) -> None:
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
-        found = importlib.import_module(path.stem if is_file else module)
+        imported = importlib.import_module(path.stem if is_file else module)
     except errors.EluZooError:
         raise
     # The user's code may raise anything.
@@ -38,6 +38,6 @@ def load(module: str) -> None:
             f"--module={module} raises {type(error).__name__}: {error}. Set --debug to "
             "see the traceback."
         ) from error
-    file = getattr(found, "__file__", None)
+    file = getattr(imported, "__file__", None)
     if is_file and not (file and os.path.samefile(file, path)):
         raise name_is_taken

@@ -32,7 +32,7 @@ def get_model(
     Args:
         name: a name from `list_models()`.
         weights: None for the seeded initial weights; a data set's name, such as
-            `"mnist"`, for its weights with this activation; a tag of
+            `"mnist"`, for the weights trained on it with this activation; a tag of
             `list_weights()`; the path of a `.weights.h5` file; a finished run's
             folder; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;
@@ -43,7 +43,7 @@ def get_model(
         include_top: False for a model that returns the input of the classifier instead
             of logits, or the code of an autoencoder.
         features: the name of a layer whose output the model returns instead of logits,
-            or a list of names, for a dict of their outputs.
+            or a list of names, for a dict of the layers' outputs.
         classifier_activation: an activation on the logits: `"softmax"` for
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
         allow_unverified: whether to load a weight file without an entry beside it.
@@ -92,25 +92,25 @@ def get_model(
     _check_arguments(registered, arguments)
     cut.check(include_top, features, classifier_activation)
     errors.check_bool("allow_unverified", allow_unverified)
-    found = pretrained.find(
+    trained = pretrained.find(
         name,
         weights,
         activation=arguments.get("activation"),
         batch_norm=arguments.get("batch_norm"),
         allow_unverified=allow_unverified,
     )
-    entry = found.entry if found else None
-    if found:
+    entry = trained.entry if trained else None
+    if trained:
         _check_arguments(registered, entry["arguments"] if entry else {})
-        arguments = found.merged(arguments)
+        arguments = trained.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
-        _check_readout(registered, found, classifier_activation)
+        _check_readout(registered, trained, classifier_activation)
     layers = preprocessing_of.resolve(
         registered, preprocessing, entry, arguments.get("input_shape")
     )
     if layers is not None:
         arguments["preprocessing"] = layers
-    model = building.build(registered, arguments, found)
+    model = building.build(registered, arguments, trained)
     return cut.cut(model, registered, include_top, features, classifier_activation)
 
 
@@ -124,16 +124,16 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
             )
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
-            known += [each for each in get_model.__kwdefaults__ if each not in known]
+            known += [key for key in get_model.__kwdefaults__ if key not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
 
 
 def _check_readout(
-    registered: registry.ModelEntry, found: Pretrained | None, activation: str
+    registered: registry.ModelEntry, trained: Pretrained | None, activation: str
 ) -> None:
     """Checks that an activation turns an autoencoder's outputs into pixels."""
-    if found and found.entry:
-        origin, fits = found.name, [registry.READOUTS[found.loss]]
+    if trained and trained.entry:
+        origin, fits = trained.name, [registry.READOUTS[trained.loss]]
     else:
         origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:
@@ -191,7 +191,7 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
     Args:
         name: a name from `list_models()`.
         **builder_arguments: arguments of `get_model`; `preprocessing` is False by
-            default, so that its layers are not included.
+            default, so that preprocessing layers are not included.
     """
     registered = registry.entry(name)
     model = get_model(name, **{"preprocessing": False, **builder_arguments})

@@ -159,7 +159,7 @@ class ELU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
         self.supports_masking = True
-        # A subclass may need a build. Without a build, inputs may have an unknown rank.
+        # A built layer accepts inputs of unknown rank. A subclass may define `build`.
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:

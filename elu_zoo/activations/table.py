@@ -31,7 +31,7 @@ _table: dict[str, Callable] = {
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
-# Not in the table, because maxout is not elementwise. Only the network `maxout` has it.
+# Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
 _MAXOUT = "maxout"
 _FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
 
@@ -151,7 +151,7 @@ def describe(activation: Any) -> dict[str, Any]:
 
 
 def is_maxout(activation: Any) -> bool:
-    """Returns whether an activation is `maxout`, which only that network can have.
+    """Returns whether an activation is `maxout`, which only the network `maxout` has.
 
     Raises:
         UsageError: a mapping of `maxout` has arguments.
@@ -266,8 +266,8 @@ def _arguments(entry: Callable) -> list[str]:
 
 
 def _name_of(entry: Callable) -> str:
-    known = (name for name, value in _table.items() if value is entry)
-    return next(known, None) or keras.saving.get_registered_name(entry)
+    matching = (name for name, value in _table.items() if value is entry)
+    return next(matching, None) or keras.saving.get_registered_name(entry)
 
 
 def _is_layer_class(entry: Any) -> bool:

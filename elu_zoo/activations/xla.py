@@ -41,7 +41,7 @@ def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`, with one function compiled by XLA for each pass.
+    """Returns the ELU of `x`, with a function compiled by XLA for each pass.
 
     Raises:
         UsageError: TensorFlow was built without XLA.
@@ -145,7 +145,7 @@ def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
     return tf.where(x > 0, x, y)
 
 
-# One compiled function for both passes would store three tensors; two store only y.
+# One compiled function for both passes would store three tensors instead of only y.
 _elu_compiled = tf.function(_elu, jit_compile=True, reduce_retracing=True)
 _times_slope_compiled = tf.function(
     _times_slope, jit_compile=True, reduce_retracing=True

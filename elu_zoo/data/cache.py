@@ -28,7 +28,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     the arrays. Both cases are logged as warnings.
 
     Args:
-        name: the start of the file name. The name identifies the content and version.
+        name: the start of the entry's file name, which contains a version.
         sources: the files that `build` reads, whose names and sizes identify the entry.
         build: function that returns the arrays.
     """
@@ -42,7 +42,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     np.savez(buffer, **arrays)
     content = buffer.getvalue()
     try:
-        # Until the second write, a reader finds no entry instead of a damaged entry.
+        # With the hash written first, a reader between the writes finds no entry.
         files.write_bytes(_sha256_path(path), _sha256_line(path, content))
         files.write_bytes(path, content)
     except OSError as error:

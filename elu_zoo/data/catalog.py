@@ -20,9 +20,9 @@ _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 class Entry:
     """A data set of the zoo: the source, and the sizes that the arrays must have.
 
-    Training and validation examples come from the training split of the source, and so
-    do test examples if the source has no test split. `terms`, `note` and `images` are
-    fields of `ImageData`. "" as `images` stands for the name of the data set.
+    The training split of the source holds the training and validation examples, and
+    also the test examples if the source has no test split. `terms`, `note` and `images`
+    are fields of `ImageData`; "" as `images` stands for the name of the data set.
     """
 
     find: Callable[[str | Path | None], tfds.Source]

@@ -8,7 +8,7 @@ from absl import logging
 
 
 def describe(folder: Path, error: Exception, *splits: str) -> str:
-    """Returns a sentence that states the damaged file and record of a data set.
+    """Returns a sentence that states the damaged file and record, or only the error.
 
     The errors of tensorflow-datasets state neither file nor record. This function reads
     the records again, without decoding, up to the damaged record.
@@ -20,7 +20,7 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
     """
     import tensorflow_datasets as tfds
 
-    unknown = f"{_summary(error)}."
+    fallback = f"{_summary(error)}."
 
     try:
         infos = tfds.builder_from_directory(folder).info.splits
@@ -33,7 +33,7 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
         ]
     # TFDS raises errors of many types for damaged metadata.
     except Exception:
-        return unknown
+        return fallback
     logging.info("Searching %d files in %s for the damaged file.", len(files), folder)
     for path, length in files:
         count = 0
@@ -45,7 +45,7 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
             return f"{path} cannot be read at record {count}: {_summary(error)}."
         if count != length:
             return f"{path} ends after {count} of {length} records."
-    return unknown
+    return fallback
 
 
 def _summary(error: Exception) -> str:

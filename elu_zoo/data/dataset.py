@@ -48,7 +48,7 @@ class Split:
             yield Split(self.images[part], self.labels[part])
 
     def joined(self, other: "Split") -> "Split":
-        """Returns the examples of this split, followed by those of another split."""
+        """Returns the examples of this split, then the examples of another split."""
         return Split(
             np.concatenate([self.images, other.images]),
             np.concatenate([self.labels, other.labels]),
@@ -71,8 +71,8 @@ class ImageData:
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
-        images: the name of the images. Data sets that differ only in their labels have
-            the same name of the images.
+        images: the name of the images in names of statistics files. Data sets that
+            differ only in their labels have equal values of `images`.
     """
 
     name: str

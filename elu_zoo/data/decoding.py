@@ -44,7 +44,7 @@ class DecodedImage:
 def readers(
     examples: Examples, positions: Iterable[int]
 ) -> Iterator[Callable[[], Example]]:
-    """Yields for each position a function that reads the example at that position."""
+    """Yields one function per position, which reads the example at the position."""
     for position in positions:
         yield lambda position=position: examples.read([position])[0]
 

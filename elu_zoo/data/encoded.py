@@ -63,7 +63,7 @@ class EncodedImages:
 
     Args:
         name: name of the data set, in lower case letters, digits and underscores.
-        fingerprint: hash of the description of the images.
+        fingerprint: hash that identifies the images; see `folder.find`, `records.find`.
         classes: name of each label.
         class_names: display name of each label, see `class_names.read`. Two labels may
             have the same display name.
@@ -85,7 +85,7 @@ class EncodedSplit:
 
     Args:
         examples: encoded images, which may include images of other splits.
-        positions: int64 `(n,)`, positions of the split's images in `examples`.
+        positions: integers `(n,)`, positions of the split's images in `examples`.
         side: height and width of every decoded image, in pixels.
     """
 

@@ -109,7 +109,7 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
         return {"train": folder}
     roots = {"train": train}
     for split in names[1:]:
-        for name in (split, split.removesuffix("idation")):
+        for name in (split, split.removesuffix("idation")):  # validation/ or val/
             if (folder / name).is_dir():
                 roots[split] = folder / name
     return roots

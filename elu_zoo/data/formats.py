@@ -54,7 +54,7 @@ def _other_format(content: bytes) -> str | None:
 
 
 def _is_text(head: bytes) -> bool:
-    # A character of several bytes may be cut at the end.
+    # The head may end within a character, of which up to three bytes are ignored.
     text = head.decode("utf-8", "ignore")
     is_utf8 = len(text.encode()) > len(head) - 4
     lines = text.replace("\t", "").splitlines()

@@ -1,9 +1,9 @@
 """Changes of images at five severities: noise, blur, contrast, shift and rotation.
 
-Noise, blur and contrast are kinds of ImageNet-C, and shift and rotation are kinds of
-ImageNet-P: D. Hendrycks, T. Dietterich, "Benchmarking Neural Network Robustness to
-Common Corruptions and Perturbations", ICLR 2019. The levels are ours. They are small
-enough for images of 28 x 28 pixels.
+The benchmark ImageNet-C contains noise, blur and contrast, and ImageNet-P contains
+shift and rotation: D. Hendrycks, T. Dietterich, "Benchmarking Neural Network Robustness
+to Common Corruptions and Perturbations", ICLR 2019. We chose the levels, which are
+small enough for images of 28 x 28 pixels.
 """
 
 import math
@@ -19,7 +19,7 @@ LEVELS = {
     "blur": (0.5, 0.75, 1.0, 1.5, 2.0),  # standard deviation, in pixels
     "contrast": (0.75, 0.5, 0.35, 0.25, 0.15),  # factor around the image's mean
     "shift": (1, 2, 3, 4, 6),  # pixels, in any direction
-    "rotation": (5, 10, 15, 20, 30),  # degrees, clockwise or not
+    "rotation": (5, 10, 15, 20, 30),  # degrees, in either direction
 }
 SEVERITIES = range(1, 6)
 _BATCH_SIZE = 1000  # bounds the memory of the float32 images
@@ -36,12 +36,12 @@ def change(images: np.ndarray, kind: str, severity: int, seed: int = 0) -> np.nd
     Args:
         images: uint8 `(n, height, width, channels)`.
         kind: a name of `LEVELS`.
-        severity: 1 to 5, the place of the level in `LEVELS`.
+        severity: 1 to 5, the position of the level in `LEVELS`.
         seed: an integer >= 0.
 
     Returns:
-        A uint8 array of the same shape. Pixels outside of the image equal the nearest
-        pixel of its edge.
+        A uint8 array of the same shape. A pixel that comes from outside of the image
+        has the value of the nearest pixel of the image.
 
     Raises:
         UsageError: an unknown kind, or a wrong severity, seed or array.
@@ -111,7 +111,7 @@ def _resample(images: Floats, angles: Floats, shifts: Floats) -> Floats:
     height, width = images.shape[1:3]
     centre = (height - 1) / 2, (width - 1) / 2
     grid = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
-    # The place in the source of each pixel of the result.
+    # The position of each pixel relative to the centre, before the shift.
     y, x = (
         axis - middle - shifts[:, i, None, None]
         for i, (axis, middle) in enumerate(zip(grid, centre, strict=True))
@@ -119,7 +119,7 @@ def _resample(images: Floats, angles: Floats, shifts: Floats) -> Floats:
     cosine, sine = (f(angles)[:, None, None] for f in (np.cos, np.sin))
     rows = np.clip(cosine * y + sine * x + centre[0], 0, height - 1)
     columns = np.clip(cosine * x - sine * y + centre[1], 0, width - 1)
-    top, left = (places.astype(np.intp) for places in (rows, columns))
+    top, left = (sources.astype(np.intp) for sources in (rows, columns))
     bottom, right = np.minimum(top + 1, height - 1), np.minimum(left + 1, width - 1)
     down = (rows - top).astype(np.float32)[..., None]
     across = (columns - left).astype(np.float32)[..., None]

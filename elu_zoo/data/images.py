@@ -21,9 +21,9 @@ def decode(
 ) -> tf.Tensor:
     """Decodes a PNG or JPEG image, eagerly or in a graph.
 
-    Training, prediction and exports decode with this function. The pixels of a JPEG are
-    those of Pillow and other software that uses libjpeg's defaults. JPEGs are rotated
-    upright, see `orientation.upright`. Transparent pixels are blended with white.
+    Training, prediction and exports use this function. A JPEG has the same pixels as in
+    Pillow and other software that uses libjpeg's defaults. JPEGs are rotated upright,
+    see `orientation.upright`. Transparent pixels are blended with white.
 
     Args:
         encoded: scalar string tensor, the content of a file.
@@ -82,7 +82,7 @@ def _png_or_exif(encoded: tf.Tensor) -> tf.Tensor:
 def _png(encoded: tf.Tensor) -> tf.Tensor:
     # libpng adds no opacity channel to pixels of less than 8 bits, and TensorFlow then
     # reads memory that was never written. The 25th byte of a file is the number of
-    # bits. `first` starts with IDAT if the file has such pixels and no transparency.
+    # bits. `first` starts with IDAT if it is below 8 and the file has no transparency.
     first = tf.strings.regex_replace(
         encoded, r"^\C{24}[\x01\x02\x04]\C*?(tRNS|IDAT)", r"\1", replace_global=False
     )

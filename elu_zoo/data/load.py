@@ -22,7 +22,7 @@ def names() -> list[str]:
 
 
 def training_images(name: str, with_validation: bool) -> int:
-    """Returns the number of training images of a data set of `names()`."""
+    """Returns the number of training (and validation) images of a zoo data set."""
     entry = catalog.ENTRIES[name]
     return entry.train + entry.validation * with_validation
 
@@ -137,6 +137,7 @@ def _load_user_data(
 
 
 def _is_path(name: str) -> bool:
+    """Returns whether a name is a path and not `<data set>/<config>` of TFDS."""
     is_marked = name[0] in (".", "~", os.sep) or name[-1] == os.sep
     return is_marked or name.count(os.sep) > 1
 

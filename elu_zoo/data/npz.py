@@ -24,7 +24,7 @@ _EXPECTED = (
 )
 _NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
 _HEADER_BYTES = 2**16  # np.savez writes 128 bytes, or more for structured types.
-_COPIES = 2  # the arrays of the file, and copies in pixel checks and in splits
+_COPIES = 2  # of each array: as stored, and as copied by pixel checks and splits
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:

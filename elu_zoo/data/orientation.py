@@ -2,7 +2,7 @@
 
 import tensorflow as tf
 
-_SEARCHED = 2**17  # first bytes of a file; other segments may precede the EXIF segment
+_SEARCHED = 2**17  # bytes from the start of a file; segments may precede EXIF
 _MAX_SEGMENT = 2**16  # bytes
 # Two bytes of the marker, two bytes of the length, and the name of the EXIF segment.
 # RE2 cannot match bytes above 127, so `orientation` compares the marker with `_MARKER`.
@@ -44,8 +44,8 @@ def have_exif(encoded: tf.Tensor) -> tf.Tensor:
         bool tensor of the same shape.
     """
     head = tf.strings.substr(encoded, 0, _SEARCHED)
-    without = tf.strings.regex_replace(head, _NAME, "", replace_global=False)
-    return tf.not_equal(without, head)
+    without_name = tf.strings.regex_replace(head, _NAME, "", replace_global=False)
+    return tf.not_equal(without_name, head)
 
 
 def orientation(encoded: tf.Tensor) -> tf.Tensor:
@@ -63,7 +63,7 @@ def orientation(encoded: tf.Tensor) -> tf.Tensor:
     words = tf.reduce_sum(pairs * tf.where(is_little, (1, 256), (256, 1)), 1)
     tiff = words[_TIFF // 2 :]
     is_exif = tf.reduce_all(pairs[0] == _MARKER) & tf.equal(tiff[1], _MAGIC)
-    # The offset of the directory has 32 bits, of which the upper 16 bits are 0.
+    # The directory's offset has 32 bits. The upper 16 bits are 0 in so short a segment.
     offset = tf.where(is_little, tiff[2], tiff[3])
     # Slices end at the end of the content, whatever a damaged file claims.
     directory = tiff[offset // 2 :]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import numpy as np
 
 DIGITS = ("mnist", "mnist_5k")  # data sets of light digits on black
-_SHAPE = (28, 28, 1)  # of the images of DIGITS
+_SHAPE = (28, 28, 1)  # shape of the images of the data sets in DIGITS
 # Brightness, 0..255, of the border of an image. MNIST's borders have the brightness 0.
 _PAPER = 64  # A brighter border may be paper.
 _BLACK = 40  # A brighter border is not black.
@@ -62,7 +62,7 @@ def ground_complaint(
         )
     grey = (borders > _BLACK) & ~dark
     shades = sorted({round(border) for border in borders[grey]})
-    shade = " to ".join(str(x) for x in shades[:1] + shades[1:][-1:])
+    shade = " to ".join(str(x) for x in shades[:1] + shades[1:][-1:])  # lowest, highest
     background = "paper is white" if inverted else "background is black"
     grey_text = (
         f" a grey background ({shade} of 255 around the digit); this network was "
@@ -83,13 +83,13 @@ def _borders(images: np.ndarray) -> np.ndarray:
 
 
 def _sentence(
-    names: Sequence[str], chosen: np.ndarray, one: str, several: str, text: str
+    names: Sequence[str], chosen: np.ndarray, singular: str, plural: str, text: str
 ) -> str:
-    """Returns a sentence about the chosen images; `one` and `several` are its verbs."""
+    """Returns a sentence about the chosen images, with a verb in singular or plural."""
     listed = [names[i] for i in np.flatnonzero(chosen)]
     if not listed:
         return ""
     if len(listed) == 1:
-        return f"{listed[0]} {one}{text}"
+        return f"{listed[0]} {singular}{text}"
     named = ", ".join(listed[:_NAMED]) + ", ..." * (len(listed) > _NAMED)
-    return f"{len(listed)} of {len(names)} images ({named}) {several}{text}"
+    return f"{len(listed)} of {len(names)} images ({named}) {plural}{text}"

@@ -18,7 +18,7 @@ REPORT = "report.json"
 
 @dataclasses.dataclass
 class Report:
-    """Report of a preparation, which is written to the folder of the data.
+    """Report of a preparation, written as report.json to the output folder.
 
     Attributes:
         images: number of written images, by split.
@@ -93,11 +93,11 @@ def prepare(
     def write(new_folder: Path) -> None:
         examples = {split: encode_split(split) for split in splits}
         records.write(new_folder, source.name, source.classes, examples)
-        image = mean.value()
+        mean_image = mean.value()
         data = imagenet.shuffled(records.find(new_folder), image_size)
         if "validation" not in splits:  # Some written training images are held out.
-            image = decoding.mean_image(data.train, classes=data.num_classes)
-        statistics_file.write_mean(new_folder, data.images, image)
+            mean_image = decoding.mean_image(data.train, classes=data.num_classes)
+        statistics_file.write_mean(new_folder, data.images, mean_image)
         named = zip(source.classes, source.class_names, strict=True)
         lines = "".join(f"{key}\t{name}\n" for key, name in named)
         files.write_bytes(new_folder / class_names.FILE, lines.encode())

@@ -20,7 +20,7 @@ NORM = 55.0  # norm of every image after global contrast normalisation
 AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _BATCH = 5_000  # images that are processed at once, to bound the memory
-# Values of an image. The matrix of larger images takes many minutes and gigabytes.
+# A whitening matrix for more values per image takes many minutes and gigabytes.
 _MAX_VALUES = 2**13
 
 

@@ -24,7 +24,7 @@ class Source:
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
             `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
-            labels are another feature, `<split>_usual_labels` is the feature "label".
+            labels are not the feature "label", `<split>_usual_labels` is this feature.
         remedy: a sentence that tells how to repair damaged files.
     """
 

@@ -8,15 +8,15 @@ import keras
 from elu_zoo import errors
 
 _BITS = 31  # number of random bits of a draw
-_STRETCH = _ANGLE = 0.2
+_STRETCH = _ANGLE = 0.2  # relative change of size; shear, or rotation in radians
 _SHIFT = 16  # pixels
-# Pixels that differ by less gray levels from the background keep their colour.
+# A pixel changes colour if a channel differs from the background by more gray levels.
 _CONTRAST = 2.0
 # Standard deviations in gray levels: of the level added to a channel, and of gradients
-# per pixel from left to right and from top to bottom. The archived original truncates
+# per pixel from left to right and from top to bottom. Graham's archived code truncates
 # 25.5, 2.4 and 2.4 to these integers, and 0.15 for a contrast change to 0.
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
-# Names of the first draws. One draw for each entry of _COLORS and channel follows.
+# Names of the first draws. One draw per channel follows for each entry of _COLORS.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
 STILL = 2 ** (_BITS - 1)  # the draw that leaves an image unchanged
 
@@ -29,8 +29,8 @@ class AffineRecolor(keras.layers.Layer):
     shifted by up to 16 pixels along each axis. Width and height change by up to 20 %
     each, and half of the images are mirrored. Each image undergoes one of three
     transformations: a shear along x or along y by up to 0.2, or a rotation by up to
-    0.2 radians. The centre of the transformations is the middle of the image (in the
-    archived original, a point half a pixel away). Interpolation is bilinear.
+    0.2 radians. The centre of the transformations is the middle of the image (in
+    Graham's archived code, a point half a pixel away). Interpolation is bilinear.
 
     The colour of a pixel changes if any channel differs from `value` by more than 2
     gray levels. Each channel then gets a normal number with standard deviation 25, plus
@@ -40,7 +40,7 @@ class AffineRecolor(keras.layers.Layer):
 
     Args:
         size: height and width of the field, in pixels.
-        value: gray level of the background, for the level that preprocessing maps to 0.
+        value: gray level of the background; set it to what preprocessing maps to 0.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: raw 0..255 images `(batch, height, width, channels)`, and integers

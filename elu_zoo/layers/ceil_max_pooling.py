@@ -75,10 +75,10 @@ class CeilMaxPooling2D(keras.layers.Layer):
 def _overlapping(maps: Any, size: int, strides: int, padding: str) -> Any:
     """Returns pooled maps, with a gradient that is bit-equal in every graph.
 
-    For the gradient TensorFlow uses oneDNN's kernel in most graphs and its own in some.
-    The kernels add gradients of overlapping windows in different orders, so that a
-    resumed run would not be bit-equal. This function always uses TensorFlow's kernel.
-    Without XLA both passes together take 3 to 4 times as long, on two cores.
+    For the gradient, TensorFlow uses oneDNN's kernel in most graphs and its own kernel
+    in some. The kernels add gradients of overlapping windows in different orders, so
+    that a resumed run would not be bit-equal. This function always uses TensorFlow's
+    kernel. Without XLA, both passes then take 3 to 4 times as long on two cores.
     """
     import tensorflow as tf
 

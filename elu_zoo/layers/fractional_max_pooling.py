@@ -24,9 +24,9 @@ class FractionalMaxPooling2D(keras.layers.Layer):
       `a = (n - 2) / (m - 1)` and u is uniform in [0, 1);
     - "random": the distances between these starts for u = 0.5 are shuffled.
 
-    Rows and columns are drawn separately, once for the whole batch; the original draws
+    Rows and columns are drawn separately, once for the whole batch; Graham's code draws
     for each image. Within `elu_zoo.layers.keyed` the draws depend only on the layer's
-    seed and the iteration. At inference both kinds of regions are those of u = 0.5.
+    seed and the iteration. At inference both kinds use the regions for u = 0.5.
 
     Args:
         size: `(height, width)` of the output.
@@ -99,7 +99,7 @@ def phased_starts(inputs: int, outputs: int, draws: Any) -> Any:
     Args:
         inputs: cells of the axis.
         outputs: regions, see `FractionalMaxPooling2D`.
-        draws: u, `(1,)`.
+        draws: the number u, `(1,)`.
     """
     phase = keras.ops.cast(draws[0] * (inputs - 2), "int32")
     return _starts(inputs, outputs, phase)
@@ -111,7 +111,7 @@ def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
     Args:
         inputs: cells of the axis.
         outputs: regions, see `FractionalMaxPooling2D`.
-        draws: `(outputs - 1,)`; the order of the draws is that of the distances.
+        draws: numbers `(outputs - 1,)`, whose sorting order shuffles the distances.
     """
     even = even_starts(inputs, outputs)
     if outputs == 1:

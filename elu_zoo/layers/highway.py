@@ -40,8 +40,8 @@ class Highway(keras.layers.Layer):
         return opened * transformed + (1 - opened) * carried
 
     def compute_output_shape(self, input_shape: Any) -> Any:
-        several = all(isinstance(each, list | tuple) for each in input_shape)
-        _check(input_shape if several else [input_shape])
+        are_shapes = all(isinstance(shape, list | tuple) for shape in input_shape)
+        _check(input_shape if are_shapes else [input_shape])
         return input_shape[0]
 
 

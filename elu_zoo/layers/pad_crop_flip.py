@@ -74,11 +74,11 @@ class PadCropFlip(keras.layers.Layer):
         return {**super().get_config(), **own}
 
     def _size(self, images_shape: Any) -> tuple[int, int]:
-        whole = tuple(images_shape[1:3])
-        size = self.size or whole
-        if any(n > m + 2 * self.padding for n, m in zip(size, whole, strict=True)):
+        image_size = tuple(images_shape[1:3])
+        size = self.size or image_size
+        if any(n > m + 2 * self.padding for n, m in zip(size, image_size, strict=True)):
             raise errors.UsageError(
-                f"Crops of {size} do not fit into images of {whole} with "
+                f"Crops of {size} do not fit into images of {image_size} with "
                 f"{self.padding} pixels of padding on each side. Pass a smaller size."
             )
         return size

@@ -31,7 +31,7 @@ def _gcn() -> list[keras.layers.Layer]:
 
 
 def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
-    # `find` would return the mean of raw images for the name of a data set.
+    # For a data set's name, `statistics_file.find` returns the mean of raw images.
     is_file = "_mean-" in str(statistics)
     return [*_gcn(), *_mean(statistics if is_file else f"{statistics}_gcn")]
 
@@ -66,7 +66,7 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
     ]
 
 
-# The parameters of a function are the entries of a preprocessing description.
+# The parameters of each function are the entries of a description of its kind.
 _KINDS: dict[str, Callable[..., list[keras.layers.Layer]]] = {
     "rescale": _rescale,
     "gcn": _gcn,
@@ -152,7 +152,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
     layers = preprocessing_layers(preprocessing)
     count = max(1, min(1000, _VALUES // max(1, images[:1].size)))
     result = None
-    with _whole_precision():
+    with _full_precision():
         for start in range(0, max(1, len(images)), count):
             x = images[start : start + count].astype(np.float32)
             for layer in layers:
@@ -163,7 +163,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
     return result
 
 
-def _whole_precision() -> contextlib.AbstractContextManager:
+def _full_precision() -> contextlib.AbstractContextManager:
     """Returns a context in which JAX computes matrix products in full float32."""
     if keras.backend.backend() != "jax":
         return contextlib.nullcontext()

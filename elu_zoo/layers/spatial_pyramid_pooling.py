@@ -76,7 +76,7 @@ def check_levels(levels: Any) -> None:
     """Checks the levels of a pyramid.
 
     Raises:
-        UsageError: the levels are not a sequence of integers >= 1, or it is empty.
+        UsageError: the levels are not a sequence of one or more integers >= 1.
     """
     try:
         entries = list(levels)

@@ -54,7 +54,7 @@ def find(name: str, kind: str = "zca") -> Path:
         patterns = [f"{name}.npz"]
     else:
         patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
-    # A path or wildcards would find other files.
+    # A path, or a name with wildcards, would match other files.
     is_name = re.fullmatch(r"[\w-]+", str(name))
     fits = is_name and (not matched or matched["kind"] == kind)
     for folder in _folders() if fits else ():

@@ -47,8 +47,8 @@ def alexnet_cifar(
     error: cuda-convnet reports about 18 % on CIFAR-10 without augmentation.
 
     Args:
-        classifier_decay: L2 decay of the classifier's kernel. `kernel_decay` applies
-            to the convolutions. The original has 1 and 0.004.
+        classifier_decay: L2 decay of the classifier's kernel, 1 in the original.
+            `kernel_decay` applies to the convolutions and is 0.004 in the original.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -70,7 +70,7 @@ def alexnet_cifar(
         else:
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
             # On maps of even size "same" pooling has Caffe's windows. On maps of odd
-            # size the windows start one pixel earlier than Caffe's.
+            # size the windows start one pixel before Caffe's windows.
             pooling = keras.layers.AveragePooling2D
             x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:

@@ -77,7 +77,7 @@ def allcnn_c(
     for i, (units, size, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         if stride == zeros == 1:
-            # With a stride of 1, "same" padding adds one zero on each side too.
+            # With a stride of 1, "same" padding adds these zeros without another layer.
             zeros = None
         kernel = initial(x, size, name)
         x = convolve(x, units, size, name, kernel, zeros=zeros, stride=stride)

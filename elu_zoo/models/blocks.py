@@ -124,7 +124,7 @@ def norm_act(
 def norm(x, name: str, batch_norm: bool):
     """Returns the output of the layer `norm_<name>`, or `x` without `batch_norm`.
 
-    On TensorFlow the batch statistics are those of all replicas together.
+    On TensorFlow the batch statistics are computed over all replicas.
     """
     if not batch_norm:
         return x

@@ -113,7 +113,7 @@ def _load(
     arguments: dict[str, Any],
     weights: Pretrained,
 ) -> None:
-    """Loads weights; a classifier with other classes keeps its initial weights."""
+    """Loads weights; a classifier of another size keeps its initial weights."""
     classifier = registered.classifier
     in_file = weights.entry["arguments"].get("num_classes") if weights.entry else None
     num_classes = arguments.get("num_classes", in_file)

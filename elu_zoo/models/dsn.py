@@ -88,7 +88,7 @@ def dsn(
 
 def _head(x, name, num_classes, seed, kernel_decay):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
-    # "xavier" in the authors' Caffe: the fan-in is the number of all weights.
+    # In the authors' Caffe, the fan-in of "xavier" is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
     return blocks.dense(

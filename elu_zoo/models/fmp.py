@@ -13,7 +13,7 @@ from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
 # The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number
-# of filters and C<f> an f x f convolution without padding.
+# of filters, C<f> an f x f convolution without padding, and FMP the pooling layer.
 POOLED = 12
 KERNEL_SIZES = (2,) * (POOLED + 1) + (1,)
 SHRINK = 2 ** (1 / 3)
@@ -120,6 +120,6 @@ def _rate(filters: int, n: int, rate: float) -> float:
 
 
 def _uniform(x, units: int, size: int, shrink: float, seed: int) -> Uniform:
-    """Returns the initializer of a kernel before a pooling by the factor `shrink`."""
+    """Returns the initializer of a kernel whose output is pooled by `shrink`."""
     fan_in = size**2 * x.shape[-1]
     return Uniform(math.sqrt(6 / (fan_in + units * (size / shrink) ** 2)), seed)

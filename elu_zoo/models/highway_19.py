@@ -56,11 +56,11 @@ def highway_19(
     Args:
         dropout: dropout rate of the input, after each pooling and before the
             classifier.
-        classifier_decay: L2 decay of the classifier's kernel. `kernel_decay` applies
-            to the convolutions. The original has 0.01 and 0.001.
+        classifier_decay: L2 decay of the classifier's kernel, 0.01 in the original.
+            `kernel_decay` applies to the convolutions and is 0.001 in the original.
         first_deviation: standard deviation of the first layer's initial kernel.
-        classifier_deviation: standard deviation of the classifier's initial kernel;
-            the original's for 100 classes is sqrt(2 / 100).
+        classifier_deviation: standard deviation of the classifier's initial kernel,
+            sqrt(2 / 100) for 100 classes in the original.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -97,7 +97,7 @@ def highway_19(
         for _ in range(highways):
             x = highway(x, units, f"conv{next(layers)}")
         if i < len(STAGES):
-            # "same" also pools the last row and column of odd sizes, as Caffe does.
+            # "same" also pools the last row and column of maps of odd size, like Caffe.
             pooling = keras.layers.MaxPooling2D
             x = pooling(2, padding="same", name=f"pool{i}")(x)
             x = blocks.dropout(x, dropout, f"pool{i}_drop", seed)

@@ -49,9 +49,9 @@ def maxout(
     publish their settings for CIFAR-100.
 
     Any other `activation` replaces the maximum over pieces. Each unit then has one
-    filter, and the network 4,525,670 parameters with 10 classes. `batch_norm` acts on
-    each piece separately. As in the original, dropout of the input does not scale the
-    kept values, but dropout of hidden layers does.
+    filter, and the network has 4,525,670 parameters with 10 classes. `batch_norm` acts
+    on each piece separately. As in the original, dropout of the input does not scale
+    the kept values, but dropout of hidden layers does.
 
     Args:
         activation: `maxout`, or an activation as in `elu_zoo.get_model`.
@@ -88,8 +88,8 @@ def maxout(
     x = blocks.dropout(x, dropout[0], "input_drop", seed, scaled=False)
     for i, (units, pieces, size, zeros, pooled, norm) in enumerate(CONVOLUTIONS):
         name, count = f"h{i}", filters(units, pieces)
-        how = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
-        x = blocks.convolution(x, count, size, name, initial(name), **how)
+        options = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
+        x = blocks.convolution(x, count, size, name, initial(name), **options)
         # The original pools first. This order has the same result and is faster,
         # because fewer values are pooled.
         x = unit(x, pieces, name)

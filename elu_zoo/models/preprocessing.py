@@ -72,7 +72,7 @@ def _describe(
 
 
 def _check_size(description: dict[str, Any], expected: Any, received: Any) -> None:
-    """Checks that images have the size of the images of the statistics."""
+    """Checks that the received image shape is the shape that the statistics fit."""
     if "statistics" not in description or None in (expected, received):
         return
     received = check_image_shape(received)
