@@ -61,9 +61,11 @@ def load_image(
     image = image_files.read_image(path, shape)[None]
     complaint = plausibility.scale_complaint(image, [str(path)])
     image = 255 - image if invert else image
-    if plausibility.takes_light_on_black(shape, trained and trained.dataset):
+    # Nearly black pixels, probably 0..1, say nothing about the background.
+    dataset = trained and trained.dataset
+    if not complaint and plausibility.takes_light_on_black(shape, dataset):
         ground = plausibility.ground_complaint
-        complaint += ground(image, [str(path)], "invert=True", invert)
+        complaint = ground(image, [str(path)], "invert=True", invert)
     if complaint:
         logging.warning("%s", complaint)
     return image

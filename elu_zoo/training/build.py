@@ -69,9 +69,8 @@ def build(
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
         split = Split(preprocess(split.images, preprocessing), split.labels)
-    augmenter = augmentation.create(
-        config.data, preprocessing, data.image_shape, train.epochs
-    )
+    shape = data.image_shape
+    augmenter = augmentation.create(config.data, preprocessing, shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if ahead or (encoded and augmenter) else preprocessing
     field = augmenter and augmenter.field
@@ -87,9 +86,8 @@ def build(
     compilation = placement.choose_compilation(
         model, placement.replicas, compile_, steps, accumulate
     )
-    learner = Learner(
-        pooled_first(model), updater, objective, train.batch_size, augmenter
-    )
+    pooled = pooled_first(model)
+    learner = Learner(pooled, updater, objective, train.batch_size, augmenter)
     step = placement.step(learner, split, placement.strategy, compilation)
     # An evaluator needs a float32 model whose inputs are raw images.
     if inside == preprocessing and train.precision == "float32" and not field:
@@ -143,7 +141,7 @@ def _preprocessing(
         values = statistics.find_or_fit(description["kind"], data)
         description = {**description, "statistics": values}
     if "crop" in description:
-        description["crop"] = [config.data.crop_size] * 2
+        description = {**description, "crop": [config.data.crop_size] * 2}
     return description
 
 
