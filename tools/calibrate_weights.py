@@ -1,12 +1,12 @@
 """Adds calibration and training cost to the entries of published weights.
 
-    python tools/calibrate_weights.py                    entries without the fields
-    python tools/calibrate_weights.py --twin=runs/... TAG   the twin's temperature
+    python tools/calibrate_weights.py                       all entries without a cost
+    python tools/calibrate_weights.py --twin=runs/... TAG   the entry TAG, by its twin
 
 The temperature is fitted on the validation images of the data set. A run that was
-trained on these images needs a twin: a finished run of the same config and seed that
-was trained with validation=True. The weight files stay as they are. Run
-tools/results_table.py afterwards.
+trained on these images needs a twin, whose temperature is used: a finished run of the
+same config and seed that was trained with validation=True. The weight files do not
+change. Run tools/results_table.py afterwards.
 """
 
 from pathlib import Path
@@ -22,7 +22,7 @@ from elu_zoo.training.loss import Objective
 from elu_zoo.weights import calibration, manifest, training_cost
 
 _WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo" / "weights"
-_TWIN = flags.DEFINE_multi_string("twin", [], "Folder of a twin's finished run.")
+_TWIN = flags.DEFINE_multi_string("twin", [], "Folder of a finished twin run.")
 
 
 def _evaluator(entry: manifest.Entry, weights: str | Path) -> Evaluator:
@@ -35,31 +35,31 @@ def measure(entry: manifest.Entry, twin: Path | None = None) -> dict:
 
     Args:
         entry: the entry of published weights.
-        twin: the folder of the twin's run, if there is one.
+        twin: the folder of the run whose temperature is used; None without a twin.
     """
     data = load.load(entry["dataset"])
-    own = _evaluator(entry, entry["tag"])
+    evaluator = _evaluator(entry, entry["tag"])
     if twin is not None:
         other = result.find(twin)
-        found, source = calibrate.fit(other, _evaluator(other, twin), data)
+        temperature, source = calibrate.fit(other, _evaluator(other, twin), data)
     else:
         # Without the stored temperature, so that the temperature is fitted again.
-        bare = {k: v for k, v in entry.items() if k != "calibration"}
-        found, source = calibrate.temperature(bare, own, data)
-    _, logits, labels = own.responses(data.test)
-    measured = calibration.measure(logits, labels, found)
+        uncalibrated = {k: v for k, v in entry.items() if k != "calibration"}
+        temperature, source = calibrate.temperature(uncalibrated, evaluator, data)
+    _, logits, labels = evaluator.responses(data.test)
+    measured = calibration.measure(logits, labels, temperature)
     rounded = {name: float(f"{value:.6g}") for name, value in measured.items()}
-    key = "no_temperature" if found is None else "temperature_source"
+    key = "no_temperature" if temperature is None else "temperature_source"
     return {**rounded, key: source}
 
 
 def twins(folders: list[str]) -> dict[str, Path]:
-    """Returns the folders of twins by the tags of the published weights.
+    """Returns a dict from tags of published weights to the folders of their twins.
 
     Raises:
-        UsageError: a folder is no twin of published weights.
+        UsageError: a folder holds no twin of published weights.
     """
-    found = {}
+    by_tag = {}
     for folder in map(Path, folders):
         other = result.find(folder)
         tags = [
@@ -72,8 +72,8 @@ def twins(folders: list[str]) -> dict[str, Path]:
                 f"--twin={folder} must be the finished run of the config and seed of "
                 "published weights, trained with validation=True."
             )
-        found |= dict.fromkeys(tags, folder)
-    return found
+        by_tag |= dict.fromkeys(tags, folder)
+    return by_tag
 
 
 def main(argv: list[str]) -> None:

@@ -1,9 +1,9 @@
-"""Measures errors of published classifiers on changed images: image_changes.csv.
+"""Writes errors of published classifiers on changed images to image_changes.csv.
 
     python tools/change_images.py                         all published classifiers
     python tools/change_images.py --images=1000 TAG ...   the first 1000 test images
 
-Kinds and levels are in elu_zoo/data/image_changes.py. Rows of the measured tags are
+elu_zoo/data/image_changes.py defines the changes. Older rows of the measured tags are
 replaced. Run tools/results_table.py afterwards.
 """
 
@@ -22,15 +22,15 @@ from elu_zoo.weights import cards_measures, manifest
 _FILE = flags.DEFINE_string(
     "file",
     str(Path(__file__).parents[1] / "configs" / "results" / "image_changes.csv"),
-    "The CSV file with the rows.",
+    "The CSV file to update.",
 )
 _IMAGES = flags.DEFINE_integer(
-    "images", None, "Number of test images, the first ones; by default all.", 1
+    "images", None, "Number of test images, from the first; by default all.", 1
 )
 
 
 def measure(entry: manifest.Entry, images: int | None) -> list[results.Row]:
-    """Returns the rows of a classifier, on its first test images or on all of them."""
+    """Returns a classifier's rows, on its first `images` test images; None is all."""
     test = load.load(entry["dataset"]).test
     test = test if images is None else test.first(images)
     model = zoo.get_model(entry["model"], weights=entry["tag"])

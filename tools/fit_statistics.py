@@ -2,10 +2,10 @@
 
 python tools/fit_statistics.py cifar10 cifar100
 
-The script writes one file per data set to elu_zoo/weights, named by a hash of the
-content, and reports older files of the same images. A data set takes about 15 s on two
-cores. The last digits of float64 eigenvectors differ between machines, so that the name
-of the file may differ, too.
+The script writes one file per data set to elu_zoo/weights, and reports older files of
+the same images. A data set takes about 15 s on two cores. The name of the file has a
+hash of the content. The hash may differ between machines, because the last digits of
+float64 eigenvectors do.
 """
 
 from pathlib import Path

@@ -2,15 +2,16 @@
 
     python tools/imagenet_speed.py --folder=/data/imagenet_sample
 
-Each round times all methods once, in one process on one core. A line has the median of
-images per second over the rounds, and the ratio to "decode prepared" with quartiles.
+Each round times all methods once, in one process on one core. The line of a method has
+the median of images per second over the rounds, and of the ratio to "decode prepared",
+with its quartiles.
 
 - decode prepared, decode originals: TensorFlow's JPEG decoder, image by image;
 - read prepared: the trainer's batches from the output of tools/prepare_data.py;
 - read originals: the trainer's batches from the folder, with each image resized.
 
-The last line is the number of such cores that a device of --tflops needs. It assumes
-that an image costs three forward passes, with two operations per multiply-accumulate.
+The last line is the number of cores that read as fast as a device of --tflops trains,
+if an image costs three forward passes, with two operations per multiply-accumulate.
 """
 
 import os
@@ -27,7 +28,7 @@ from elu_zoo import zoo
 from elu_zoo.data import imagenet, prepare
 
 _FOLDER = flags.DEFINE_string("folder", None, "Folder of images.", required=True)
-_ROUNDS = flags.DEFINE_integer("rounds", 9, "Rounds.", lower_bound=1)
+_ROUNDS = flags.DEFINE_integer("rounds", 9, "Number of rounds.", lower_bound=1)
 _IMAGES = flags.DEFINE_integer("images", 512, "Images per round.", lower_bound=1)
 _BATCH = flags.DEFINE_integer("batch_size", 64, "Images per batch.", lower_bound=1)
 _TFLOPS = flags.DEFINE_float("tflops", 400.0, "TFLOP/s of the device.", lower_bound=0.0)
@@ -36,8 +37,8 @@ _TFLOPS = flags.DEFINE_float("tflops", 400.0, "TFLOP/s of the device.", lower_bo
 def decode(data) -> Callable[[], None]:
     """Returns a function that decodes the images one by one, from memory."""
     split = data.train.first(min(_IMAGES.value, len(data.train)))
-    found = split.examples.read(split.positions)
-    encoded = [tf.constant(example.image) for example in found]
+    examples = split.examples.read(split.positions)
+    encoded = [tf.constant(example.image) for example in examples]
 
     def call():
         for image in encoded:
@@ -47,7 +48,7 @@ def decode(data) -> Callable[[], None]:
 
 
 def read(data) -> Callable[[], None]:
-    """Returns a function that reads the images like the trainer."""
+    """Returns a function that reads the images in batches, like the trainer."""
     split = data.train.first(min(_IMAGES.value, len(data.train)))
 
     def call():

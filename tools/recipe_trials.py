@@ -43,8 +43,8 @@ _BASE = {
 }
 _BOTH = "elu", "relu"
 _ALL = *_BOTH, "leaky_relu", "shifted_relu"
-# Activations and values to try, by setting. The next stages use the value with the
-# lowest mean error of ELU and ReLU.
+# The activations and values that the stage of each setting tries. The next stages use
+# the value with the lowest mean error of ELU and ReLU.
 STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "init_scale": (_BOTH, (0.25, 0.5, 1.0, 1.5)),
     "sgd_factor": (_BOTH, (2.5, 5.0)),
@@ -53,8 +53,8 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
     "label_smoothing": (_BOTH, (0.0, 0.1)),
     "dropout": (_BOTH, (0.0, 0.25, 0.5)),
 }
-# Dropout is tried again at the length and width of the final recipe, because half the
-# network hardly overfits in four epochs.
+# Dropout is tried again in the long stage, at full width, because a network of half the
+# width hardly overfits in four epochs.
 _LONG = {"width": 1.0, "epochs": 30}
 _LONG_DROPOUT = 0.25, 0.5
 # The last stage: the two best recipes at full width, with paired seeds.
@@ -69,7 +69,7 @@ Rows = list[dict[str, str]]
 
 
 def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yields pairs of stage and trial; `rows` decide the recipes of later stages."""
+    """Yields pairs (stage, trial); `rows` decide the trials of later stages."""
     base = dict(_BASE)
     for stage, (activations, values) in STAGES.items():
         for value, activation in itertools.product(values, activations):
@@ -78,8 +78,8 @@ def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
     for dropout in _LONG_DROPOUT:
         yield "long", base | _LONG | {"dropout": dropout, "activation": "elu"}
     recipes = {tuple(r[k] for k in _BASE): r for r in rows if r["width"] == "0.5"}
-    typed = [{k: type(_BASE[k])(r[k]) for k in _BASE} for r in recipes.values()]
-    best = sorted(typed, key=_error(rows))[:2]
+    distinct = [{k: type(_BASE[k])(r[k]) for k in _BASE} for r in recipes.values()]
+    best = sorted(distinct, key=_error(rows))[:2]
     for seed, recipe, activation in itertools.product(_SEEDS, best, _BOTH):
         yield "full_width", recipe | _FINAL | {"seed": seed, "activation": activation}
 
@@ -94,10 +94,10 @@ def _error(rows: Rows) -> Callable[[dict[str, Any]], float]:
     """Returns a function from a recipe to the mean error of ELU and ReLU."""
 
     def error(recipe: dict[str, Any]) -> float:
-        found = [find_row(recipe | {"activation": a}, rows) for a in _BOTH]
-        if not all(found):
+        pair = [find_row(recipe | {"activation": a}, rows) for a in _BOTH]
+        if not all(pair):
             return math.inf
-        return sum(float(row["validation_error_percent"]) for row in found) / len(found)
+        return sum(float(row["validation_error_percent"]) for row in pair) / len(pair)
 
     return error
 

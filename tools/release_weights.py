@@ -11,10 +11,10 @@ weights, the entry, the model card as README.md, an archive of the exported Save
 and preprocessing statistics that are not in the package.
 
 With --push the script adds the run to results.csv and lists the weights in
-elu_zoo/weights/manifest.json. By default it copies the weights to that folder. With
+elu_zoo/weights/manifest.json. By default it copies the weights to elu_zoo/weights. With
 --to it uploads all files to a repository of the Hugging Face Hub in one commit, and
-downloads them again before it changes the package. Use one repository per run: it has
-one README.md. Run tools/golden_outputs.py and tools/results_table.py afterwards.
+downloads them again before it changes the package. Use one repository per run, because
+it has one README.md. Run tools/golden_outputs.py and tools/results_table.py afterwards.
 """
 
 import dataclasses
@@ -141,7 +141,7 @@ def _statistics(entry: manifest.Entry) -> Path | None:
 
 
 def published(entry: manifest.Entry, to: str) -> manifest.Entry:
-    """Returns the manifest entry of a run with its sources."""
+    """Returns the manifest entry of a run, with the sources for downloads."""
     known = manifest.published().get(entry["tag"], entry)["sources"]
     new = [] if to == _PACKAGE else [to]
     return {**entry, "sources": list(dict.fromkeys([*known, *new]))}
@@ -164,7 +164,7 @@ def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     """
     from huggingface_hub import CommitOperationAdd, HfApi
 
-    # Not upload_folder, which may split a folder into several commits.
+    # upload_folder is not used, because it may split a folder into several commits.
     operations = [CommitOperationAdd(p.name, p) for p in sorted(folder.iterdir())]
     repository = _HUB.fullmatch(to)["repository"]
     try:
@@ -182,8 +182,8 @@ def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for file in download.files_of(entry):
             if (folder / file.name).is_file():
-                there = {"folder": Path(scratch), "sources": (to,)}
-                download.download(dataclasses.replace(file, **there))
+                from_hub = {"folder": Path(scratch), "sources": (to,)}
+                download.download(dataclasses.replace(file, **from_hub))
 
 
 def _list(entry: manifest.Entry) -> None:
@@ -204,7 +204,7 @@ def release(
         runs: entries by the folders of their runs.
         to: "package" or `hf:owner/repo`.
         output: folder for <tag>/, the files of each release.
-        push: if False, only `output` is changed.
+        push: if False, only the folder `output` is changed.
 
     Returns:
         Lines that list the changes.
@@ -234,15 +234,15 @@ def _changes(entry: manifest.Entry, folder: Path, to: str) -> list[str]:
     row = "a new row" if is_new else "no new row"
     name = entry["tag"] + manifest.SUFFIX
     if to == _PACKAGE:
-        place = f"elu_zoo/weights: {name}, {entry['bytes']} bytes"
+        destination = f"elu_zoo/weights: {name}, {entry['bytes']} bytes"
     else:
-        place = f"{to}: {len(sizes)} files, {sum(sizes.values())} bytes"
+        destination = f"{to}: {len(sizes)} files, {sum(sizes.values())} bytes"
     sources = ", ".join(entry["sources"]) or "no download source"
     return [
         f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}",
         f"  {folder}: {', '.join(sizes)}",
         f"  configs/results/results.csv: {row}",
-        f"  {place}",
+        f"  {destination}",
         f"  elu_zoo/weights/manifest.json: lists {entry['tag']}, {sources}",
     ]
 

@@ -1,4 +1,4 @@
-"""Counts how training and exports survive kills, damaged files, full disks, signals.
+"""Counts how often training and exports survive kills and other faults.
 
 python tools/reliability.py --kills=100 --corruptions=100 --seed=0
 
@@ -50,10 +50,10 @@ _FIELDS = ("fault", "what", "tried", "as_promised", "seed", "date")
 
 
 def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
-    """Returns tuples of a fault, the function that causes it, and a number of times."""
+    """Returns tuples of a fault, the function that causes it, and how many times."""
     count, flips = _KILLS.value, _CORRUPTIONS.value
-    few = -(-count // 20)
-    found = [
+    few = -(-count // 20)  # 5 %, rounded up
+    planned = [
         ("kill", functools.partial(kills.kill_runs, runs.DIGITS), count // 2),
         ("kill", kill_image_runs, count * 2 // 5),
         ("kill", functools.partial(kills.kill_runs, runs.JAX), count // 5),
@@ -64,13 +64,13 @@ def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
         ("stop", functools.partial(stops.start_second_processes, runs.DIGITS), few),
     ]
     if disks.can_mount(folder):
-        found.append(
+        planned.append(
             ("full disk", functools.partial(disks.fill_disks_of_runs, runs.DIGITS), few)
         )
-        found.append(("full disk", fill_disks_of_exports, few))
+        planned.append(("full disk", fill_disks_of_exports, few))
     else:
-        print("Full disks are left out: only root may make one.", file=sys.stderr)
-    return [job for job in found if job[2]]
+        print("Full disks are left out: only root may mount disks.", file=sys.stderr)
+    return [job for job in planned if job[2]]
 
 
 def kill_image_runs(
@@ -125,7 +125,7 @@ def main(argv: list[str]) -> None:
                 except _FAILURES as error:
                     failed.append(f"{fault}: {error}")
                     # A failed job counts as a broken promise.
-                    rows.append((fault, f"of which a {type(error).__name__}", 1, 0))
+                    rows.append((fault, f"jobs without {type(error).__name__}", 1, 0))
     for row in rows:
         print(f"{row[1]}: {row[3]} of {row[2]}")
     write(Path(_CSV.value), rows)

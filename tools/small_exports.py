@@ -1,10 +1,10 @@
-"""Measures quantized LiteRT files: error, size and time an image.
+"""Measures quantized LiteRT files: error, size, and time per image.
 
 python tools/small_exports.py                 measures all networks
-python tools/small_exports.py elu_cifar_11    measures one, and keeps the other rows
+python tools/small_exports.py elu_cifar_11    measures one network, keeps other rows
 
 Writes configs/results/small_exports.csv. Errors are of all test images. Times are of
-one image, in rounds that run the four files of a network in random order. Needs
+one image; each round runs the four files of a network in random order. Needs
 elu-zoo[litert], and MNIST and CIFAR-100 in $TFDS_DATA_DIR.
 """
 
@@ -41,10 +41,10 @@ _EXTENT = rounds.Extent(seconds=20, most=100, warm=True)
 
 def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
     """Returns a row for each kind of quantization of a network."""
-    found = pretrained.find(name, dataset)
-    model = elu_zoo.get_model(name, weights=found)
-    described = predictor.description(model, name, found)
-    del described["classifier"]
+    weights = pretrained.find(name, dataset)
+    model = elu_zoo.get_model(name, weights=weights)
+    described = predictor.description(model, name, weights)
+    del described["classifier"]  # not an argument of export_interchange
     test = load.load(dataset).test
     paths, calls = {}, {}
     for kind in _KINDS:
@@ -55,12 +55,12 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
             name=f"{name}_{dataset}_{label}",
             format="litert",
             **described,
-            **quantization.arguments(kind, found, model),
+            **quantization.arguments(kind, weights, model),
         )
         paths[label] = path / versions.LITERT
         calls[label] = interchange.load_litert(paths[label])
-    one = test.images[:1]
-    timed = {label: lambda call=call: call(one) for label, call in calls.items()}
+    image = test.images[:1]
+    timed = {label: lambda call=call: call(image) for label, call in calls.items()}
     seconds = rounds.time_interleaved(timed, _EXTENT)
     with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
         wrong = pool.map(lambda call: _error_percent(call, test), calls.values())
@@ -72,7 +72,7 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
         row = {
             "model": name,
             "dataset": dataset,
-            "weights": found.name,
+            "weights": weights.name,
             "quantization": label,
             "images": len(test),
             "error_percent": round(error_percent[label], 2),
@@ -91,14 +91,14 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
 
 
 def _whitening_bytes(model: Any, label: str) -> int:
-    """Returns the size of the mean and matrix of a model's whitening; 0 without it."""
-    values = [
+    """Returns the bytes of the mean and matrix of a model's whitening; 0 without it."""
+    sizes = [
         int(np.prod(layer.output.shape[1:]))
         for layer in model.layers
         if isinstance(layer, ZCAWhitening)
     ]
-    width = 4 if label == "float32" else 2
-    return sum(n * (n + 1) * width for n in values)
+    width = 4 if label == "float32" else 2  # bytes per value
+    return sum(n * (n + 1) * width for n in sizes)
 
 
 def _error_percent(call: Any, split: Split) -> float:

@@ -51,11 +51,11 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
     for index, model in enumerate((of_weights, ["--saved_model=exports"])):
         picture = tmp_path / "new" / f"{index}.png"
         result = cli("predict", *model, *of_data, "--json", "--picture", picture)
-        found = rows(result)
+        printed = rows(result)
         assert result.err.splitlines()[-1] == (
             f"3 of 3 images, each above its reconstruction: {picture}"
         )
-        for i, row in enumerate(found):
+        for i, row in enumerate(printed):
             assert list(row) == ["image", "true", "squared_error", "code"]
             assert row["image"] == f"mnist_5k test {i}"
             assert row["true"] == str(test.labels[i])
@@ -64,8 +64,8 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
             np.testing.assert_allclose(
                 row["code"], outputs["codes"][i], rtol=1e-4, atol=1e-4
             )
-        shown = tf.io.decode_png(picture.read_bytes()).numpy().astype(int)
-        assert np.abs(shown - pairs).max() <= 1
+        pixels = tf.io.decode_png(picture.read_bytes()).numpy().astype(int)
+        assert np.abs(pixels - pairs).max() <= 1
 
 
 def test_json_alone_writes_no_picture(cli, exported, tmp_path):

@@ -1,3 +1,5 @@
+"""elu-zoo-benchmark: parts, files and errors."""
+
 import csv
 
 import numpy as np
@@ -10,7 +12,7 @@ SMALL = ("--models=mnist_mlp_8x128", "--batch_size=8", "--rounds=1")
 
 @pytest.fixture
 def measured(monkeypatch):
-    """The arguments of the calls of `parts.measure`, which measures nothing."""
+    """The list of the arguments of `parts.measure`, which here measures nothing."""
     calls = []
 
     def measure(part, settings):

@@ -22,13 +22,13 @@ QUICK = "--config=quickstart"
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The questions of `comparison.compare`, which does nothing."""
-    found = []
+    """The list of the questions for `comparison.compare`, which here does nothing."""
+    received = []
     monkeypatch.setattr(
-        comparison, "compare", lambda question, jobs, say: found.append(question)
+        comparison, "compare", lambda question, jobs, say: received.append(question)
     )
     monkeypatch.setattr(table, "_table", dict(table._table))
-    return found
+    return received
 
 
 @pytest.mark.parametrize(

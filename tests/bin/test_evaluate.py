@@ -37,7 +37,7 @@ def test_measures_equal_the_measures_of_the_run(process, cli, trained):
     }
 
 
-def test_errors_on_changed_images(cli, trained):
+def test_the_flag_changes_adds_errors_on_changed_images(cli, trained):
     changed = ["--weights", trained, DATA, "--changes", "--split=validation"]
     result = cli("evaluate", MODEL, *changed, "--json")
     assert (result.code, result.err) == (0, "")
@@ -111,18 +111,18 @@ def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_pat
         *("--allow_unverified", "--json"),
     )
     assert result.code == 0, result.err
-    found = json.loads(result.out)
-    assert found["loss"] == pytest.approx(784 * math.log(2), rel=1e-5)
+    measures = json.loads(result.out)
+    assert measures["loss"] == pytest.approx(784 * math.log(2), rel=1e-5)
     images = load.load("mnist_5k").test.images / 255
     expected = ((images - 0.5) ** 2).sum() / len(images)
-    assert found["squared_error"] == pytest.approx(expected, rel=1e-5)
+    assert measures["squared_error"] == pytest.approx(expected, rel=1e-5)
 
 
 def test_unverified_weights_need_a_flag(cli, unverified):
     result = cli("evaluate", MODEL, "--weights", unverified, DATA)
     assert result.code == 1 and "allow_unverified" in result.error
     result = cli("evaluate", MODEL, "--weights", unverified, DATA, "--allow_unverified")
-    assert result.code == 0 and "error 9" in result.out  # 90 %, as without training
+    assert result.code == 0 and "error 9" in result.out  # about 90 %: untrained
     assert result.err.startswith("note: ")
 
 
@@ -133,10 +133,7 @@ def test_unverified_weights_need_a_flag(cli, unverified):
         ([MODEL, DATA, "--weights=."], "a folder with 0 weight files"),
         ([MODEL, "--weights=RUN", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test>"),
-        (
-            [MODEL, "--weights=RUN", DATA, "--activation=relu"],
-            "Remove the argument",
-        ),
+        ([MODEL, "--weights=RUN", DATA, "--activation=relu"], "Remove the argument"),
         ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
         ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean '--weights'?"),
         (
@@ -162,7 +159,7 @@ def test_a_damaged_weight_file_is_refused(cli, trained, tmp_path):
 
 @pytest.fixture
 def letters(monkeypatch):
-    """Loads data of the name mnist with the classes a to j."""
+    """Makes `load.load` return mnist_5k as the data set mnist with classes a to j."""
     data = load.load("mnist_5k")
     renamed = dataclasses.replace(
         data, name="mnist", class_names=tuple("abcdefghij"), note=""

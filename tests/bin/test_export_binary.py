@@ -49,10 +49,10 @@ def test_other_weights_need_another_name_or_replace(
         t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")
     ]
     assert cli("export", MODEL, "--weights=mnist", "--export_dir=out").code == 0
-    own = MODEL, "--weights", trained, "--export_dir=out"
+    flags = MODEL, "--weights", trained, "--export_dir=out"
     with monkeypatch.context() as patch:
         patch.setattr(zoo, "get_model", pytest.fail)
-        refused = cli("export", *own).error
+        refused = cli("export", *flags).error
     for words in (
         f"out/{NET}/1 holds another model: mnist, elu (alpha 1), {published}.",
         f"Version 2 (mnist_5k, elu (alpha 1), {entry['tag']}) would be served",
@@ -60,11 +60,11 @@ def test_other_weights_need_another_name_or_replace(
         "--replace",
     ):
         assert words in refused
-    result = cli("export", *own, "--name=my_digits", "--replace")
+    result = cli("export", *flags, "--name=my_digits", "--replace")
     assert (result.code, result.out, result.err) == (0, "out/my_digits/1\n", "")
     listed = re.findall(r'name: "(.*)"', (tmp_path / "out/models.config").read_text())
     assert listed == [NET, "my_digits"]
-    result = process("export", *own, "--replace")
+    result = process("export", *flags, "--replace")
     assert (result.code, result.out) == (0, f"out/{NET}/2\n")
     (line,) = result.err.splitlines()
     change = f"{published} -> {entry['tag']}"
@@ -119,10 +119,7 @@ def test_a_file_in_place_of_the_export_folder_is_refused(cli, trained, tmp_path)
 
 @pytest.mark.parametrize(
     ("format", "file", "package"),
-    [
-        ("onnx", "model.onnx", "tf2onnx"),
-        ("litert", "model.tflite", "ai_edge_litert"),
-    ],
+    [("onnx", "model.onnx", "tf2onnx"), ("litert", "model.tflite", "ai_edge_litert")],
 )
 def test_other_formats_need_their_package(
     cli, tmp_path, monkeypatch, format, file, package

@@ -24,12 +24,12 @@ def measures(workdir):
     """Returns the entry of a run, and its test measures as numbers and as text."""
     (path,) = workdir.glob("elu_imagenet_15*.json")
     entry = json.loads(path.read_text())
-    found = {key[5:]: value for key, value in entry["metrics"].items()
-             if key.startswith("test_")}  # fmt: skip
+    numbers = {key[5:]: value for key, value in entry["metrics"].items()
+               if key.startswith("test_")}  # fmt: skip
     top5 = "top5_error_percent"
-    more = f"top-5 error {found[top5]:.2f} %, " if top5 in found else ""
-    text = f"error {found['error_percent']:.2f} %, {more}loss {found['loss']:.4f}"
-    return entry, found, text
+    more = f"top-5 error {numbers[top5]:.2f} %, " if top5 in numbers else ""
+    text = f"error {numbers['error_percent']:.2f} %, {more}loss {numbers['loss']:.4f}"
+    return entry, numbers, text
 
 
 def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
@@ -39,7 +39,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     )
     assert result.code == 0, result.err
     run = tmp_path / "runs/elu_imagenet_15/elu-s0-smoke"
-    entry, found, text = measures(run)
+    entry, numbers, text = measures(run)
     weights = f"{run.relative_to(tmp_path)}/{entry['tag']}.weights.h5"
     assert result.out == f"test {text}\nweights {weights}\n"
     start = json.loads((run / "timing.jsonl").read_text().splitlines()[0])
@@ -52,7 +52,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     assert lines[0] == f"elu_imagenet_15 on small, 12 test images: {text}"
     assert len(lines) == 2 and lines[1].startswith("calibration: NLL ")
     result = cli("evaluate", *arguments, "--json")
-    expected = {"split": "test", "images": 12, **found}
+    expected = {"split": "test", "images": 12, **numbers}
     printed = json.loads(result.out)
     assert {key: printed[key] for key in expected} == pytest.approx(expected)
     result = cli("evaluate", *arguments, "--split=train")
@@ -119,9 +119,9 @@ def test_a_smoke_run_of_real_images_is_evaluated_and_exported(cli, tmp_path):
     names = exported.class_names[0], exported.class_names[-1]
     assert names == ("tench", "toilet_tissue")
     files = [next((sample / line.split("\t")[0]).iterdir()) for line in lines[:3]]
-    found = exported.predict_bytes([file.read_bytes() for file in files])
-    assert found["probabilities"].shape == (3, 1000)
-    named = [exported.class_names[i] for i in found["probabilities"].argmax(1)]
+    predicted = exported.predict_bytes([file.read_bytes() for file in files])
+    assert predicted["probabilities"].shape == (3, 1000)
+    named = [exported.class_names[i] for i in predicted["probabilities"].argmax(1)]
     result = cli("predict", "--saved_model=exports/elu_imagenet_15/1", "--json", *files)
     printed = [json.loads(line)["class"] for line in result.out.splitlines()]
     assert [name.partition(" (class")[0] for name in printed] == named

@@ -114,7 +114,7 @@ def test_a_mistake_is_refused_before_work_starts(
     assert not (tmp_path / "run").exists()
 
 
-def test_a_set_batch_larger_than_the_data_is_refused(cli, photos):
+def test_a_set_batch_size_above_the_number_of_images_is_refused(cli, photos):
     result = cli(*TRAIN, "--data=photos", "--config.train.batch_size=64")
     assert result.code == 1
     assert "Add examples, or set --config.train.batch_size=" in result.error
@@ -155,15 +155,15 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path):
 
 def test_finetuning_reduces_the_default_batch(cli, photos, tmp_path):
     """The training split has about 32 of 40 photographs; the default batch is 64."""
-    rest = "--data=photos", "--compile=off", "--workdir=run"
-    result = cli(*TRAIN, *rest)
+    flags = "--data=photos", "--compile=off", "--workdir=run"
+    result = cli(*TRAIN, *flags)
     assert result.code == 0, result.err
     warning = r"(\d+) training images do not fill a batch of 64. .* reduced to (\d+)"
     count, size = map(int, re.search(warning, result.err).groups())
     entry = json.loads((tmp_path / "run/outcome.json").read_text())
     assert entry["config"]["train"]["batch_size"] == size == count // 5
     assert entry["step"] == count // size
-    again = cli(*TRAIN, *rest)
+    again = cli(*TRAIN, *flags)
     assert (again.code, again.out) == (0, result.out)
-    result = cli(*TRAIN, *rest[:2], "--workdir=other", "--config.train.batch_size=64")
+    result = cli(*TRAIN, *flags[:2], "--workdir=other", "--config.train.batch_size=64")
     assert result.code == 1 and "do not fill one batch of 64" in result.error

@@ -43,9 +43,9 @@ def test_weights_and_saved_model_agree(cli, trained, exported, digits):
         (*of_weights, digits, "--json"),
         (*of_export, *sorted(digits.iterdir()), "--json"),
     ):
-        found = rows(cli("predict", *call))
-        assert [row["class"] for row in found] == [row["class"] for row in expected]
-        for row, other in zip(found, expected, strict=True):
+        printed = rows(cli("predict", *call))
+        assert [row["class"] for row in printed] == [row["class"] for row in expected]
+        for row, other in zip(printed, expected, strict=True):
             assert list(row["probabilities"]) == list(other["probabilities"])
             np.testing.assert_allclose(
                 list(row["probabilities"].values()),
@@ -125,7 +125,7 @@ def test_other_files_of_a_folder_are_skipped_with_a_warning(cli, exported, digit
 
 
 def test_one_damaged_file_among_several_is_skipped(process, exported, digits):
-    """The messages of the decoder are hidden."""
+    """The only message is our warning; messages of the JPEG decoder are hidden."""
     image = np.random.default_rng(0).integers(0, 256, (96, 96, 1), np.uint8)
     photo = tf.io.encode_jpeg(image)
     (digits / "1.png").write_bytes(photo.numpy()[:-3000])
@@ -145,9 +145,9 @@ def test_dark_digits_on_white_need_invert(cli, trained, exported, digits, tmp_pa
     of_export, of_weights = ("--saved_model", exported), (MODEL, "--weights", trained)
     expected = rows(cli("predict", *of_export, digits, "--json"))
     for model in (of_export, of_weights):
-        found = cli("predict", *model, "--invert", "paper", "--json")
-        classes = [row["class"] for row in rows(found)]
-        assert classes == [row["class"] for row in expected] and found.err == ""
+        inverted = cli("predict", *model, "--invert", "paper", "--json")
+        classes = [row["class"] for row in rows(inverted)]
+        assert classes == [row["class"] for row in expected] and inverted.err == ""
     result = cli("predict", *of_weights, "paper", "--json")
     assert result.code == 0 and result.err == (
         "warning: 3 of 3 images (paper/0.png, paper/1.png, paper/2.png) are dark on "

@@ -9,7 +9,7 @@ from elu_zoo.weights import manifest
 
 @pytest.fixture
 def published(tmp_path, monkeypatch):
-    """The tags of two weight files by activation; only that of relu is downloaded."""
+    """Tags of two weight files by activation; only the file of relu is on the disk."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     content = {}
 

@@ -18,7 +18,7 @@ def main(argv):
     for i in range(100):
         logging.warning("message %d: %s", i, "." * 80)
         print("progress", file=sys.stderr, flush=True)
-    opened = open("data", "w")
+    opened = open("data", "w")  # may get the descriptor of a closed stream
     logging.warning("after")
     print("result", "\\N{SNOWMAN}", flush=True)
     if argv[1:] == ["fail"]:
@@ -32,7 +32,7 @@ FAILURE = "error: no data"
 
 @pytest.fixture
 def run(tmp_path):
-    """A function that runs SCRIPT with redirections: (exit code, stdout, stderr)."""
+    """A function that runs SCRIPT and returns its exit code, stdout and stderr."""
     (tmp_path / "script.py").write_text(SCRIPT)
 
     def run(redirections="", argument="", **environment):
@@ -45,7 +45,7 @@ def run(tmp_path):
             env={**os.environ, "KERAS_BACKEND": "jax", **environment},
         )
         assert b"Traceback" not in done.stderr, done.stderr
-        assert (tmp_path / "data").read_bytes() == b""  # no message went there
+        assert (tmp_path / "data").read_bytes() == b""  # without a message
         return done.returncode, done.stdout.decode(), done.stderr.decode()
 
     return run
@@ -69,8 +69,8 @@ def test_messages_that_cannot_be_written_are_dropped(run, redirection, argument,
     [(">&-", "", 0), ("> >(true)", "one", 1), ("2>&1 | head -n 1 > head", "", 0)],
 )
 def test_results_without_a_reader_are_dropped(run, redirection, argument, code):
-    found, out, error = run(f"{redirection}; exit ${{PIPESTATUS[0]}}", argument)
-    assert (found, out, "error" in error) == (code, "", False)
+    exit_code, out, error = run(f"{redirection}; exit ${{PIPESTATUS[0]}}", argument)
+    assert (exit_code, out, "error" in error) == (code, "", False)
 
 
 def test_results_on_a_full_disk_fail(run):

@@ -9,15 +9,15 @@ from elu_zoo.bin import table
 NAME = "photos/" + "n02099601_golden_retriever_" * 9 + ".JPEG"
 
 
-@pytest.mark.parametrize(("is_terminal", "is_whole"), [(False, True), (True, False)])
+@pytest.mark.parametrize(("is_terminal", "is_unbroken"), [(False, True), (True, False)])
 def test_rows_are_wrapped_on_a_terminal_only(
-    monkeypatch, capsys, is_terminal, is_whole
+    monkeypatch, capsys, is_terminal, is_unbroken
 ):
     monkeypatch.setenv("COLUMNS", "60")
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
     table.show([{"image": NAME, "class": "dog"}, {"image": "a.png", "class": "cat"}])
     lines = re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()
-    assert any(NAME in line and "dog" in line for line in lines) == is_whole
+    assert any(NAME in line and "dog" in line for line in lines) == is_unbroken
     widths = {len(line) for line in lines}
     assert len(widths) == 1 and (max(widths) <= 60) == is_terminal
 

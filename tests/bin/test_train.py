@@ -24,9 +24,9 @@ def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
     path = tmp_path / weights.removeprefix("weights ")
     assert path.is_file() and path.parent == tmp_path / RUN
     entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
-    found = entry["metrics"]
+    final = entry["metrics"]
     assert measures == (
-        f"test error {found['test_error_percent']:.2f} %, loss {found['test_loss']:.4f}"
+        f"test error {final['test_error_percent']:.2f} %, loss {final['test_loss']:.4f}"
     )
     again = process("train", SMOKE)
     assert (again.code, again.out) == (0, first.out)
@@ -108,10 +108,7 @@ def test_a_bad_flag_is_refused(cli, argument, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (
-            ["--config.train.batch_size=641"],
-            "do not fill one batch of 641",
-        ),
+        (["--config.train.batch_size=641"], "do not fill one batch of 641"),
         (
             ["--config.data.train_examples=3501", "--config.smoke=False"],
             "the split has 3500",
@@ -144,19 +141,19 @@ def test_the_error_of_a_config_names_its_cause(cli, tmp_path, content, message):
 
 
 @pytest.mark.parametrize(
-    ("argument", "place"),
+    ("argument", "file"),
     [("--config.train.epochs=0", "config_checks.py"), ("--config.new=1", "config.py")],
 )
-def test_debug_prints_the_traceback(cli, argument, place):
+def test_debug_prints_the_traceback(cli, argument, file):
     result = cli("train", SMOKE, argument, "--debug")
     assert result.code == 2
-    assert "Traceback" in result.err and place in result.err
+    assert "Traceback" in result.err and file in result.err
     assert result.err.splitlines()[-1].startswith("error: ")
 
 
 @pytest.mark.slow
 def test_random_layers_are_trained_on_two_devices(process):
-    # Logical devices must be made before the description of such a layer starts
+    # Logical devices must be made before the description of a random layer starts
     # TensorFlow.
     result = process(
         *("train", f"{SMOKE},activation=rrelu", "--compile=off"),

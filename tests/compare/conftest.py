@@ -1,4 +1,4 @@
-"""Questions, and stand-ins for their runs."""
+"""A question, and a comparison whose runs train nothing."""
 
 import dataclasses
 import math
@@ -27,7 +27,7 @@ def question(tmp_path):
 
 
 def measured(error: float) -> Measured:
-    """Returns results of a run with this error; of a diverged run for NaN."""
+    """Returns the results of a run with this error; NaN stands for a diverged run."""
     if math.isnan(error):
         return Measured(diverged="The loss is inf.")
     rows = [
@@ -39,31 +39,31 @@ def measured(error: float) -> Measured:
 
 @dataclasses.dataclass
 class World:
-    """Runs that train nothing: their errors, and which were made."""
+    """A replacement of `runner.run` that records the runs to train, and messages."""
 
-    error: object
-    made: list = dataclasses.field(default_factory=list)
-    said: list = dataclasses.field(default_factory=list)
+    error: object  # function from a spec to the error of its run
+    trained: list = dataclasses.field(default_factory=list)
+    messages: list = dataclasses.field(default_factory=list)
 
     def run(self, trials, plan, measure, jobs, per_process):
         for trial in trials:
-            self.made.append(trial)
+            self.trained.append(trial)
             found = measured(self.error(trial))
             yield trial, found.diverged or [found]
 
 
 @pytest.fixture
 def compare(monkeypatch):
-    """Compares with stand-ins: takes a question and the error of a spec."""
+    """A function `run(question, error)`, where `error` returns the error of a spec."""
 
     def costs(specs, plan, jobs, path):
-        return [estimate.Cost(x.activation, 1, 1, 1, 10, 1, 1.5) for x in specs]
+        return [estimate.Cost(s.activation, 1, 1, 1, 10, 1, 1.5) for s in specs]
 
     def run(question, error) -> World:
         world = World(error)
         monkeypatch.setattr(estimate, "measure", costs)
         monkeypatch.setattr(runner, "run", world.run)
-        comparison.compare(question, 2, world.said.append)
+        comparison.compare(question, 2, world.messages.append)
         return world
 
     return run

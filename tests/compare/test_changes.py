@@ -1,4 +1,4 @@
-"""Configs of runs: what changes, and only that."""
+"""Configs of runs differ from the compared config in the expected fields only."""
 
 import importlib
 
@@ -24,16 +24,17 @@ CONFIGS = (
 
 
 def changed(before, after):
+    """Returns the names of the fields that differ between two configs."""
     return {x.partition(":")[0] for x in differences(as_dict(before), as_dict(after))}
 
 
-def test_a_run_of_the_defaults_is_the_config():
+def test_a_run_with_the_values_of_the_config_has_an_equal_config():
     config = quickstart.get_config()
     same = changes.of_run(config, "elu", 0, 1.0, tuning=False)
     assert as_dict(same) == as_dict(config)
 
 
-def test_fields_of_a_run():
+def test_a_run_sets_activation_seed_and_learning_rates():
     config = elu_cifar_11.get_config("schedule=quick,epochs=8")
     run = changes.of_run(config, "relu", 3, 2.0, tuning=False)
     assert (run.model.activation.name, run.seed) == ("relu", 3)
@@ -84,7 +85,7 @@ def test_runs_of_installed_configs_are_valid(text, smoke, short):
         check_run(run, length.total, replicas=1)
 
 
-def test_command():
+def test_the_command_has_a_flag_for_each_changed_field():
     config = quickstart.get_config()
     run = changes.of_run(config, "relu", 2, 0.5, tuning=False)
     assert changes.command("train --config=quickstart", config, run) == (

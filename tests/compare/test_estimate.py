@@ -5,7 +5,7 @@ import pytest
 from elu_zoo.compare import estimate
 from elu_zoo.compare.estimate import Cost
 
-# 10 s + 100 * 0.1 s + 2 * 5 s
+# Each run takes 10 s + 100 * 0.1 s + 2 * 5 s.
 COSTS = [Cost(name, 10, 0.1, 5, 100, 2, 1.0) for name in ("elu", "relu", "tanh")]
 
 
@@ -18,6 +18,6 @@ COSTS = [Cost(name, 10, 0.1, 5, 100, 2, 1.0) for name in ("elu", "relu", "tanh")
         (9, 100, ("327 to 627 runs", "82 minutes to 2.6 hours")),
     ],
 )  # fmt: skip
-def test_text(tune, seeds, words):
+def test_the_text_has_runs_times_and_the_smallest_p(tune, seeds, words):
     text = estimate.text(COSTS, tune, seeds, jobs=2)
     assert [word for word in words if word not in text] == []

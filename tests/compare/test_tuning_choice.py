@@ -1,4 +1,4 @@
-"""Tuning: the grid and the choice."""
+"""Tuning: the grid of factors on the learning rate, and the chosen factor."""
 
 import math
 
@@ -13,7 +13,7 @@ NAN = math.nan
     ("count", "factors"),
     [(1, (1,)), (3, (0.5, 1, 2)), (5, (0.25, 0.5, 1, 2, 4))],
 )
-def test_grid(count, factors):
+def test_the_grid_has_powers_of_2_around_1(count, factors):
     assert tuning.grid(count) == factors
 
 
@@ -31,7 +31,7 @@ def test_grid(count, factors):
         ((NAN,) * 5, None, False, 5),
     ],
 )
-def test_choice(errors, factor, at_edge, diverged):
+def test_the_factor_with_the_lowest_error_is_chosen(errors, factor, at_edge, diverged):
     found = tuning.choose(dict(zip(tuning.grid(5), errors, strict=True)))
     assert (found.factor, found.at_edge) == (factor, at_edge)
     assert (found.trials, found.diverged) == (5, diverged)

@@ -4,7 +4,7 @@ import sys
 import types
 
 import pytest
-from processes import OWN_UNITS, PARENT, THREADS, WORKER_STAND_INS
+from processes import OWN_ACTIVATION, PARENT, THREADS, WORKER_STAND_INS
 
 from elu_zoo.paper.run import runner, worker
 
@@ -17,7 +17,7 @@ def modules(tmp_path_factory):
     current folder.
     """
     folder = tmp_path_factory.mktemp("modules")
-    (folder / "own_units.py").write_text(OWN_UNITS)
+    (folder / "own_activation.py").write_text(OWN_ACTIVATION)
     (folder / "parent.py").write_text(PARENT)
     (folder / "on_path").mkdir()
     (folder / "on_path" / "worker_stand_ins.py").write_text(WORKER_STAND_INS)
@@ -38,7 +38,7 @@ def worker_stand_ins(modules):
 
 @pytest.fixture
 def stand_in(worker_stand_ins, monkeypatch, tmp_path):
-    """Returns a function that runs stand-ins and returns their results by name."""
+    """Returns a function that runs the named stand-ins and returns results by name."""
     monkeypatch.setattr(worker, "perform", worker_stand_ins.perform)
     plan = types.SimpleNamespace(workdir=tmp_path)
     return lambda trials, jobs=2: dict(runner.run(trials.split(), plan, None, jobs))

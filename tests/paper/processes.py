@@ -10,7 +10,7 @@ CORES = len(os.sched_getaffinity(0))
 THREADS = "TF_NUM_INTRAOP_THREADS"
 DEADLINE = 300  # seconds; enough on a busy machine
 
-OWN_UNITS = """
+OWN_ACTIVATION = """
 import elu_zoo
 
 @elu_zoo.register_activation
@@ -28,7 +28,8 @@ from elu_zoo.training import signals
 def measure(trial, workdir, plan):
     entry = json.loads((workdir / "outcome.json").read_text())
     print("measured", trial.label, flush=True)
-    row = {"step": entry["step"], "unit": entry["arguments"]["activation"]["name"]}
+    activation = entry["arguments"]["activation"]["name"]
+    row = {"step": entry["step"], "activation": activation}
     return [row | {"threads": os.environ["TF_NUM_INTRAOP_THREADS"]}]
 
 

@@ -1,6 +1,6 @@
 """Synthetic rows of experiments, in which every claim of the paper is true, or false.
 
-Like rows that are read from a CSV file, the rows have every column, as text.
+The rows have every column, and values are text, as in rows read from a CSV file.
 """
 
 import functools
@@ -25,9 +25,9 @@ ORDER = (
 PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"
-_OF_OUTPUTS = "changed", "probability_noise"
+_OUTPUT_COLUMNS = "changed", "probability_noise"
 _LENGTHS = "mean_length", "weighted_mean_length", "correction"
-_OF_THE_END = "test_loss", "test_error_percent"
+_END_COLUMNS = "test_loss", "test_error_percent"
 
 
 def never(row, column):
@@ -60,22 +60,22 @@ def write(name, output, plan=FULL, contradicts=never, diverged=()):
         path = output / views.FIGURES / f"{need}.csv"
         if need != name and path.exists():
             continue
-        lost = set(diverged) if need == name else set()
+        removed = set(diverged) if need == name else set()
         rows = [
             row
             for row in rows_of(need, plan, contradicts)
-            if (row["activation"], int(row["seed"])) not in lost
+            if (row["activation"], int(row["seed"])) not in removed
         ]
         if rows:
             results.write(path, list(rows[0]), rows)
         stored = views.points(need, output)
         for trial in EXPERIMENTS[need].trials(plan):
-            if (trial.activation, trial.seed) in lost:
+            if (trial.activation, trial.seed) in removed:
                 stored.put(trial, [{"diverged": "it ended in nan"}])
 
 
 def set_errors(rows, activation, seeds, error="99", batch_norm="False"):
-    """Replaces the test errors of runs; guessing among 100 classes has 99 %."""
+    """Replaces measured test errors of runs; guessing among 100 classes has 99 %."""
     for row in rows:
         arm = row["activation"], row["batch_norm"]
         if arm == (activation, batch_norm) and int(row["seed"]) in seeds:
@@ -87,7 +87,7 @@ def rows_of(name, plan=FULL, contradicts=never):
 
     Args:
         name: name of the experiment.
-        plan: options that decide which runs there are.
+        plan: the plan, which decides the runs of the experiment.
         contradicts: function of a row and a column that returns whether the row's
             number in the column contradicts the paper. The row that this function
             receives has the further key "last", True in the last row of a run.
@@ -114,12 +114,12 @@ def _keys(name, plan):
 
 def _level(key):
     """Returns the level of a run's numbers if the paper is right; lower is better."""
-    unit = key["activation"] + "+bn" * (key["batch_norm"] == "True")
-    found = 1 + ORDER.index(unit) / 2 if unit in ORDER else 5.2
+    arm = key["activation"] + ("+bn" if key["batch_norm"] == "True" else "")
+    level = 1 + ORDER.index(arm) / 2 if arm in ORDER else 5.2
     if key["variant"].startswith("lr "):  # a higher learning rate is better
-        found -= 0.05 * np.log10(float(key["variant"].split()[1]))
-    text = f"{unit} {key['variant']} {key['seed']}"
-    return found + zlib.crc32(text.encode()) / 2**32 / 50
+        level -= 0.05 * np.log10(float(key["variant"].split()[1]))
+    text = f"{arm} {key['variant']} {key['seed']}"
+    return level + zlib.crc32(text.encode()) / 2**32 / 50
 
 
 def _places(columns, key):
@@ -138,9 +138,9 @@ def _places(columns, key):
 def _is_measured(column, row):
     """Returns whether `measure` has a value in this row and column."""
     if "sigma" in row:
-        of_outputs = column in _OF_OUTPUTS
+        of_outputs = column in _OUTPUT_COLUMNS
         return column == "relative_noise" or of_outputs == (row["layer"] == "logits")
-    if column in _OF_THE_END and "step" not in row:
+    if column in _END_COLUMNS and "step" not in row:
         return row["last"]
     # In epoch 0, before training, no loss is measured.
     return column == "median_activation" or not (
@@ -152,15 +152,15 @@ def _cell(row, column, level, contradicts):
     value = 6.5 - level if contradicts else level
     quality = value
     value *= 1 + zlib.crc32(column.encode()) % 1000 / 1000  # columns differ
-    # One unit never changes: of ELU if the paper is right, or else of other networks.
+    # The first unit never changes: with ELU if the paper is right, else with others.
     if column in _VECTORS:
-        never = (row["activation"] == "elu") != contradicts
-        return " ".join(f"{value * unit:.6g}" for unit in (0 if never else 1, 2, 4))
+        first = 0 if (row["activation"] == "elu") != contradicts else 1
+        return " ".join(f"{value * factor:.6g}" for factor in (first, 2, 4))
     if column in ("positive_share", "rank_correlation"):
         return "-0.1" if contradicts else "0.9"
     if column == "cosine":  # higher values are better
         return f"{1 - value / 20:.6g}"
-    # The lengths rise together, or the other two fall as weighted_mean_length rises.
+    # All lengths rise or, if `contradicts`, only weighted_mean_length rises.
     if column in _LENGTHS:
         falls = contradicts and column != "weighted_mean_length"
         value *= 1 + (-1 if falls else 1) * int(row["epoch"]) / 1000

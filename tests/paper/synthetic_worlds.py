@@ -1,4 +1,4 @@
-"""Outcomes of all claim tests on synthetic rows of all experiments, called a world."""
+"""Worlds, which are synthetic rows of experiments, and outcomes of all claim tests."""
 
 from synthetic_rows import FULL, TRAINED, never, view
 
@@ -26,10 +26,10 @@ def judged(seen):
 
 def outcomes(seen, names=DECIDING_TESTS):
     """Returns the outcomes of tests by name."""
-    found = judged(seen)
-    return {name: found[name][1] for name in names}
+    results = judged(seen)
+    return {name: results[name][1] for name in names}
 
 
 def world(contradicts=never, plan=FULL, names=TRAINED):
-    """Returns the views of experiments; see `rows_of` for the arguments."""
+    """Returns the views of experiments by name; see `rows_of` for the arguments."""
     return {name: view(name, plan, contradicts) for name in names}

@@ -23,7 +23,7 @@ from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import View
 
 COMMITTED = Path(__file__).parents[2] / "configs" / "results"
-UNITS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
+ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 FIVE = Plan("full", 5, FULL.workdir)
 
 
@@ -40,10 +40,10 @@ def test_claims_are_reproduced_or_contradicted_by_their_rows(
     # All runs have the paper's length, except the runs of `depth`.
     for each in claims.judge(world(contradicts)):
         decisive = False
-        for test, finding, found in each.results:
+        for test, finding, actual in each.results:
             if test.name in DECIDING_TESTS:
                 decisive = True
-                assert found == outcome, test.name
+                assert actual == outcome, test.name
                 supports = test.support.includes(finding.effect)
                 assert supports == (outcome == "supports"), test.name
         expected = verdict_of_depth if each.experiment == "depth" else verdict
@@ -103,13 +103,13 @@ def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
 def test_the_pair_with_the_papers_schedule_is_in_no_claim_test():
     plan = Plan("short", 5, FULL.workdir)
     found = judged({"fig4": view("fig4", plan)})
-    of = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
-    assert {found[name][0].n for name in of} == {5}
+    ids = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4" and "p-below" not in n]
+    assert {found[name][0].n for name in ids} == {5}
 
 
 def test_runs_that_diverged_are_in_no_pair(tmp_path):
     for name in TRAINED:
-        write(name, tmp_path, plan=FIVE, diverged={(unit, 3) for unit in UNITS})
+        write(name, tmp_path, plan=FIVE, diverged={(a, 3) for a in ACTIVATIONS})
     found = judged({name: views.view(name, tmp_path) for name in TRAINED})
     for name in DECIDING_TESTS:
         n = 0 if "p-below" in name else 4
@@ -125,7 +125,7 @@ def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
     tmp_path, diverging, contradicts, outcome
 ):
     # A pair whose autoencoders both diverge has no effect.
-    diverged = {(unit, seed) for unit in diverging for seed in range(5)}
+    diverged = {(name, seed) for name in diverging for seed in range(5)}
     write("fig3", tmp_path, FIVE, contradicts, diverged)
     names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
     assert len(names) == 16
@@ -134,7 +134,7 @@ def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
 
 
 def test_a_rate_at_which_all_autoencoders_diverge_makes_a_claim_mixed():
-    # The loss as a mean over pixels is not trained. Its tests are not counted.
+    # No run trains the loss as a mean over pixels, so that its tests are not counted.
     rows = [row for row in view("fig3", FIVE).rows if "mean" not in row["variant"]]
     for row in rows:
         if row["variant"] == "lr 0.01":
@@ -217,8 +217,8 @@ def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
         for i, x in enumerate(distances)
     ]
     found = judged({"theorems": View("full", rows)})
-    lemma, of_lemma = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, of_lemma) == (3, distances[1], outcome)
+    lemma, lemma_outcome = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, lemma_outcome) == (3, distances[1], outcome)
     assert found["theory-lemma-1"] == (Finding(), "not measured")
 
 
@@ -261,16 +261,16 @@ def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
         committed = results.read_file(COMMITTED / name)
         for row, expected in zip(rows, committed, strict=True):
             for number in {"effect", "low", "high", "p", "wilcoxon"} & row.keys():
-                one, other = float(row.pop(number) or "nan"), expected.pop(number)
-                other = float(other or "nan")
-                assert one == pytest.approx(other, rel=1e-2, abs=1e-9, nan_ok=True)
+                made, stored = float(row.pop(number) or "nan"), expected.pop(number)
+                stored = float(stored or "nan")
+                assert made == pytest.approx(stored, rel=1e-2, abs=1e-9, nan_ok=True)
             assert row == expected
 
 
 def test_both_files_have_their_columns_and_numbers(tmp_path):
-    found = claims.judge({"fig2": view("fig2", FIVE)})
-    claims.write(tmp_path / "claims.csv", claims.table(found))
-    claims.write(tmp_path / "claim_tests.csv", claims.table_of_tests(found))
+    judged_claims = claims.judge({"fig2": view("fig2", FIVE)})
+    claims.write(tmp_path / "claims.csv", claims.table(judged_claims))
+    claims.write(tmp_path / "claim_tests.csv", claims.table_of_tests(judged_claims))
     first, *others = results.read_file(tmp_path / "claims.csv")
     assert tuple(first) == tuple(claims.COLUMNS)
     assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")

@@ -1,4 +1,4 @@
-"""The committed rows have all runs of every experiment, so that none is repeated."""
+"""The committed rows have all runs of every experiment, so that no run is repeated."""
 
 from pathlib import Path
 
@@ -9,9 +9,9 @@ from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import points
 
 RESULTS = Path(__file__).parents[2] / "configs" / "results"
-# Seeds that are not trained yet: `trials` has 20 of figure 2 and of depth.
+# Numbers of trained seeds of experiments whose `trials` has 20 seeds.
 SEEDS = {"fig2": 5, "depth": 5}
-COMMITTED = {
+BUDGETS = {
     "fig2": "full",
     "fig3": "short",
     "fig4": "short",
@@ -24,14 +24,14 @@ COMMITTED = {
 }
 
 
-@pytest.mark.parametrize("name", COMMITTED)
-def test_every_run_of_an_experiment_is_found(name):
-    found = points(name, RESULTS)
-    plan = Plan(COMMITTED[name], SEEDS.get(name), Path("runs"))
-    missing = [t.label for t in EXPERIMENTS[name].trials(plan) if not found.has(t)]
+@pytest.mark.parametrize("name", BUDGETS)
+def test_every_run_of_an_experiment_is_committed(name):
+    stored = points(name, RESULTS)
+    plan = Plan(BUDGETS[name], SEEDS.get(name), Path("runs"))
+    missing = [t.label for t in EXPERIMENTS[name].trials(plan) if not stored.has(t)]
     # The loss as a mean over pixels is not trained yet.
     assert [label for label in missing if " mean, " not in label] == []
-    assert {row["budget"] for row in found.rows} == {COMMITTED[name]}
+    assert {row["budget"] for row in stored.rows} == {BUDGETS[name]}
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.columns])
@@ -39,6 +39,6 @@ def test_committed_files_have_the_columns_of_this_version(name):
     points(name, RESULTS).check()
 
 
-def test_the_table_has_all_experiments_with_committed_rows():
+def test_budgets_has_all_experiments_with_committed_rows():
     trained = {n for n in EXPERIMENTS if EXPERIMENTS[n].trials}
-    assert {n for n in trained if points(n, RESULTS).rows} == COMMITTED.keys()
+    assert {n for n in trained if points(n, RESULTS).rows} == BUDGETS.keys()

@@ -61,7 +61,7 @@ def test_the_fields_of_an_experiment_are_consistent(name):
     assert bool(experiment.trials) == bool(experiment.measure)
     assert bool(experiment.columns) == bool(experiment.trials or experiment.compute)
     assert len(set(experiment.columns)) == len(experiment.columns)
-    # `chosen` adds direct reads only, in the order of the table.
+    # `chosen` adds direct reads only, so that `reads` must include the reads of reads.
     before = list(EXPERIMENTS)[: list(EXPERIMENTS).index(name)]
     for read in experiment.reads:
         assert read in before and set(EXPERIMENTS[read].reads) <= {*experiment.reads}
@@ -70,11 +70,11 @@ def test_the_fields_of_an_experiment_are_consistent(name):
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_runs_of_a_seed_differ_in_the_activation_only(name, budget):
-    found = EXPERIMENTS[name].trials(plan(budget))
-    assert len({tuple(trial.key.values()) for trial in found}) == len(found) > 0
+    trials = EXPERIMENTS[name].trials(plan(budget))
+    assert len({tuple(trial.key.values()) for trial in trials}) == len(trials) > 0
     groups = [
         (key, list(group))
-        for key, group in itertools.groupby(found, lambda t: (t.seed, t.variant))
+        for key, group in itertools.groupby(trials, lambda t: (t.seed, t.variant))
     ]
     assert len({key for key, _ in groups}) == len(groups)
     for _, (first, *others) in groups:
@@ -83,19 +83,19 @@ def test_runs_of_a_seed_differ_in_the_activation_only(name, budget):
         assert others
         for other in others:
             changed = differences(as_dict(config), as_dict(other.load()))
-            units = f"{first.activation!r} -> {other.activation!r}"
-            assert changed == [f"model.activation.name: {units}"]
+            change = f"{first.activation!r} -> {other.activation!r}"
+            assert changed == [f"model.activation.name: {change}"]
             assert (other.observe, other.budget) == (first.observe, budget)
 
 
 @pytest.mark.parametrize("name", TRAINED)
 @pytest.mark.parametrize("budget", BUDGETS)
-def test_seeds_are_replaceable(name, budget):
-    own = EXPERIMENTS[name].trials(plan(budget))
+def test_a_plan_can_replace_the_number_of_seeds(name, budget):
+    defaults = EXPERIMENTS[name].trials(plan(budget))
     found = EXPERIMENTS[name].trials(plan(budget, 2))
     expected = {
         (seed, activation, variant)
-        for activation, variant in {(t.activation, t.variant) for t in own}
+        for activation, variant in {(t.activation, t.variant) for t in defaults}
         for seed in ((0,) if variant == "paper's schedule" else (0, 1))
     }
     assert {(t.seed, t.activation, t.variant) for t in found} == expected
@@ -104,10 +104,10 @@ def test_seeds_are_replaceable(name, budget):
 
 def test_runs_of_figure_5_differ_from_figure_4_in_batch_norm_only():
     for budget in BUDGETS:
-        plain = EXPERIMENTS["fig4"].trials(plan(budget))
-        plain = {(t.activation, t.seed): t for t in plain if not t.variant}
+        without_bn = EXPERIMENTS["fig4"].trials(plan(budget))
+        without_bn = {(t.activation, t.seed): t for t in without_bn if not t.variant}
         for trial in EXPERIMENTS["fig5"].trials(plan(budget)):
-            pair = plain[trial.activation, trial.seed]
+            pair = without_bn[trial.activation, trial.seed]
             changed = differences(as_dict(pair.load()), as_dict(trial.load()))
             assert changed == ["model.batch_norm: False -> True"]
             assert trial.observe == pair.observe and trial.batch_norm
@@ -124,11 +124,11 @@ def test_noise_and_theory_measure_the_runs_of_figure_2(budget):
 
 @pytest.mark.parametrize("budget", BUDGETS)
 def test_runs_with_the_same_folder_have_equal_recordings(budget):
-    kept = {}
+    recordings = {}
     for name in TRAINED:
         for trial in EXPERIMENTS[name].trials(plan(budget)):
             folder = trial.folder(plan())
-            assert kept.setdefault(folder, trial.observe) == trial.observe, name
+            assert recordings.setdefault(folder, trial.observe) == trial.observe, name
 
 
 @pytest.mark.parametrize(
@@ -152,17 +152,17 @@ def test_runs_with_the_same_folder_have_equal_recordings(budget):
     ],
 )
 def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
-    found = EXPERIMENTS[name].trials(plan(budget))
-    found = [trial for trial in found if trial.variant != "paper's schedule"]
+    trials = EXPERIMENTS[name].trials(plan(budget))
+    trials = [trial for trial in trials if trial.variant != "paper's schedule"]
     if (name, budget) == ("fig2", "full"):
-        ours = {(t.activation, t.seed) for t in found if t.activation not in arms}
+        ours = {(t.activation, t.seed) for t in trials if t.activation not in arms}
         assert ours == set(itertools.product(("shifted_relu", "prelu"), range(5)))
-        found = [trial for trial in found if trial.activation in arms]
+        trials = [trial for trial in trials if trial.activation in arms]
     expected = itertools.product(arms, range(seeds), variants)
-    assert {(t.activation, t.seed, t.variant) for t in found} == set(expected)
-    assert len(found) == len(arms) * seeds * len(variants)
-    assert {t.batch_norm for t in found} == {name == "fig5"}
-    for trial in found:
+    assert {(t.activation, t.seed, t.variant) for t in trials} == set(expected)
+    assert len(trials) == len(arms) * seeds * len(variants)
+    assert {t.batch_norm for t in trials} == {name == "fig5"}
+    for trial in trials:
         config = trial.load()
         assert epochs is None or config.train.epochs == epochs
         if name == "depth":
@@ -199,11 +199,11 @@ def test_the_first_and_the_last_epoch_have_snapshots():
 
 def test_smoke_runs_without_imagenet_use_files_of_cifar_100(tmp_path, monkeypatch):
     images, labels = np.zeros((3, 32, 32, 3), "uint8"), np.array([0, 7, 7])
-    asked = []
+    counts = []
 
     class Test:
         def first(self, count):
-            asked.append(count)
+            counts.append(count)
             return types.SimpleNamespace(images=images, labels=labels)
 
     data = types.SimpleNamespace(test=Test())
@@ -213,8 +213,8 @@ def test_smoke_runs_without_imagenet_use_files_of_cifar_100(tmp_path, monkeypatc
         for trial in EXPERIMENTS["fig6"].trials(smoke):
             folder = Path(trial.load().data.folder)
     names = sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*"))
-    assert names == ["000/0.png", "007/1.png", "007/2.png"] and asked == [300]
-    given = Plan("smoke", None, tmp_path, imagenet="mine")
-    assert EXPERIMENTS["fig6"].trials(given)[0].load().data.folder == "mine"
+    assert names == ["000/0.png", "007/1.png", "007/2.png"] and counts == [300]
+    with_images = Plan("smoke", None, tmp_path, imagenet="mine")
+    assert EXPERIMENTS["fig6"].trials(with_images)[0].load().data.folder == "mine"
     full = Plan("full", None, tmp_path)
     assert EXPERIMENTS["fig6"].trials(full)[0].load().data.folder == ""

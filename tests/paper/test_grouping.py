@@ -42,10 +42,7 @@ def test_arms_of_the_paper_come_first():
 
 @pytest.mark.parametrize(
     ("names", "expected"),
-    [
-        (("relu", "elu"), "elu"),
-        (("leaky_relu", "relu"), "relu"),
-    ],
+    [(("relu", "elu"), "elu"), (("leaky_relu", "relu"), "relu")],
 )
 def test_the_reference_is_elu_or_the_first_activation(names, expected):
     assert grouping.reference([row(name) for name in names]) == expected

@@ -19,12 +19,12 @@ from elu_zoo.paper.judging import (
 
 
 def reads(values):
-    """Returns a reader of these values by seed."""
+    """Returns a function of rows that returns `values`, by seed if they are a list."""
     return lambda rows: dict(enumerate(values)) if isinstance(values, list) else values
 
 
 def find(judge, *support):
-    """Returns the result of a test without rows."""
+    """Returns the finding of a claim test that calls `judge` without rows."""
     return ClaimTest("", "", judge, Support(*support)).find([])
 
 

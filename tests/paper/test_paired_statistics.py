@@ -44,7 +44,7 @@ def test_p_equals_the_enumeration_of_all_signs(n, spread, seed):
 
 
 @pytest.mark.parametrize("n", [2, 10, 40])
-def test_p_equals_scipys(n):
+def test_p_equals_the_p_of_scipy(n):
     ours, theirs = np.random.default_rng(n).normal(size=(2, n))
     found = statistics.paired(ours, theirs)
     for alternative, p in ("less", found.p), ("greater", found.opposite):

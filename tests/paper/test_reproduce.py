@@ -75,11 +75,11 @@ class Runs:
     """
 
     def __init__(self):
-        self.asked = []
+        self.received = []
         self.ends = {}
 
     def __call__(self, trials, plan, measure, jobs):
-        self.asked.append([(t.activation, t.seed) for t in trials])
+        self.received.append([(t.activation, t.seed) for t in trials])
         self.arguments = measure, jobs
         for trial in trials:
             end = self.ends.get((trial.activation, trial.seed))
@@ -107,9 +107,9 @@ def finish(trial, workdir):
 
 @pytest.fixture
 def runs(monkeypatch):
-    found = Runs()
-    monkeypatch.setattr(runner, "run", found)
-    return found
+    replacement = Runs()
+    monkeypatch.setattr(runner, "run", replacement)
+    return replacement
 
 
 @pytest.fixture
@@ -137,13 +137,13 @@ def rows(tmp_path):
 def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
     lines = go()
     out = tmp_path / "out"
-    found = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
-    assert found == {
+    files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
+    assert files == {
         *("figures/fake.csv", "figures/fake.png"),
         *("results.csv", "claims.csv", "claim_tests.csv", "reproduction.md"),
     }
-    key = [(r["activation"], r["seed"], r["loss"]) for r in rows("figures/fake.csv")]
-    assert sorted(key) == [
+    cells = [(r["activation"], r["seed"], r["loss"]) for r in rows("figures/fake.csv")]
+    assert sorted(cells) == [
         (name, seed, loss)
         for name in ("elu", "relu")
         for seed in ("0", "1")
@@ -165,22 +165,22 @@ def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
 
 def test_the_runner_receives_trials_measure_and_jobs(go, runs):
     go(jobs=2, seeds=1)
-    assert runs.asked == [[("elu", 0), ("relu", 0)]]
+    assert runs.received == [[("elu", 0), ("relu", 0)]]
     assert runs.arguments == (measure, 2)
 
 
-def test_finished_runs_are_not_run_again_without_their_folders(
+def test_finished_runs_without_their_folders_are_not_run_again(
     go, runs, rows, tmp_path
 ):
     go(seeds=1)
     shutil.rmtree(tmp_path / "runs")
     before = rows("figures/fake.csv")
     lines = go(seeds=2)
-    assert runs.asked == [[("elu", 0), ("relu", 0)], [("elu", 1), ("relu", 1)]]
+    assert runs.received == [[("elu", 0), ("relu", 0)], [("elu", 1), ("relu", 1)]]
     assert lines[1] == "fake: 4 runs, 2 to train"
     assert all(row in rows("figures/fake.csv") for row in before)
     go(seeds=2)
-    assert runs.asked[2:] == [[]]
+    assert runs.received[2:] == [[]]
 
 
 def test_a_diverged_run_has_a_row_but_no_result_and_is_not_run_again(go, runs, rows):
@@ -191,10 +191,10 @@ def test_a_diverged_run_has_a_row_but_no_result_and_is_not_run_again(go, runs, r
     assert (row["diverged"], row["loss"]) == ("The loss is nan after step 3.", "")
     label = "fake: 4 of 4, mnist_depth, relu, seed 1"
     assert lines[5] == f"{label} diverged: The loss is nan after step 3."
-    found = [(r["activation"], r["seed"]) for r in rows("results.csv")]
-    assert sorted(found) == [("elu", "0"), ("elu", "1"), ("relu", "0")]
+    stored = [(r["activation"], r["seed"]) for r in rows("results.csv")]
+    assert sorted(stored) == [("elu", "0"), ("elu", "1"), ("relu", "0")]
     go()
-    assert runs.asked[1] == []
+    assert runs.received[1] == []
 
 
 @pytest.mark.parametrize(
@@ -208,12 +208,12 @@ def test_finished_runs_are_kept_after_an_error(go, runs, rows, error):
     assert found == {("elu", "0"), ("relu", "0")} and len(rows("results.csv")) == 2
     del runs.ends["elu", 1]
     go()
-    assert runs.asked[1] == [("elu", 1), ("relu", 1)]
+    assert runs.received[1] == [("elu", 1), ("relu", 1)]
     assert len(rows("figures/fake.csv")) == 8 and len(rows("results.csv")) == 4
 
 
 @pytest.mark.parametrize(
-    "error", [errors.DataError("no images"), errors.UsageError("no such unit here")]
+    "error", [errors.DataError("no images"), errors.UsageError("no such activation")]
 )
 def test_experiments_that_cannot_run_are_left_out_and_the_others_run(
     go, runs, rows, monkeypatch, error, tmp_path
@@ -265,7 +265,7 @@ def test_a_run_of_two_experiments_is_one_result(go, rows, monkeypatch):
     assert len(rows("results.csv")) == 2
 
 
-def test_a_run_whose_config_and_seed_have_a_result_adds_none(go, rows, tmp_path):
+def test_a_repeated_config_and_seed_add_no_second_result(go, rows, tmp_path):
     go(seeds=1)
     path = tmp_path / "out" / "results.csv"
     before = rows("results.csv")
@@ -297,7 +297,7 @@ def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monke
     monkeypatch.setitem(EXPERIMENTS, "reader", reader)
     assert views.needs("reader") == views.needs("fake") == ("fake",)
     go("reader")
-    assert runs.asked == [] and CALLED == []
+    assert runs.received == [] and CALLED == []
     go("fake", "reader")
     assert CALLED == [("draw", 8)] * 2
 
@@ -315,10 +315,10 @@ def test_an_experiment_without_runs_is_computed_each_time(go, rows, monkeypatch)
 
 
 def test_covers_decides_whether_rows_are_computed_again(go, monkeypatch):
-    asked = []
+    received = []
 
     def covers(plan, rows):
-        asked.append((plan.budget, plan.seeds, len(rows)))
+        received.append((plan.budget, plan.seeds, len(rows)))
         return plan.seeds < 3
 
     computed = dataclasses.replace(COMPUTED, covers=covers)
@@ -327,7 +327,7 @@ def test_covers_decides_whether_rows_are_computed_again(go, monkeypatch):
         go(budget=budget, seeds=seeds)
     done = [budget for kind, budget in CALLED if kind == "compute"]
     assert done == ["short", "smoke", "short"]
-    assert asked == [("short", 1, 1), ("short", 3, 1)]
+    assert received == [("short", 1, 1), ("short", 3, 1)]
 
 
 def test_an_experiment_without_a_figure_is_reported(go, monkeypatch, tmp_path):

@@ -54,28 +54,28 @@ def lines(table):
     ],
 )
 def test_paired_tests_state_the_activation_with_lower_values(errors, pair, lower):
-    ((title, names, n, difference, _, p, effect, found),) = lines(
+    ((title, names, n, difference, _, p, effect, verdict),) = lines(
         tables.paired_tests(rows(**errors), MEASURES)
     )
-    assert (title, names, found) == ("test error %", pair, lower)
+    assert (title, names, verdict) == ("test error %", pair, lower)
     assert n == str(min(map(len, errors.values()))) and f"n = {n}" in p
     assert " to " in difference and -1 <= float(effect) <= 1
 
 
 def test_pairs_have_the_same_variant_and_batch_norm():
-    given = [
+    runs = [
         *rows(elu=LOW, relu=HIGH),
         *rows("True", elu=LOW, relu=HIGH),
         *rows(variant="lr 1", elu=LOW[:1], relu=HIGH[:1]),
     ]
-    found = lines(tables.paired_tests(given, MEASURES))
+    table = lines(tables.paired_tests(runs, MEASURES))
     expected = [
         ("", "ELU - ReLU"),
         ("lr 1", "ELU - ReLU"),
         ("", "ELU + BN - ReLU + BN"),
     ]
-    assert [(of, pair) for of, _, pair, *_ in found] == expected
-    assert found[1][4] == "-1"  # one pair has no interval
+    assert [(variant, pair) for variant, _, pair, *_ in table] == expected
+    assert table[1][4] == "-1"  # one pair has no interval
 
 
 @pytest.mark.parametrize("errors", [{}, {"elu": LOW}, {"elu": LOW[:1], "relu": ("",)}])

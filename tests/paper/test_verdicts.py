@@ -8,7 +8,7 @@ from elu_zoo.paper import verdicts
 from elu_zoo.paper.judging import Finding, Support
 
 
-def found(effect, p, n=5, layers=()):
+def finding(effect, p, n=5, layers=()):
     return Finding(n, effect, p=p, layers=tuple(layers))
 
 
@@ -20,7 +20,7 @@ def outcomes(*findings, support=SMALLER):
 
 
 @pytest.mark.parametrize(
-    ("support", "effect", "expected"),
+    ("support", "effect", "outcome"),
     [
         (Support("larger"), 1, "supports"),
         (Support("larger"), -1, "contradicts"),
@@ -28,32 +28,33 @@ def outcomes(*findings, support=SMALLER):
         (Support("smaller", 2), 1, "supports"),
     ],
 )
-def test_the_sense_and_the_limit_decide_the_outcome(support, effect, expected):
-    layer = found(effect, 0.001)
-    assert outcomes(found(effect, 0.001, layers=[layer]), support=support) == [expected]
+def test_the_sense_and_the_limit_decide_the_outcome(support, effect, outcome):
+    layers = [finding(effect, 0.001)]
+    assert outcomes(finding(effect, 0.001, layers=layers), support=support) == [outcome]
 
 
 @pytest.mark.parametrize(
     ("tests", "expected"),
     [
-        ([found(-1, 0.05)], ["supports"]),
-        ([found(1, 0.05)], ["contradicts"]),
-        ([found(-1, 0.051)], ["no difference"]),
-        ([found(-1, 0.001, n=4)], ["not measured"]),
+        ([finding(-1, 0.05)], ["supports"]),
+        ([finding(1, 0.05)], ["contradicts"]),
+        ([finding(-1, 0.051)], ["no difference"]),
+        ([finding(-1, 0.001, n=4)], ["not measured"]),
         ([Finding()], ["not measured"]),
         ([Finding(9, 1.1, outcome="contradicts")], ["contradicts"]),
         # Holm's method doubles the smaller of two p. The larger p stays, but becomes
         # the doubled p if that is larger.
-        ([found(-1, 0.03), found(-1, 0.04)], ["no difference"] * 2),
-        ([found(-1, 0.02), found(1, 0.04)], ["supports", "contradicts"]),
+        ([finding(-1, 0.03), finding(-1, 0.04)], ["no difference"] * 2),
+        ([finding(-1, 0.02), finding(1, 0.04)], ["supports", "contradicts"]),
         # The correction excludes tests without p.
-        ([found(-1, 0.04), Finding(), Finding(9, outcome="supports")],
+        ([finding(-1, 0.04), Finding(), Finding(9, outcome="supports")],
          ["supports", "not measured", "supports"]),
-        ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.5)])], ["supports"]),
-        ([found(-1, 0.001, layers=[found(-1, 0.001), found(1, 0.001)])],
+        ([finding(-1, 0.001, layers=[finding(-1, 0.001), finding(1, 0.5)])],
+         ["supports"]),
+        ([finding(-1, 0.001, layers=[finding(-1, 0.001), finding(1, 0.001)])],
          ["layers disagree"]),
         # The correction includes the tests of single layers.
-        ([found(-1, 0.02, layers=[found(-1, 0.02), found(-1, 0.02)])],
+        ([finding(-1, 0.02, layers=[finding(-1, 0.02), finding(-1, 0.02)])],
          ["no difference"]),
         ([], []),
     ],
@@ -63,8 +64,8 @@ def test_outcomes_follow_from_corrected_p(tests, expected):
 
 
 def test_layers_decide_the_outcome_of_their_test_only():
-    layers = [found(-1, 1e-4), found(1, 1e-4)]
-    tests = [found(-1, 1e-4), found(1, 1e-4, layers=layers), found(1, 1e-4)]
+    layers = [finding(-1, 1e-4), finding(1, 1e-4)]
+    tests = [finding(-1, 1e-4), finding(1, 1e-4, layers=layers), finding(1, 1e-4)]
     assert outcomes(*tests) == ["supports", "layers disagree", "contradicts"]
 
 
@@ -114,4 +115,4 @@ def test_verdict_follows_from_outcomes_and_evidence(outcomes, whole, early):
 
 
 def test_a_finding_whose_p_is_nan_is_not_measured():
-    assert outcomes(found(-1, math.nan)) == ["not measured"]
+    assert outcomes(finding(-1, math.nan)) == ["not measured"]

@@ -22,7 +22,7 @@ def put(name, output, seeds):
 
 
 def seen(name, output):
-    """Returns the budget and the numbers of seeds without and with batch norm."""
+    """Returns a view's budget and numbers of seeds, without and with batch norm."""
     found = views.view(name, output)
     assert {row["budget"] for row in found.rows} == {found.budget}
     arms = ("False", "True")
@@ -74,7 +74,7 @@ def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
         ({"short": 5}, {}, None),
     ],
 )
-def test_all_experiments_have_the_same_budget(tmp_path, name, fig4, fig5, expected):
+def test_needed_experiments_have_the_same_budget(tmp_path, name, fig4, fig5, expected):
     put("fig4", tmp_path, fig4)
     put("fig5", tmp_path, fig5)
     if expected is None:
@@ -94,12 +94,12 @@ def test_computed_rows_have_no_seeds(tmp_path, name):
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])
 def test_diverged_runs_are_listed_and_left_out_unless_shown(tmp_path, name):
-    given = plan("short", 2, tmp_path)
-    write(name, tmp_path, given, diverged={("relu", 1)})
+    short = plan("short", 2, tmp_path)
+    write(name, tmp_path, short, diverged={("relu", 1)})
     found = views.view(name, tmp_path)
     shows = EXPERIMENTS[name].shows_divergence
-    own = [r for r in found.rows if r["batch_norm"] == str(name == "fig5")]
-    runs = {(row["activation"], row["seed"]) for row in own}
+    shown = [r for r in found.rows if r["batch_norm"] == str(name == "fig5")]
+    runs = {(row["activation"], row["seed"]) for row in shown}
     assert (("relu", "1") in runs) == shows and ("relu", "0") in runs
     assert bool(found.diverged) != shows
     assert all(f"{name}: relu" in each for each in found.diverged)

@@ -1,4 +1,4 @@
-"""Adds tools/ to sys.path, as Python does for the scripts of this folder."""
+"""Adds tools/ to sys.path, as Python does when it runs a script of tools/."""
 
 import sys
 from pathlib import Path

@@ -24,9 +24,9 @@ class Hub(loopback.Handler):
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             self.reply({"error": "Invalid username or password."}, 401)
         elif self.path == "/api/repos/create":
-            wanted = json.loads(body)
+            fields = json.loads(body)
             address = self.server.address
-            self.reply({"url": f"{address}/{wanted['organization']}/{wanted['name']}"})
+            self.reply({"url": f"{address}/{fields['organization']}/{fields['name']}"})
         elif self.path == "/api/validate-yaml":
             front_matter = json.loads(body)["content"].split("---\n")[1]
             valid = isinstance(yaml.safe_load(front_matter), dict)
@@ -34,8 +34,8 @@ class Hub(loopback.Handler):
             self.reply({"errors": errors, "warnings": []})
         elif self.path == "/api/models/owner/repo/preupload/main":
             modes = {"uploadMode": "regular", "shouldIgnore": False}
-            wanted = json.loads(body)["files"]
-            self.reply({"files": [{"path": f["path"], **modes} for f in wanted]})
+            fields = json.loads(body)["files"]
+            self.reply({"files": [{"path": f["path"], **modes} for f in fields]})
         elif self.path == "/api/models/owner/repo/commit/main":
             self.commit([json.loads(line) for line in body.splitlines()])
         else:

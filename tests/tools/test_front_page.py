@@ -11,7 +11,7 @@ from elu_zoo import results
 PAPER = results.read_file(TOOLS.parent / "configs/results/paper.csv")
 
 
-def entry(unit="elu", **changes):
+def entry(activation="elu", **changes):
     return {
         "model": "elu_cifar_11",
         "dataset": "cifar100",
@@ -19,7 +19,7 @@ def entry(unit="elu", **changes):
         "epochs": 30,
         "schedule_share": 1.0,
         "config": {"name": "elu_cifar_11-cifar100-fast30"},
-        "arguments": {"activation": {"name": unit}, "batch_norm": False},
+        "arguments": {"activation": {"name": activation}, "batch_norm": False},
         "metrics": {"test_error_percent": 35.0},
     } | changes
 
@@ -31,6 +31,7 @@ NORMALISED = {"arguments": {"activation": {"name": "elu"}, "batch_norm": True}}
 
 
 def lines(published, rows=(), networks=("elu_cifar_11",)):
+    """Returns the head, the rows and the last line of the table of weights."""
     table = weights.table(published, rows, PAPER, networks, lambda name: f"../{name}")
     head, _, *rest = table.splitlines()
     return head, [line for line in rest if line.startswith("|")], rest[-1]
@@ -70,7 +71,7 @@ def test_the_table_has_a_row_per_recipe(published, expected):
     assert lines(published)[1] == [f"| `elu_cifar_11` | {row}" for row in expected]
 
 
-def test_batch_normalised_networks_have_another_row():
+def test_networks_with_and_without_batch_norm_have_separate_rows():
     names = [row.split(" | ")[0] for row in lines([entry(), entry(**NORMALISED)])[1]]
     assert names == ["| `elu_cifar_11`", "| `elu_cifar_11` + batch norm"]
 
@@ -84,14 +85,14 @@ def test_other_activations_get_a_column():
 @pytest.mark.parametrize(
     ("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")]
 )
-def test_several_runs_of_a_recipe_have_a_mean(seeds, cell):
-    own = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
-    own |= {"config": "elu_cifar_11-cifar100-fast30", "schedule": "fast"}
+def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
+    run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
+    run |= {"config": "elu_cifar_11-cifar100-fast30", "schedule": "fast"}
     rows = [
-        own
-        | {"activation": unit, "epochs": epochs, "test_error_percent": f"{seed + 2}"}
+        run
+        | {"activation": name, "epochs": epochs, "test_error_percent": f"{seed + 2}"}
         for seed in seeds
-        for unit, epochs in (("elu", "30"), ("relu", "30"), ("elu", "3"))
+        for name, epochs in (("elu", "30"), ("relu", "30"), ("elu", "3"))
     ]
     assert lines([entry()], rows)[1][0].split(" | ")[2] == cell
 
@@ -120,7 +121,7 @@ def test_the_tally_links_a_section_of_the_report():
     ]
 
 
-def test_kinds_of_runs_are_added():
+def test_reliability_counts_are_summed_over_kinds_of_runs():
     fields = "fault", "what", "tried", "as_promised"
     rows = [
         dict(zip(fields, row, strict=True))
@@ -152,22 +153,22 @@ RUN |= {"test_error_percent": "2.5"}
         ({"schedule_share": "0.5"}, False),
     ],
 )
-def test_the_figure_shows_whole_schedules_of_its_panels(changes, shown):
+def test_the_figure_shows_only_whole_schedules_of_its_panels(changes, shown):
     assert len(overview.points([RUN | changes])) == shown
 
 
-def test_points_are_in_the_figures_order():
+def test_points_are_sorted_by_panel_activation_and_seed():
     shuffled = [
-        RUN | {"activation": unit, "seed": seed, "config": config}
+        RUN | {"activation": name, "seed": seed, "config": config}
         for config in ("elu_cifar_11-cifar100-fast30", "mnist_mlp_8x128")
         for seed in ("10", "2")
-        for unit in ("prelu", "elu")
+        for name in ("prelu", "elu")
     ]
-    found = [(r["config"][:5], r["activation"], r["seed"])
-             for r in overview.points(shuffled)]  # fmt: skip
-    assert found == [
-        (config, unit, seed)
+    points = [(r["config"][:5], r["activation"], r["seed"])
+              for r in overview.points(shuffled)]  # fmt: skip
+    assert points == [
+        (config, name, seed)
         for config in ("mnist", "elu_c")
-        for unit in ("elu", "prelu")
+        for name in ("elu", "prelu")
         for seed in ("2", "10")
     ]

@@ -18,11 +18,11 @@ BOTH = block("runs") + "between\n" + block("tally")
 
 
 def test_only_text_between_marks_changes():
-    found = marks.fill({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
-    all_ = "[all](configs/results/claims.csv)"
-    new = block("runs", "new") + "between\n" + block("tally", all_)
-    assert found == {"README.md": f"before\n{new}after\n"}
-    assert marks.fill(found, CONTENTS) == found
+    filled = marks.fill({"README.md": f"before\n{BOTH}after\n", "b": "none"}, CONTENTS)
+    link = "[all](configs/results/claims.csv)"
+    new = block("runs", "new") + "between\n" + block("tally", link)
+    assert filled == {"README.md": f"before\n{new}after\n"}
+    assert marks.fill(filled, CONTENTS) == filled
 
 
 @pytest.mark.parametrize(
@@ -47,10 +47,7 @@ BEGINS, ENDS = (mark.format("runs") + "\n" for mark in (marks.BEGIN, marks.END))
         ({"a": block("rnus") + BOTH}, "Unknown mark in a 'rnus'. Did you mean 'runs'"),
         ({"a": block("runs")}, "No README.md has the mark 'tally'. Put the lines <"),
         ({"a": BOTH, "b": block("runs")}, "'runs' is in a and in b. Remove one"),
-        (
-            {"a": BOTH + block("runs")},
-            "'runs' is in a and in a. Remove one",
-        ),
+        ({"a": BOTH + block("runs")}, "'runs' is in a and in a. Remove one"),
         (
             {"a": BEGINS + block("tally")},
             "The marks of a must be pairs .* runs begin, ta",
@@ -69,7 +66,7 @@ def test_wrong_marks_are_refused(texts, message):
 
 
 @pytest.mark.parametrize(
-    ("folder", "found"),
+    ("folder", "is_listed"),
     [
         (".", True),
         ("configs", True),
@@ -80,11 +77,11 @@ def test_wrong_marks_are_refused(texts, message):
         ("env/lib", False),
     ],
 )
-def test_ignored_folders_are_skipped(folder, found, tmp_path):
+def test_ignored_folders_are_skipped(folder, is_listed, tmp_path):
     (tmp_path / ".gitignore").write_text("*.svg\n/runs/\n")
     (tmp_path / "env").mkdir()
     (tmp_path / "env/pyvenv.cfg").touch()
     path = tmp_path / folder / "README.md"
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
-    assert marks.readmes(tmp_path) == [path] * found
+    assert marks.readmes(tmp_path) == [path] * is_listed

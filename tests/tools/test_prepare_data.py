@@ -14,15 +14,15 @@ from elu_zoo.data import imagenet, prepare
 from elu_zoo.layers import statistics_file
 
 TOOL = Path(__file__).parents[2] / "tools" / "prepare_data.py"
-OWN = "folder output data_dir image_size quality max_bad_examples".split()
+TOOL_FLAGS = "folder output data_dir image_size quality max_bad_examples".split()
 
 
 def _remove_flags():
-    """Removes flags that binaries defined in this process."""
+    """Removes the flags that this script and binaries defined in this process."""
     flags.FLAGS.unparse_flags()
     for name in list(flags.FLAGS):
         module = flags.FLAGS.find_module_defining_flag(name, "")
-        if name in OWN or module.startswith(("elu_zoo", "ml_collections")):
+        if name in TOOL_FLAGS or module.startswith(("elu_zoo", "ml_collections")):
             delattr(flags.FLAGS, name)
 
 

@@ -46,8 +46,8 @@ def test_a_stage_keeps_the_best_value_for_elu_and_relu_together():
         if trial["activation"] == "leaky_relu":
             peak = trial["peak"] - 100
         kernels = trial["initial_kernels"] == "normal"
-        rest = trial["sgd_factor"] + trial["label_smoothing"] + trial["dropout"]
-        return 50 + scale + peak + kernels + rest
+        others = trial["sgd_factor"] + trial["label_smoothing"] + trial["dropout"]
+        return 50 + scale + peak + kernels + others
 
     rows, done = _rows_with_errors_from(error)
     final = [trial for stage, trial in done if stage == "full_width"]

@@ -31,19 +31,19 @@ DEFAULTS = {
     name: getattr(release_weights, f"_{name.upper()}").default
     for name in ("results_only", "push", "to", "output")
 }
-LAST = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
+METRICS = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
 
 
 def finish_run(folder, **changes):
     """Writes the folder of a finished run of a small network; returns the entry."""
     made, content, _ = made_weights.make()
-    of_weights = "tag model arguments sha256 bytes parameters".split()
-    same = (e for e in manifest.published().values() if e["model"] == made["model"])
-    entry = {**next(same), **{k: made[k] for k in of_weights}, "sources": [], **changes}
+    fields = "tag model arguments sha256 bytes parameters".split()
+    others = (e for e in manifest.published().values() if e["model"] == made["model"])
+    entry = {**next(others), **{k: made[k] for k in fields}, "sources": [], **changes}
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     made_weights.write(folder, entry, content)
     files.write_json(folder / "outcome.json", entry)
-    text = "".join(json.dumps(row) + "\n" for row in LAST)
+    text = "".join(json.dumps(row) + "\n" for row in METRICS)
     (folder / "metrics.jsonl").write_text(text)
     return entry
 
@@ -129,8 +129,8 @@ def test_a_dry_run_writes_files_outside_the_package_only(run, repository, tmp_pa
     images = np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1))
     model = elu_zoo.get_model(entry["model"], weights=workdir)
     expected = model(images.astype("float32"))
-    found = loaded.predict(images)["logits"]
-    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5)
+    logits = loaded.predict(images)["logits"]
+    np.testing.assert_allclose(logits, expected, rtol=0, atol=1e-5)
     assert loaded.class_names == tuple(entry["classes"])
 
 
@@ -152,12 +152,12 @@ def test_an_archive_is_reproducible(tmp_path):
     assert archives[0][4:8] == bytes(4)  # the time in the gzip header
     with tarfile.open(tmp_path / "0.tar.gz") as tar:
         members = tar.getmembers()
-        found = {m.name: tar.extractfile(m).read() for m in members if m.isfile()}
-    assert found == contents
+        unpacked = {m.name: tar.extractfile(m).read() for m in members if m.isfile()}
+    assert unpacked == contents
     names = ["a", "b", "b/1", "b/1/variables", "b/1/variables/y", "b/1/x.pb"]
     assert [m.name for m in members] == names
-    plain = {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members}
-    assert plain == {(0, 0, 0, "", "")}
+    owners = {(m.mtime, m.uid, m.gid, m.uname, m.gname) for m in members}
+    assert owners == {(0, 0, 0, "", "")}
     assert {m.mode for m in members if m.isfile()} == {0o644}
     assert gzip.decompress(archives[0])[257:262] == b"ustar"
 

@@ -52,7 +52,7 @@ def test_a_changed_file_is_written_again(copy, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_a_missing_page_is_found(copy, name):
+def test_a_missing_page_is_stale(copy, name):
     (copy / name).unlink()
     assert stale(copy) == [name]
 
@@ -75,8 +75,8 @@ def test_the_figure_is_drawn_again_for_new_points(copy):
 @pytest.mark.parametrize("field", ["examples", "multiply_accumulates", "hardware"])
 def test_an_entry_without_a_field_of_its_card_fails_the_check(copy, field, monkeypatch):
     tag, entry = next(iter(manifest.published().items()))
-    less = {key: value for key, value in entry.items() if key != field}
-    monkeypatch.setattr(manifest, "published", lambda: {tag: less})
+    incomplete = {key: value for key, value in entry.items() if key != field}
+    monkeypatch.setattr(manifest, "published", lambda: {tag: incomplete})
     with pytest.raises(errors.CorruptError, match=f"{tag} lacks {field}, which"):
         results_table.generate(copy)
 
@@ -86,13 +86,13 @@ def test_the_card_page_has_a_linked_section_for_every_file():
     titles = re.findall(r"^## (.*)$", page, re.MULTILINE)
     assert titles == manifest.list_weights()
     assert "](figures/image_changes.png)" in page
-    # Anchors of GitHub.
+    # GitHub makes these anchors from titles.
     anchors = [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
     assert re.findall(r"^\| \[.*?\]\(#(.*?)\)", page, re.MULTILINE) == anchors
     assert len(re.findall(r"^### Limits$", page, re.MULTILINE)) == len(titles)
 
 
 @pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
-def test_the_licence_has_the_same_words(name):
+def test_the_licence_is_quoted_word_for_word(name):
     text = " ".join((ROOT / name).read_text().split())
     assert text.count(cards.LICENCE) == 1

@@ -29,27 +29,27 @@ RUN = {
         ("finetune-a-none-5@cifar10", "1.0", False),
     ],
 )
-def test_the_table_shows_whole_schedules(config, share, shown):
+def test_the_table_shows_only_whole_schedules(config, share, shown):
     row = RUN | {"config": config, "schedule_share": share}
     assert (f"| {config} |" in runs.table([row], [])) == shown
 
 
-def test_the_table_joins_the_seeds_of_an_activation():
+def test_seeds_of_an_activation_share_a_row():
     rows = [RUN | {"seed": s, "test_error_percent": s} for s in "23"]
     last = runs.table(rows, []).splitlines()[-1]
     assert "| relu | 2 | 2.50 ± 0.71 % |  | 0.5 | paper, 300 epochs |" in last
 
 
 @pytest.mark.parametrize(
-    ("of", "text"),
+    ("rows", "text"),
     [
         ([{"test_error_percent": "2.5"}], "2.50 %"),
         ([{"test_error_percent": "2"}, {"test_error_percent": "3"}], "2.50 ± 0.71 %"),
         ([{"test_error_percent": "", "test_squared_error": "4"}], "4.00, squared"),
     ],
 )
-def test_errors_have_their_unit(of, text):
-    assert runs.error(of) == text
+def test_errors_have_their_unit(rows, text):
+    assert runs.error(rows) == text
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_spread_is_mean_and_deviation(values, text):
     ("share", "text"),
     [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")],
 )
-def test_a_part_of_a_schedule_is_told(share, text):
+def test_the_share_of_a_shortened_schedule_is_stated(share, text):
     run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
     assert runs.schedule(run) == text
 
@@ -81,7 +81,7 @@ def test_a_part_of_a_schedule_is_told(share, text):
         ({"schedule_share": "0.0212"}, ""),
     ],
 )
-def test_the_papers_number_is_that_of_the_same_experiment(changed, text):
+def test_the_papers_number_is_of_the_same_experiment(changed, text):
     paper = results.read_file(TOOLS.parent / "configs/results/paper.csv")
     assert runs.papers_error([RUN | changed], paper) == text
 
@@ -90,8 +90,8 @@ def test_the_papers_number_needs_the_papers_schedule():
     folder = TOOLS.parent / "configs/results"
     lines = (folder / "runs.md").read_text().splitlines()
     cells = [line.split("|")[1:-1] for line in lines if line.startswith("| ")][1:]
-    beside = {c[7].strip() for c in cells if c[5].strip()[:1].isdigit()}
-    assert cells and beside == {"paper, 140 epochs"}
+    schedules = {c[7].strip() for c in cells if c[5].strip()[:1].isdigit()}
+    assert cells and schedules == {"paper, 140 epochs"}
 
 
 def test_fine_tuned_runs_are_compared_by_seed():

@@ -63,7 +63,7 @@ CASES = {
         "gRPC": 600.0, "in process": 800.0,
     },
 }  # fmt: skip
-FIVE = [
+ROWS = [
     timed(part, case, form, ratio)
     for (part, case), forms in CASES.items()
     for form, ratio in forms.items()
@@ -71,8 +71,8 @@ FIVE = [
 
 
 def test_the_summary_has_five_measurements():
-    """Times are twice the ratio, in milliseconds."""
-    found = speed.summary(FIVE, lambda target: f"../{target}")
+    """`timed` makes times of twice the ratio, in milliseconds."""
+    text = speed.summary(ROWS, lambda target: f"../{target}")
     for words in (
         "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.50 to 7.00) times as long",
         "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
@@ -84,15 +84,15 @@ def test_the_summary_has_five_measurements():
         ": 75% of the rate of 32 threads",
         "](../configs/results/speed.md)",
     ):
-        assert words in found, words
-    assert len([line for line in found.splitlines() if line.startswith("- ")]) == 5
+        assert words in text, words
+    assert len([line for line in text.splitlines() if line.startswith("- ")]) == 5
 
 
-@pytest.mark.parametrize("index", range(len(FIVE)))
+@pytest.mark.parametrize("index", range(len(ROWS)))
 def test_a_missing_row_names_the_part_to_measure(index):
-    left = FIVE[:index] + FIVE[index + 1 :]
-    with pytest.raises(errors.UsageError, match=f"--parts={FIVE[index].part} --csv"):
-        speed.summary(left, str)
+    others = ROWS[:index] + ROWS[index + 1 :]
+    with pytest.raises(errors.UsageError, match=f"--parts={ROWS[index].part} --csv"):
+        speed.summary(others, str)
 
 
 def test_the_page_has_every_table():

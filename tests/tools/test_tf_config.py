@@ -1,4 +1,4 @@
-"""TF_CONFIG of tools/cluster: of the script, on Kubernetes and under SLURM."""
+"""TF_CONFIG that the files of tools/cluster set: script, Kubernetes and SLURM."""
 
 import json
 import os
@@ -66,18 +66,18 @@ def parse(line):
 
 
 def train_commands(stand_ins):
-    """Returns the commands of JobSet, SLURM and Vertex."""
-    found = [parse(in_pod(stand_ins, 0, 2))[1]]
+    """Returns the training commands for JobSet, SLURM and Vertex AI."""
+    commands = [parse(in_pod(stand_ins, 0, 2))[1]]
     done = run("sh", "-c", SBATCH, env=stand_ins, cwd=CLUSTER.parents[1])
-    found += [parse(line)[1] for line in done.stdout.splitlines()]
+    commands += [parse(line)[1] for line in done.stdout.splitlines()]
     for pool in yaml.safe_load(VERTEX)["workerPoolSpecs"]:
         container = pool["containerSpec"]
-        found.append([*container["command"], *container["args"]])
-    return found
+        commands.append([*container["command"], *container["args"]])
+    return commands
 
 
 def in_pod(stand_ins, index, machines):
-    """Returns the output of a pod's container with the labels of JobSet."""
+    """Returns the output of a container, in a pod with the labels of JobSet."""
     labels = {
         "jobset-name": JOBSET["metadata"]["name"],
         "replicatedjob-name": REPLICATED["name"],
@@ -139,7 +139,7 @@ def test_the_script_refuses_wrong_arguments(arguments, message):
 
 @pytest.mark.parametrize("machines", [1, 2, 11])
 def test_pods_name_each_other_as_jobset_does(machines, stand_ins, monkeypatch):
-    """<jobset>-<replicated job>-<index of job>-<index of pod>.<jobset as subdomain>"""
+    """Hosts are <jobset>-<replicated job>-<index of job>-<index of pod>.<jobset>."""
     (port,) = (each["containerPort"] for each in CONTAINER["ports"])
     name = f"{JOBSET['metadata']['name']}-{REPLICATED['name']}"
     subdomain = JOBSET["metadata"]["name"]
@@ -159,7 +159,7 @@ def test_kubernetes_does_not_change_the_command():
 
 
 def test_a_pod_is_a_machine_on_the_shared_folder(stand_ins):
-    """Host names end in -0, so that each job must have one pod."""
+    """Host names end in the index of the pod, 0, so that each job must have one pod."""
     network = JOBSET["spec"]["network"]
     assert network["enableDNSHostnames"] and "subdomain" not in network
     assert (JOB["parallelism"], JOB["completions"]) == (1, 1)

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Prints the TF_CONFIG of one machine: tf_config.sh INDEX HOST:PORT...
-# Pass the same hosts in the same order on all machines. The first machine writes files.
+# Pass the same hosts in the same order on all machines. The first machine writes checkpoints.
 
 fail() {
   echo "error: $1. Usage: tf_config.sh INDEX HOST:PORT..." >&2

@@ -15,9 +15,9 @@ _FILES = "arrays.npz", "manifest.json"
 
 
 def kinds(flips: int) -> list[tuple[str, int]]:
-    """Returns pairs (damage, number).
+    """Returns the pairs of the arguments `kind` and `number` of `damage`.
 
-    The number of "truncated" is the number of tenths of the file that remain.
+    For "truncated", `number` tenths of the file remain. Other kinds ignore `number`.
     """
     others = ("zeroed", "deleted", "swapped", "grown")
     return [
@@ -51,7 +51,7 @@ def damage(
 def damage_checkpoints(
     flips: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Damages each file of the newest checkpoint by each kind of damage."""
+    """Damages each file of the newest checkpoint in each way, and restores the run."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
     messages: list[str] = []
     handler = logging.Handler()
@@ -90,8 +90,8 @@ def damage_runs(
     command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Damages the newest checkpoint of killed runs, and resumes the runs."""
-    command.finish(folder / "whole")
-    expected = runs.result(folder / "whole")
+    command.finish(folder / "reference")
+    expected = runs.result(folder / "reference")
     identical = 0
     for number in range(count):
         workdir = folder / f"damaged-{number}"
@@ -100,8 +100,8 @@ def damage_runs(
             process.kill()
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
         name = generator.choice(_FILES)
-        how, tenths = generator.choice(kinds(flips=4))
-        damage(how, tenths, newest / name, older / name, generator)
+        kind, tenths = generator.choice(kinds(flips=4))
+        damage(kind, tenths, newest / name, older / name, generator)
         output = runs.finish(command.start(workdir))
         skipped = f"{newest.name} is damaged" in output
         skipped &= f"step-{runs.start_steps(workdir)[-1]:09d}" == older.name

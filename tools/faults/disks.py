@@ -35,7 +35,7 @@ def can_mount(folder: Path) -> bool:
 
 
 def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None:
-    """Fills the disk up to `left` free bytes, repeatedly until `process` ends."""
+    """Fills the disk except `left` bytes; repeats this until `process` ends."""
     for number in itertools.count():
         free = shutil.disk_usage(disk).free - left
         if free > 0:
@@ -49,7 +49,7 @@ def fill(disk: Path, left: int, process: subprocess.Popen | None = None) -> None
 
 
 def make_room(disk: Path) -> None:
-    """Removes the files of `fill`."""
+    """Removes the files that `fill` wrote."""
     for ballast in disk.glob("ballast*"):
         ballast.unlink()
 
@@ -58,9 +58,9 @@ def fill_disks_of_runs(
     command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
     """Fills the disk of each run, frees the disk, and resumes the run."""
-    whole = folder / "whole"
-    command.finish(whole)
-    expected, total = runs.result(whole), runs.newest_step(whole)
+    reference = folder / "reference"
+    command.finish(reference)
+    expected, total = runs.result(reference), runs.newest_step(reference)
     reported = identical = 0
     for _ in range(count):
         with small_disk(folder / "disk", 64) as disk:
@@ -87,10 +87,10 @@ def fill_disks_of_runs(
 def fill_disks_of_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
-    """Exports to a disk that is too small; counts the exports that leave no file."""
+    """Exports to a full disk; counts the exports that say so and leave no file."""
     flags = ["--model=mnist_mlp_8x128", f"--weights={workdir}"]
-    runs.finish(runs.start("export", [*flags, f"--export_dir={folder / 'whole'}"]))
-    needed = sum(p.stat().st_size for p in (folder / "whole").rglob("*"))
+    runs.finish(runs.start("export", [*flags, f"--export_dir={folder / 'reference'}"]))
+    needed = sum(p.stat().st_size for p in (folder / "reference").rglob("*"))
     clean = 0
     for _ in range(count):
         with small_disk(folder / "disk", 64) as disk:
@@ -99,9 +99,9 @@ def fill_disks_of_exports(
             arguments = [*flags, f"--export_dir={target}"]
             with runs.start("export", arguments) as process:
                 last = process.communicate(timeout=600)[0].splitlines()[-1]
-            left = [path for path in target.rglob("*") if path.is_file()]
+            remaining = [path for path in target.rglob("*") if path.is_file()]
             reported = last.startswith("error: ") and "No space left" in last
             make_room(disk)
             runs.finish(runs.start("export", arguments))
-            clean += process.returncode == 1 and reported and not left
+            clean += process.returncode == 1 and reported and not remaining
     return [("exports to a full disk that said so and left nothing", count, clean)]

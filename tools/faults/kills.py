@@ -1,4 +1,4 @@
-"""SIGKILL of runs and exports."""
+"""Runs and exports that SIGKILL ends at random moments."""
 
 import random
 import shutil
@@ -20,40 +20,41 @@ _KILLS_A_RUN = 10
 def kill_runs(
     command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Kills and resumes runs `count` times, and counts the kept promises."""
-    whole = folder / "whole"
-    runs.finish(command.start(whole))  # fits and caches statistics before the timed run
-    shutil.rmtree(whole)
-    seconds = command.finish(whole)
-    expected, total = runs.result(whole), runs.newest_step(whole)
-    starts = resumed = killed = kept = number = identical = 0
+    """Kills and resumes runs `count` times; counts how often promises are kept."""
+    reference = folder / "reference"
+    runs.finish(command.start(reference))  # caches statistics before the timed run
+    shutil.rmtree(reference)
+    seconds = command.finish(reference)
+    expected, total = runs.result(reference), runs.newest_step(reference)
+    starts = resumed = killed = few_lost = number = identical = 0
     moments: Counter[str] = Counter()
     while killed < count:
         workdir = folder / f"killed-{number}"
         for _ in range(min(_KILLS_A_RUN, count - killed)):
-            before, known = runs.newest_step(workdir), len(runs.start_steps(workdir))
+            before, earlier = runs.newest_step(workdir), len(runs.start_steps(workdir))
             code = _start_and_kill(command, workdir, generator, seconds, total, moments)
             if code != -signal.SIGKILL:
                 break  # finished before the kill
             killed += 1
             newest = runs.newest_step(workdir)
-            kept += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
-            for step in runs.start_steps(workdir)[known:]:
+            few_lost += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
+            for step in runs.start_steps(workdir)[earlier:]:
                 starts += 1
                 resumed += step == before
-        before, known = runs.newest_step(workdir), len(runs.start_steps(workdir))
+        before, earlier = runs.newest_step(workdir), len(runs.start_steps(workdir))
         command.finish(workdir)
-        if not known or runs.start_steps(workdir)[known:]:
+        # A run that had finished before a kill does not start again.
+        if not earlier or runs.start_steps(workdir)[earlier:]:
             starts += 1
-            resumed += runs.start_steps(workdir)[known:] == [before]
+            resumed += runs.start_steps(workdir)[earlier:] == [before]
         identical += runs.result(workdir) == expected
         number += 1
         shutil.rmtree(workdir)
         print(f"{command.name}: {killed} kills, {identical} of {number}", flush=True)
     print(f"{command.name}: killed {dict(moments)}", flush=True)
-    lost = f"kills that lost at most {runs.EVERY} iterations"
+    promise = f"kills that lost at most {runs.EVERY} iterations"
     return [
-        (f"{lost}, {command.name}", killed, kept),
+        (f"{promise}, {command.name}", killed, few_lost),
         (f"starts from the last checkpoint, {command.name}", starts, resumed),
         (f"killed runs that ended bit-identical, {command.name}", number, identical),
     ]
@@ -69,21 +70,24 @@ def _start_and_kill(
 ) -> int:
     """Starts a run, kills it at a random moment, and returns its exit code.
 
+    A run without a kill takes `seconds` and has `total` iterations; `moments` counts
+    the kills by moment.
+
     Raises:
         EluZooError: the run failed before the kill.
     """
-    how = generator.choice(("call", "iteration", "time"))
-    calls = int(generator.expovariate(1 / 80)) if how == "call" else None
+    moment = generator.choice(("call", "iteration", "time"))
+    calls = int(generator.expovariate(1 / 80)) if moment == "call" else None
     with command.start(workdir, calls) as process:
-        if how == "iteration":
+        if moment == "iteration":
             step = runs.newest_step(workdir)
-            until = step + generator.randrange(max(1, total - step) // 2 + 1)
-            runs.wait_for_checkpoint(workdir, until, process)
+            last_step = step + generator.randrange(max(1, total - step) // 2 + 1)
+            runs.wait_for_checkpoint(workdir, last_step, process)
         wait = {
             "call": 600,
             "iteration": generator.uniform(0, 0.05),
             "time": generator.uniform(0, seconds),
-        }[how]
+        }[moment]
         try:
             output = process.communicate(timeout=wait)[0]
         except subprocess.TimeoutExpired:
@@ -91,7 +95,7 @@ def _start_and_kill(
             output = process.communicate()[0]
     if process.returncode == -signal.SIGKILL:
         call = output.rpartition("dies before ")[2].strip()
-        moments[f"before {call}" if how == "call" else f"at a random {how}"] += 1
+        moments[f"before {call}" if moment == "call" else f"at a random {moment}"] += 1
     elif process.returncode:
         raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
     return process.returncode
@@ -100,7 +104,7 @@ def _start_and_kill(
 def kill_exports(
     count: int, generator: random.Random, workdir: Path, folder: Path
 ) -> list[runs.Count]:
-    """Kills exports of a finished run, and counts the complete versions."""
+    """Kills exports of a finished run; counts the versions that are complete."""
     images = load.load("mnist_5k").test.images[:16]
     model = "mnist_mlp_8x128"
 
@@ -111,9 +115,9 @@ def kill_exports(
     def predict(version: Path) -> bytes:
         return np.asarray(load_saved_model(version).predict(images)["logits"]).tobytes()
 
-    runs.finish(start("whole"))
-    expected = predict(folder / "whole" / model / "1")
-    killed = versions = whole = 0
+    runs.finish(start("reference"))
+    expected = predict(folder / "reference" / model / "1")
+    killed = versions = complete = 0
     while killed < count:
         name = str(killed)
         with start(name, int(generator.expovariate(1 / 20))) as process:
@@ -124,6 +128,7 @@ def kill_exports(
         runs.finish(start(name))
         for version in (folder / name / model).glob("[0-9]*"):
             versions += 1
-            whole += predict(version) == expected
+            complete += predict(version) == expected
         shutil.rmtree(folder / name)
-    return [(f"versions found whole after {killed} kills of exports", versions, whole)]
+    promise = f"versions found whole after {killed} kills of exports"
+    return [(promise, versions, complete)]

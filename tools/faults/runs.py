@@ -37,8 +37,8 @@ _IMAGES = (
     "--config.train.dropout_placement=('last','all')",
     *_SHARED,
 )
-# Kills the process before the n-th call of the functions at the end, which change the
-# file system or belong to a run.
+# Code that kills the process after sys.argv[1] calls of the functions at its end, which
+# change the file system or belong to a run.
 _DYING = """
 import importlib, os, signal, sys, time
 left = int(sys.argv.pop(1))
@@ -64,7 +64,7 @@ dying('elu_zoo.training.state:Checkpoints', 'restore')
 dying('elu_zoo.training.loss:Objective', '_totals')
 dying('elu_zoo.training.records:Timer', 'call')
 """
-# Sleeps in the 20th call of the training step, so that a signal arrives during a call.
+# Code that sleeps in the 20th training call, so that a signal arrives during a call.
 _HELD = """
 import sys, time
 from elu_zoo.training.records import Timer
@@ -78,19 +78,19 @@ def held(self, examples):
     return call(self, examples)
 Timer.call = held
 """
-HELD = -1  # as the argument `calls` of `start`
+HELD = -1  # the value of `calls` in `start` that selects _HELD
 
 
 @dataclasses.dataclass(frozen=True)
 class Command:
-    """A command elu-zoo-train: the name in the results, flags, and backend."""
+    """A command elu-zoo-train: its name in the results, its flags, and its backend."""
 
     name: str
     flags: tuple[str, ...]
     backend: str = "tensorflow"
 
     def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
-        """Starts or resumes a run; for `calls` see the function `start`."""
+        """Starts or resumes a run; `calls` is passed to the function `start`."""
         arguments = [*self.flags, f"--workdir={workdir}"]
         return start("train", arguments, calls, KERAS_BACKEND=self.backend)
 
@@ -99,7 +99,7 @@ class Command:
         return dataclasses.replace(self, flags=(*self.flags, *flags))
 
     def finish(self, workdir: Path) -> float:
-        """Runs to the end, and returns the seconds."""
+        """Starts or resumes a run, and returns the seconds to its end."""
         begin = time.monotonic()
         finish(self.start(workdir))
         return time.monotonic() - begin
@@ -128,10 +128,10 @@ def images(folder: Path, data_dir: str | None) -> Command:
 def start(
     binary: str, arguments: list[str], calls: int | None = None, **environment: str
 ) -> subprocess.Popen:
-    """Starts a binary, without a fault if `calls` is None.
+    """Starts a binary such as "train"; `calls` selects the fault.
 
-    The process is killed before a call of the functions in _DYING, after `calls` calls.
-    If `calls` is `HELD`, the process sleeps, see _HELD.
+    None is no fault, and with `HELD` the process sleeps, see _HELD. With another value
+    the process is killed after `calls` calls of the functions in _DYING.
     """
     code = f"from elu_zoo.bin import {binary}; {binary}.run()"
     before = [] if calls is None else [str(calls)]
@@ -155,14 +155,14 @@ def finish(process: subprocess.Popen) -> str:
 
 
 def result(workdir: Path) -> dict[str, str]:
-    """Returns hashes of the last checkpoint, the metrics and the weights of a run."""
+    """Returns the last step of a run, and hashes of its state, metrics and weights."""
     newest = max((workdir / "checkpoints").glob("step-*"))
     with np.load(newest / "arrays.npz") as arrays:
-        found = {name: files.sha256(arrays[name].tobytes()) for name in arrays.files}
+        hashes = {name: files.sha256(arrays[name].tobytes()) for name in arrays.files}
     (weights,) = workdir.glob("*.weights.h5")
     for path in weights, workdir / "metrics.jsonl":
-        found[path.name] = files.sha256(path.read_bytes())
-    return found | {"step": newest.name}
+        hashes[path.name] = files.sha256(path.read_bytes())
+    return hashes | {"step": newest.name}
 
 
 def newest_step(workdir: Path) -> int:

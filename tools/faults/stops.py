@@ -1,4 +1,4 @@
-"""Faults that stop a run: signals, a second process, and a changed config."""
+"""Signals to a run, a second process in its folder, and a changed config."""
 
 import random
 import shutil
@@ -8,19 +8,19 @@ from pathlib import Path
 
 from faults import runs
 
-_SECONDS = 10  # limit from a signal to the exit
-_AT_ONCE_SECONDS = 2
+_SECONDS = 10  # limit of the time from the first signal to the exit
+_AT_ONCE_SECONDS = 2  # limit of the time from the second signal to the exit
 
 
 def signal_runs(
     command: runs.Command, count: int, generator: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Resumes runs that one signal stopped, and ends other runs by a second signal.
+    """Stops runs by one signal and resumes them; ends other runs by two signals.
 
-    The other runs get both signals during a long call, and are deleted.
+    The other runs get both signals during one long training call, and are deleted.
     """
-    command.finish(folder / "whole")
-    expected = runs.result(folder / "whole")
+    command.finish(folder / "reference")
+    expected = runs.result(folder / "reference")
     stopped = identical = ended = 0
     for number in range(count):
         workdir = folder / f"stopped-{number}"
@@ -62,9 +62,9 @@ def signal_runs(
 def start_second_processes(
     command: runs.Command, count: int, _: random.Random, folder: Path
 ) -> list[runs.Count]:
-    """Starts a second process in the folder of a running run, then a changed config.
+    """Starts a second process in a run's folder, then resumes with another config.
 
-    The changed config is first refused, and then allowed by --allow_config_change.
+    The other config is first refused, and then allowed by --allow_config_change.
     """
     endless = command.with_flags("--config.train.epochs=1000000")
     refused = config_refused = config_allowed = 0

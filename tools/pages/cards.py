@@ -23,9 +23,9 @@ _TABLE = """
 
 
 def page(rows: runs.Rows, paper: runs.Rows, changed: runs.Rows) -> str:
-    """Returns cards.md."""
+    """Returns cards.md, from rows of results.csv, paper.csv and image_changes.csv."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
-    # Cards check the entries, so that they must be made before the table.
+    # The cards are made before the table, because making them checks the entries.
     sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
     lines = []
     for entry in published:
@@ -47,5 +47,5 @@ def anchor(tag: str) -> str:
     return tag.lower().replace(".", "")
 
 
-def _cell(found: results.Measured) -> str:
-    return f"{found.value} ({found.interval})" if found.interval else found.value
+def _cell(error: results.Measured) -> str:
+    return f"{error.value} ({error.interval})" if error.interval else error.value

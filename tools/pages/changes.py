@@ -1,4 +1,4 @@
-"""Figure of errors on changed images, of files that pair ELU with ReLU."""
+"""Figure of errors on changed images, of pairs of weights with ELU and with ReLU."""
 
 import csv
 import io
@@ -11,7 +11,7 @@ from pages import runs
 
 STEM = Path("configs") / "results" / "figures" / "image_changes"  # in the repository
 _PAIR = "elu", "relu"
-_SAME = "config", "dataset", "seed", "images"
+_SAME = "config", "dataset", "seed", "images"  # columns that a pair has in common
 _ROW_HEIGHT = 1.9  # inches
 
 
@@ -29,7 +29,7 @@ def pairs(rows: runs.Rows) -> dict[tuple, dict[str, runs.Rows]]:
 
 
 def text(rows: runs.Rows) -> str:
-    """Returns image_changes.csv of the figures, the points of the figure."""
+    """Returns the points of the figure, as the text of figures/image_changes.csv."""
     buffer = io.StringIO()
     writer = csv.DictWriter(buffer, cards_measures.COLUMNS, lineterminator="\n")
     writer.writeheader()
@@ -40,7 +40,7 @@ def text(rows: runs.Rows) -> str:
 
 
 def caption(rows: runs.Rows) -> str:
-    """Returns the text of the figure: errors under noise beside the paper's claim."""
+    """Returns the text below the figure: the paper's claim, and errors under noise."""
     measured = []
     for group in pairs(rows).values():
         errors = {x: cards_measures.means(own)["noise"] for x, own in group.items()}
@@ -58,15 +58,15 @@ def caption(rows: runs.Rows) -> str:
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:
-    """Draws the figure of rows of image_changes.csv to `stem` with the suffixes."""
-    found = list(pairs(rows).values())
-    panels = [_row(group, i + 1 == len(found)) for i, group in enumerate(found)]
+    """Draws the figure from rows of image_changes.csv; `stem` has no suffix."""
+    groups = list(pairs(rows).values())
+    panels = [_row(group, i + 1 == len(groups)) for i, group in enumerate(groups)]
     figures.draw(panels, stem, height=_ROW_HEIGHT * len(panels) + 0.4)
 
 
 def _row(group: dict[str, runs.Rows], is_last: bool) -> list[Panel]:
     model = group["elu"][0]["model"]
-    kinds = list(cards_measures.means(group["elu"]))[1:]
+    kinds = list(cards_measures.means(group["elu"]))[1:]  # without "none"
     highest = max(float(r["error_percent"]) for own in group.values() for r in own)
     return [
         Panel(

@@ -7,15 +7,15 @@ _REPORT = "configs/results/reproduction.md"
 
 
 def tally(claims: runs.Rows, link: marks.Link) -> str:
-    """Returns the number of the paper's claims by verdict, in one line."""
-    found = [row["verdict"] for row in claims]
+    """Returns a line with the number of the paper's claims that got each verdict."""
+    judged = [row["verdict"] for row in claims]
     counts = ", ".join(
-        f"{found.count(verdict)} {verdict}"
+        f"{judged.count(verdict)} {verdict}"
         for verdict in verdicts.VERDICTS
-        if verdict in found
+        if verdict in judged
     )
     return (
-        f"Of {len(found)} claims of the paper: {counts}. "
+        f"Of {len(judged)} claims of the paper: {counts}. "
         f"[Each with its tests]({link(_REPORT)}#the-papers-claims)."
     )
 
@@ -25,9 +25,9 @@ def reliability(rows: runs.Rows) -> str:
     counts: dict[str, dict[str, list[int]]] = {}
     for row in rows:
         what = row["what"].partition(", ")[0]  # without the kind of run
-        found = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
-        found[0] += int(row["as_promised"])
-        found[1] += int(row["tried"])
+        count = counts.setdefault(row["fault"], {}).setdefault(what, [0, 0])
+        count[0] += int(row["as_promised"])
+        count[1] += int(row["tried"])
     return "\n".join(
         f"- **{fault}**: "
         + "; ".join(f"{what} {good} of {tried}" for what, (good, tried) in of.items())

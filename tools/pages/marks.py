@@ -11,7 +11,7 @@ BEGIN = "<!-- {}: begin (tools/results_table.py) -->"
 END = "<!-- {}: end -->"
 _MARK = re.compile(r"<!-- (\w+): (?:(begin) \(tools/results_table\.py\)|end) -->")
 
-Link = Callable[[str], str]  # from a path in the repository to a link of a page
+Link = Callable[[str], str]  # from a path in the repository to a link on a page
 Content = Callable[[Link], str]
 
 
@@ -42,51 +42,51 @@ def fill(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str,
 
     Args:
         texts: texts of pages by path in the repository, such as "configs/README.md".
-        contents: functions that make the text of a mark, by the name of the mark.
+        contents: functions that make the text between marks, by the name of the marks.
 
     Raises:
         UsageError: a mark is unknown, has no end, or is not in exactly one page.
     """
-    places: dict[str, str] = {}
-    found = {}
+    page_of: dict[str, str] = {}
+    filled = {}
     for page, text in texts.items():
         names = _names(page, text, contents)
         for name in names:
-            if name in places:
+            if name in page_of:
                 raise errors.UsageError(
-                    f"The mark {name!r} is in {places[name]} and in {page}. Remove one "
-                    "of them."
+                    f"The mark {name!r} is in {page_of[name]} and in {page}. Remove "
+                    "one of them."
                 )
-            places[name] = page
+            page_of[name] = page
             text = replace_between(text, name, contents[name](link_from(page)))
         if names:
-            found[page] = text
-    for name in contents.keys() - places.keys():
+            filled[page] = text
+    for name in contents.keys() - page_of.keys():
         raise errors.UsageError(
             f"No README.md has the mark {name!r}. Put the lines {BEGIN.format(name)} "
             f"and {END.format(name)} into the page for this text."
         )
-    return found
+    return filled
 
 
-def _names(page: str, text: str, known: Mapping[str, Content]) -> list[str]:
+def _names(page: str, text: str, contents: Mapping[str, Content]) -> list[str]:
     """Returns the names of a page's marks, after checking them."""
-    found = [(m[1], bool(m[2])) for m in _MARK.finditer(text)]
-    for name, _ in found:
-        if name not in known:
-            raise errors.unknown(f"mark in {page}", name, known)
-    names = [name for name, begins in found if begins]
-    if found != [mark for name in names for mark in ((name, True), (name, False))]:
+    marks = [(m[1], bool(m[2])) for m in _MARK.finditer(text)]
+    for name, _ in marks:
+        if name not in contents:
+            raise errors.unknown(f"mark in {page}", name, contents)
+    names = [name for name, begins in marks if begins]
+    if marks != [mark for name in names for mark in ((name, True), (name, False))]:
         raise errors.UsageError(
             f"The marks of {page} must be pairs of {BEGIN.format('name')} and "
             f"{END.format('name')}. Received, in this order: "
-            f"{', '.join(name + (' begin' if b else ' end') for name, b in found)}."
+            f"{', '.join(name + (' begin' if b else ' end') for name, b in marks)}."
         )
     return names
 
 
 def replace_between(text: str, name: str, content: str) -> str:
-    """Returns a text with `content` between the marks of a name."""
+    """Returns a text with `content` between the marks called `name`."""
     begin, end = BEGIN.format(name), END.format(name)
     before, _, rest = text.partition(begin)
     _, _, after = rest.partition(end)
@@ -94,6 +94,6 @@ def replace_between(text: str, name: str, content: str) -> str:
 
 
 def link_from(page: str) -> Link:
-    """Returns a function from a path in the repository to a link of a page."""
+    """Returns a function that makes links on `page` to paths in the repository."""
     folder = PurePosixPath(page).parent
     return lambda target: Path(os.path.relpath(target, folder)).as_posix()

@@ -11,7 +11,7 @@ FOLDER = Path("configs") / "results"  # in the repository
 
 @dataclasses.dataclass(frozen=True)
 class Measurements:
-    """Rows of the CSV files, in the order of `read`."""
+    """Rows of the CSV files, in the order in which `read` reads the files."""
 
     runs: list[results.Row]
     paper: list[results.Row]

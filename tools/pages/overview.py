@@ -21,7 +21,7 @@ _PANELS = {
 
 def points(rows: runs.Rows) -> runs.Rows:
     """Returns the rows of the figure, sorted by panel, activation and seed."""
-    found = [
+    shown = [
         {column: row[column] for column in _COLUMNS}
         for row in rows
         if row["config"] in _PANELS
@@ -29,10 +29,10 @@ def points(rows: runs.Rows) -> runs.Rows:
         and row["batch_norm"] == "False"
         and float(row["schedule_share"]) == 1
     ]
-    return sorted(found, key=_place)
+    return sorted(shown, key=_sort_key)
 
 
-def _place(row: dict[str, str]) -> tuple:
+def _sort_key(row: dict[str, str]) -> tuple:
     panel = list(_PANELS).index(row["config"])
     return panel, _ACTIVATIONS.index(row["activation"]), int(row["seed"])
 
@@ -47,13 +47,13 @@ def text(rows: runs.Rows) -> str:
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:
-    """Draws the figure of rows of results.csv; `stem` is the path without suffix."""
-    found = points(rows)
-    figures.paired([_panel(config, found) for config in _PANELS], stem, height=3.2)
+    """Draws the figure from rows of results.csv; `stem` has no suffix."""
+    shown = points(rows)
+    figures.paired([_panel(config, shown) for config in _PANELS], stem, height=3.2)
 
 
-def _panel(config: str, found: runs.Rows) -> PairPanel:
-    shown = [row for row in found if row["config"] == config]
+def _panel(config: str, rows: runs.Rows) -> PairPanel:
+    shown = [row for row in rows if row["config"] == config]
     by_activation: dict[str, dict[int, float]] = {}
     for row in shown:
         values = by_activation.setdefault(row["activation"], {})

@@ -1,4 +1,4 @@
-"""Tables of training runs: runs.md for whole schedules, and fine-tuned networks."""
+"""Tables of training runs: whole schedules in runs.md, and fine-tuned networks."""
 
 import re
 import statistics
@@ -11,7 +11,7 @@ from elu_zoo import results
 Rows = list[results.Row]
 
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
-# Another table has fine-tuned networks, a figure has networks of other depths.
+# Not in runs.md: fine-tuned networks have another table, other depths a figure.
 _ELSEWHERE = re.compile("finetune-|mnist_depth-")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
 _PAGE = """# Training runs
@@ -53,11 +53,11 @@ def table(rows: Rows, paper: Rows) -> str:
         "training loss | schedule |",
         "|---|---|---|---|---|---|---|---|",
     ]
-    place = {name: index for index, name in enumerate(_ORDER)}
-    for key in sorted(groups, key=lambda k: (*k[:3], place.get(k[3], 99), k[3])):
+    order = {name: index for index, name in enumerate(_ORDER)}
+    for key in sorted(groups, key=lambda k: (*k[:3], order.get(k[3], 99), k[3])):
         config, dataset, batch_norm, activation = key
         runs = groups[key]
-        name = activation + " + batch norm" * (batch_norm == "True")
+        name = activation + (" + batch norm" if batch_norm == "True" else "")
         schedules = {schedule(run) for run in runs}
         losses = statistics.mean(float(r["train_loss"]) for r in runs)
         lines.append(
@@ -69,15 +69,15 @@ def table(rows: Rows, paper: Rows) -> str:
 
 
 def finetuning_table(rows: Rows) -> str:
-    """Returns a Markdown table of errors of fine-tuned networks by number of labels.
+    """Returns a Markdown table of fine-tuned networks with a row per number of labels.
 
-    The last column is the mean difference between runs of one seed, the body with ELU
-    minus the body with ReLU, with Student's 95 % interval.
+    The last column compares pretrained bodies: the error with ELU minus the error with
+    ReLU, as a mean over the common seeds, with Student's 95 % interval.
     """
     arms = defaultdict(dict)  # (number of labels, weights, activation): error by seed
     for row in rows:
-        if found := _FINETUNED.fullmatch(row["config"]):
-            key = int(found["labels"]), found["weights"], row["activation"]
+        if match := _FINETUNED.fullmatch(row["config"]):
+            key = int(match["labels"]), match["weights"], row["activation"]
             arms[key][row["seed"]] = float(row["test_error_percent"])
     kinds = sorted({key[1:] for key in arms})
     titles = [f"from {w}, {a}".replace("none", "nothing") for w, a in kinds]
@@ -102,21 +102,21 @@ def finetuning_table(rows: Rows) -> str:
 
 
 def error(runs: Rows) -> str:
-    """Returns the test error of runs with its unit."""
+    """Returns the test error of runs as text: the result of `spread`, and the unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
     return spread([float(r["test_error_percent"]) for r in runs]) + " %"
 
 
 def schedule(run: Mapping[str, Any]) -> str:
-    """Returns the schedule, epochs and schedule share of a run or entry, as text."""
+    """Returns the schedule, epochs and schedule share of a run or an entry, as text."""
     share = float(run["schedule_share"])
     part = f" ({share:.0%} of it)" if share < 1 else ""
     return f"{run['schedule']}, {run['epochs']} epochs{part}"
 
 
 def papers_error(runs: Rows, paper: Rows) -> str:
-    """Returns the paper's error if the runs have its whole schedule, otherwise ""."""
+    """Returns the paper's error if all runs have the whole paper schedule, else ""."""
     if any((r["schedule"], float(r["schedule_share"])) != ("paper", 1) for r in runs):
         return ""
     row = results.published(runs[0], paper)

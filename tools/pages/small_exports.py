@@ -1,4 +1,4 @@
-"""The table of quantized exports in the export guide."""
+"""Table of quantized exports, in elu_zoo/export/README.md."""
 
 from collections.abc import Sequence
 

@@ -101,21 +101,22 @@ def page(rows: Rows) -> str:
 
 
 def table(part: str, rows: Rows) -> str:
-    """Returns the text for a field of the page, in Markdown.
+    """Returns the Markdown text of a field of `_PAGE`.
 
     Args:
-        part: a part of the benchmark, "machine" or "schraudolph".
+        part: a part of the benchmark, or else "machine" or "schraudolph".
         rows: rows of benchmark.csv.
     """
     if part == "machine":
         return f"Measured on: {rows[0].machine}."
     if part == "schraudolph":
-        found = {row.form: row for row in rows if row.unit == "largest error"}
-        ours, other = found["ours, XLA"], found["Schraudolph's exponential, XLA"]
+        forms = {row.form: row for row in rows if row.unit == "largest error"}
+        ours, other = forms["ours, XLA"], forms["Schraudolph's exponential, XLA"]
         return (
             f"Largest errors: ours {ours.value:.1g}, Schraudolph's {other.value:.1g}."
         )
     if part == "serving":
+        # Latencies of one client, and throughputs of several clients.
         shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
     chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
@@ -125,12 +126,12 @@ def table(part: str, rows: Rows) -> str:
 
 
 def summary(rows: Rows, link: marks.Link) -> str:
-    """Returns five numbers of the benchmark, as a Markdown list.
+    """Returns a Markdown list of five results of the benchmark.
 
     Raises:
         UsageError: a row is missing.
     """
-    one, op = "elu_cifar_11, batch of 1", "forward, 1e7 elements"
+    single, op = "elu_cifar_11, batch of 1", "forward, 1e7 elements"
     clients = "elu_cifar_11, 32 clients, throughput"
     served = _row(rows, "serving", clients, "gRPC").value
     alone = _row(rows, "serving", clients, "in process").value
@@ -142,8 +143,8 @@ def summary(rows: Rows, link: marks.Link) -> str:
         torch_bfloat16=_ratio(rows, "step", _STEP, "PyTorch, bfloat16"),
         elu=_ratio(rows, "op", op, "tf.nn.elu, XLA"),
         unit=_ratio(rows, "unit", _STEP, "elu"),
-        predicted=_value(_row(rows, "inference", one, "SavedModel")),
-        predict=_ratio(rows, "inference", one, "model.predict"),
+        predicted=_value(_row(rows, "inference", single, "SavedModel")),
+        predict=_ratio(rows, "inference", single, "model.predict"),
         served=f"{served:,.0f}",
         share=f"{served / alone:.0%}",
         page=link("configs/results/speed.md"),

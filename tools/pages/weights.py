@@ -35,26 +35,26 @@ def table(
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
     for entry in published:
-        unit = entry["arguments"]["activation"]["name"]
-        groups[_recipe(entry)].setdefault(unit, entry)
-    others = {unit for group in groups.values() for unit in group} - {*_ACTIVATIONS}
-    units = [*_ACTIVATIONS, *sorted(others)]
+        activation = entry["arguments"]["activation"]["name"]
+        groups[_recipe(entry)].setdefault(activation, entry)
+    others = {a for group in groups.values() for a in group} - {*_ACTIVATIONS}
+    activations = [*_ACTIVATIONS, *sorted(others)]
     lines = [
-        f"| network | data | {' | '.join(units)} | schedule | the paper's |",
-        "|---" * (len(units) + 4) + "|",
+        f"| network | data | {' | '.join(activations)} | schedule | the paper's |",
+        "|---" * (len(activations) + 4) + "|",
     ]
     for group in groups.values():
         first = next(iter(group.values()))
         name = f"`{first['model']}`"
-        name += " + batch norm" * first["arguments"]["batch_norm"]
-        cells = [_error(group[u], rows) if u in group else "" for u in units]
+        name += " + batch norm" if first["arguments"]["batch_norm"] else ""
+        cells = [_error(group[a], rows) if a in group else "" for a in activations]
         lines.append(
             f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
             f"{_schedule(first)} | {_papers_errors(group, paper)} |"
         )
     pages = {name: link(f"configs/results/{name}.md") for name in ("cards", "runs")}
-    have = {entry["model"] for entry in published}
-    without = [f"`{name}`" for name in networks if name not in have]
+    available = {entry["model"] for entry in published}
+    without = [f"`{name}`" for name in networks if name not in available]
     last = f"No weights yet: {', '.join(without)}." if without else ""
     return "\n".join([*lines, "", _NOTE.format(**pages), "", last]).rstrip()
 
@@ -80,11 +80,11 @@ def _schedule(entry: Entry) -> str:
 
 def _papers_errors(group: dict[str, Entry], paper: runs.Rows) -> str:
     """Returns the paper's errors for a row, or "" if the recipe is not the paper's."""
-    found = {unit: results.paper_error(entry, paper) for unit, entry in group.items()}
-    numbers = {unit: m.value for unit, m in found.items() if m}
+    errors = {a: results.paper_error(entry, paper) for a, entry in group.items()}
+    numbers = {a: error.value for a, error in errors.items() if error}
     if not numbers:
         return ""
-    texts = [f"{unit} {value}" for unit, value in numbers.items() if value[0].isdigit()]
+    texts = [f"{a} {value}" for a, value in numbers.items() if value[0].isdigit()]
     if not texts:
         return "no number"
     share = next(iter(group.values()))["schedule_share"]

@@ -37,26 +37,26 @@ def _timing():
 
 def _natural_gradient():
     return [
-        {"activation": unit, "method": method, "rate": "0.1", "seed": str(seed)}
+        {"activation": name, "method": method, "rate": "0.1", "seed": str(seed)}
         | {"step": str(step), "train_loss": f"{2 + seed / 10}", "seconds": "0.5"}
-        for unit in ("elu", "relu")
+        for name in ("elu", "relu")
         for method in ("SGD", "natural gradient", "SGD for longer")
         for seed in range(2)
         for step in (0, 10, 20)
     ]
 
 
-def experiment_rows(name, given):
+def experiment_rows(name, options):
     """Returns synthetic or computed rows of an experiment."""
     experiment = EXPERIMENTS[name]
     if experiment.trials:
-        return rows_of(name, given)
+        return rows_of(name, options)
     if name == "timing":
         return _timing()
     if name == "natural_gradient":
         return _natural_gradient()
-    found = experiment.compute(given) if experiment.compute else []
-    return [{c: str(row.get(c, "")) for c in experiment.columns} for row in found]
+    computed = experiment.compute(options) if experiment.compute else []
+    return [{c: str(row.get(c, "")) for c in experiment.columns} for row in computed]
 
 
 def cells(lines):
@@ -78,26 +78,26 @@ def test_an_experiment_has_two_figure_files_and_a_table(name, tmp_path, monkeypa
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
     experiment = EXPERIMENTS[name]
     needed = [experiment_rows(need, plan(seeds=2)) for need in views.needs(name)]
-    rows = [row for own in needed for row in own]
+    rows = [row for part in needed for row in part]
     if experiment.draw:
         experiment.draw(rows, tmp_path / "figures" / name)
-        found = {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()}
-        assert set(found) == {f"{name}.png", f"{name}.svg"}
-        assert found[f"{name}.png"].startswith(b"\x89PNG")
-        assert b"</svg>" in found[f"{name}.svg"]
+        files = {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()}
+        assert set(files) == {f"{name}.png", f"{name}.svg"}
+        assert files[f"{name}.png"].startswith(b"\x89PNG")
+        assert b"</svg>" in files[f"{name}.svg"]
     head, rule, *lines = experiment.summary(rows).splitlines()
     assert head.startswith("| ") and set(rule) == {"|", "-"} and lines
     assert {line.count(" | ") for line in lines} == {head.count(" | ")}
-    units = {row.get("activation") for row in rows}
-    for unit in NAMED.get(name, units):
-        assert any(unit in cell for cell in cells([head, *lines])), unit
+    activations = {row.get("activation") for row in rows}
+    for text in NAMED.get(name, activations):
+        assert any(text in cell for cell in cells([head, *lines])), text
 
 
 FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
 
 
 @pytest.mark.parametrize(
-    ("name", "title", "column", "place"),
+    ("name", "title", "column", "where"),
     [
         ("fig2", "training loss, epoch 10", "train_loss", {"epoch": "10"}),
         ("fig2", "training loss, end", "train_loss", {"epoch": "60"}),
@@ -117,13 +117,13 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
         ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
     ],
 )
-def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, place):
+def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, where):
     rows = rows_of(name, plan(seeds=1))
     head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
     (value,) = {
         row[column]
         for row in rows
-        if (FIRST | place).items() <= row.items() and row[column]
+        if (FIRST | where).items() <= row.items() and row[column]
     }
     found = dict(zip(cells([head]), cells([line]), strict=True))[title]
     assert found == f"{float(value):.3g}"
@@ -134,23 +134,23 @@ def test_the_table_of_learning_rates_counts_diverged_runs(tmp_path):
     rows = views.view("fig3", tmp_path).rows
     head, _, *lines = EXPERIMENTS["fig3"].summary(rows).splitlines()
     assert cells([head])[2:] == ["elu", "relu", "leaky_relu", "shifted_relu"]
-    found = [cells([line]) for line in lines]
+    table = [cells([line]) for line in lines]
     rates = "0.01", "0.001", "0.0001", "1e-05"
     rates += tuple(f"{rate}, mean" for rate in rates)
     splits = "training", "test"
-    assert [line[:2] for line in found] == [[r, s] for r in rates for s in splits]
-    assert all(line[3].endswith(", 1 of 5 diverged") for line in found)
-    assert not any("diverged" in line[i] for line in found for i in (2, 4, 5))
+    assert [line[:2] for line in table] == [[r, s] for r in rates for s in splits]
+    assert all(line[3].endswith(", 1 of 5 diverged") for line in table)
+    assert not any("diverged" in line[i] for line in table for i in (2, 4, 5))
 
 
 @pytest.mark.parametrize(
-    ("world", "verdict", "effect"),
+    ("contradicts", "verdict", "effect"),
     [(never, "holds", "-1.00"), (always, "does not hold", "+1.00")],
 )
 def test_the_table_of_tests_compares_elu_with_every_arm_of_our_schedule(
-    world, verdict, effect
+    contradicts, verdict, effect
 ):
-    rows = view("wilcoxon", plan(), world).rows
+    rows = view("wilcoxon", plan(), contradicts).rows
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
     found = [cells([line]) for line in lines]
     arms = "ReLU", "LReLU", "SReLU", "ELU + BN", "ReLU + BN"
@@ -165,8 +165,8 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
     set_errors(seen, "shifted_relu", range(1))
     set_errors(seen, "relu", range(5), batch_norm="True")
     _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
-    found = {cells([line])[1]: cells([line]) for line in lines}
-    counted = {pair: (line[2], line[-2], line[-1]) for pair, line in found.items()}
+    table = {cells([line])[1]: cells([line]) for line in lines}
+    counted = {pair: (line[2], line[-2], line[-1]) for pair, line in table.items()}
     assert counted == {
         "ELU - ReLU": ("5", "5", "holds"),
         "ELU - LReLU": ("5", "5", "holds"),
@@ -193,9 +193,9 @@ def drawn(monkeypatch):
     return figures
 
 
-def draw_and_report(name, given, output, diverged):
+def draw_and_report(name, options, output, diverged):
     """Draws an experiment from rows in files, and returns its section of the report."""
-    write(name, output, given, diverged=diverged)
+    write(name, output, options, diverged=diverged)
     return report_section(name, output)
 
 
@@ -209,13 +209,13 @@ def report_section(name, output):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("unit", ["elu", "relu"])
-def test_one_activation_is_drawn_if_the_others_diverged(name, unit, drawn, tmp_path):
+@pytest.mark.parametrize("activation", ["elu", "relu"])
+def test_one_activation_is_drawn_if_others_diverged(name, activation, drawn, tmp_path):
     runs = {(t.activation, t.seed) for t in EXPERIMENTS[name].trials(plan(seeds=1))}
-    lost = {run for run in runs if run[0] != unit}
-    section = draw_and_report(name, plan(seeds=1), tmp_path, lost)
+    others = {run for run in runs if run[0] != activation}
+    section = draw_and_report(name, plan(seeds=1), tmp_path, others)
     assert name in drawn
-    assert any(unit in cell for cell in cells(section.splitlines()))
+    assert any(activation in cell for cell in cells(section.splitlines()))
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -225,11 +225,11 @@ def test_the_report_lists_a_diverged_run_and_the_other_runs_are_drawn(
     section = draw_and_report(name, plan(seeds=2), tmp_path, {("relu", 0)})
     assert name in drawn and "relu" in section and "diverged" in section
     found = views.points(name, tmp_path).rows
-    (reason,) = {r["diverged"] for r in found if (r["activation"], r["seed"]) == LOST}
+    (reason,) = {r["diverged"] for r in found if (r["activation"], r["seed"]) == RELU_0}
     assert reason == "it ended in nan"
 
 
-LOST = "relu", "0"
+RELU_0 = "relu", "0"
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -240,11 +240,11 @@ def test_the_report_is_written_if_all_runs_diverged(name, drawn, tmp_path):
 
 @pytest.mark.parametrize("name", ["noise", "theory"])
 def test_runs_whose_values_are_nan_are_in_no_claim_test(name, drawn, tmp_path):
-    # A network whose units are all dead has such values.
+    # Measures of a network whose units are all dead are nan.
     write(name, tmp_path, plan())
     found = views.points(name, tmp_path)
     for row in found.rows:
-        if (row["activation"], row["seed"]) == LOST:
+        if (row["activation"], row["seed"]) == RELU_0:
             places = "epoch", "layer", "sigma", "diverged", *KEY
             row |= {k: "nan" for k, v in row.items() if v and k not in places}
     results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
@@ -252,6 +252,6 @@ def test_runs_whose_values_are_nan_are_in_no_claim_test(name, drawn, tmp_path):
     assert name in drawn
     found = results.read_file(tmp_path / "claim_tests.csv")
     counts = {r["n"] for r in found if r["experiment"] == name and "relu" in r["id"]}
-    # ReLU has lost a run, leaky ReLU has not; rank correlations of these constant rows
-    # are undefined.
+    # ReLU lacks one of five runs, leaky ReLU does not. The 0 is of rank correlations,
+    # which are undefined for constant rows.
     assert counts - {"0"} == {"4", "5"}

@@ -27,8 +27,8 @@ def compute():
 @pytest.mark.parametrize("name", FORMULAS)
 def test_values_and_derivatives_equal_the_formulas(name):
     value, derivative, kink = FORMULAS[name]
-    own = [row for row in compute() if row["activation"] == name]
-    x, y, dy = np.array([(r["x"], r["value"], r["derivative"]) for r in own]).T
+    rows = [row for row in compute() if row["activation"] == name]
+    x, y, dy = np.array([(r["x"], r["value"], r["derivative"]) for r in rows]).T
     assert (x[0], x[-1]) == (-3, 3) and len(x) >= 200
     np.testing.assert_allclose(y, value(x), atol=1e-6)
     smooth = np.ones_like(x, bool) if kink is None else abs(x - kink) > 0.01

@@ -19,7 +19,7 @@ from elu_zoo.weights import manifest
 PLAN = Plan("smoke", 1, Path("runs"), imagenet="pictures")
 EPOCHS, STEPS = 3, 30
 LOSSES = np.linspace(3, 0.05, STEPS)
-MEDIANS = np.array([[1.0, 2, 3], [5, 5, 5], [6, 9, 5], [8, 10, 5]])  # units by epoch
+MEDIANS = np.array([[1.0, 2, 3], [5, 5, 5], [6, 9, 5], [8, 10, 5]])  # a row per epoch
 TEST = {"test_loss": 0.5, "test_error_percent": 2.25, "test_top5_error_percent": 1.5}
 
 
@@ -56,7 +56,7 @@ def lines(path, rows):
 
 
 def measured(name, workdir):
-    """Returns the rows of a run, with the values as texts of the CSV file."""
+    """Returns the rows of a run, as text, after writing and reading the CSV file."""
     experiment = EXPERIMENTS[name]
     trial = experiment.trials(PLAN)[0]
     points = Points(workdir / "points.csv", experiment.columns)
@@ -76,7 +76,7 @@ def test_figure_2_has_losses_and_median_activations(workdir):
     assert column(rows, "epoch") == ["0", "1", "2", "3"]
     losses = [f"{LOSSES[i]:.6g}" for i in (9, 19, 29)]
     assert column(rows, "train_loss") == ["", *losses]
-    # The median of the mean activations of both layers' units.
+    # The median over the units of both layers, each with its mean activation.
     expected = [np.median(np.array([*m, *-m]) + 0.5) for m in MEDIANS]
     assert column(rows, "median_activation") == [f"{x:.6g}" for x in expected]
     assert column(rows, "test_error_percent") == ["", "", "", "2.25"]
@@ -101,10 +101,10 @@ def test_figures_4_and_5_have_mean_losses_and_test_errors(workdir, name):
         step = int(row["step"])
         expected = LOSSES[step - 2 : step].mean()
         assert float(row["train_loss"]) == pytest.approx(expected, rel=1e-5)
-    found = [(row["step"], row["test_error_percent"]) for row in rows]
+    tested = [(row["step"], row["test_error_percent"]) for row in rows]
     # The last value is of the final weights.
     measured_at = [("12", "9"), ("24", "9"), ("30", "2.25")]
-    assert [(step, error) for step, error in found if error] == measured_at
+    assert [(step, error) for step, error in tested if error] == measured_at
     # The loss of the last epoch equals the loss of the run in results.csv.
     assert set(column(rows[:-1], "last_epoch_loss")) == {""}
     assert rows[-1]["last_epoch_loss"] == f"{LOSSES[-1]:.6g}"

@@ -54,7 +54,7 @@ def test_methods_start_from_equal_weights_and_reduce_the_loss(
 
 
 @pytest.mark.parametrize(
-    ("units", "seeds", "covered"),
+    ("activations", "seeds", "covered"),
     [
         (("elu", "relu"), None, True),
         (("elu", "relu"), 1, True),
@@ -62,9 +62,9 @@ def test_methods_start_from_equal_weights_and_reduce_the_loss(
         (("elu",), None, False),
     ],
 )
-def test_rows_cover_plans_without_new_runs(units, seeds, covered, tmp_path):
+def test_rows_cover_plans_without_new_runs(activations, seeds, covered, tmp_path):
     rows = [
-        {"activation": unit, "seed": str(seed)} for unit in units for seed in range(5)
+        {"activation": name, "seed": str(s)} for name in activations for s in range(5)
     ]
     plan = Plan("short", seeds, tmp_path)
     assert natural_gradient.EXPERIMENT.covers(plan, rows) == covered

@@ -25,10 +25,10 @@ def sizes(monkeypatch):
 
 def test_rows_have_the_papers_errors_and_our_sizes(sizes):
     rows = table1.compute(None)
-    *found, ours = rows
+    *others, ours = rows
     paper = results.read("table1.csv")
     assert len(paper) == 8
-    for row, expected in zip(found, paper, strict=True):
+    for row, expected in zip(others, paper, strict=True):
         for key in "network", "model", "augmented":
             assert row[key] == expected[key]
         assert row["paper_cifar10"] == expected["cifar10_error_percent"]

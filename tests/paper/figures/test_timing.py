@@ -23,17 +23,17 @@ SECONDS = {
 @pytest.fixture
 def commands(monkeypatch):
     """Returns the list of commands. Each command writes rows as the benchmark does."""
-    found = []
+    received = []
 
     def run(command, check, **arguments):
-        found.append(list(map(str, command)))
+        received.append(list(map(str, command)))
         assert check
         path = next(x for x in command if str(x).startswith("--csv="))[6:]
         case = "elu_cifar_11, batch of 100"
         report.update(Path(path), report.timed("unit", case, SECONDS, "relu"))
 
     monkeypatch.setattr(subprocess, "run", run)
-    return found
+    return received
 
 
 def plan(budget="short"):
@@ -62,19 +62,19 @@ def test_the_table_has_times_and_ratios(commands, tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("budget", "rest"),
+    ("budget", "flags"),
     [
         ("short", ["--rounds=250"]),
         ("full", ["--rounds=250"]),
         ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"]),
     ],
 )
-def test_the_budget_decides_the_flags_of_the_command(commands, budget, rest):
+def test_the_budget_decides_the_flags_of_the_command(commands, budget, flags):
     timing.compute(plan(budget))
     ((command, part, csv, *others),) = commands
     assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
-    assert others == rest
+    assert others == flags
     assert not Path(csv[6:]).exists()  # the file was temporary
 
 

@@ -123,25 +123,25 @@ def test_dots_are_centred_on_their_name():
 
 def test_error_bars_end_at_the_interval():
     axes = figure.Figure().subplots()
-    some = Dots("elu", [1, 2], [5.0, 7.0], [4.0, NAN], [8.0, NAN])
-    dots.plot(axes, DotPanel("", "", "", [some]), palette.looks(["elu"]))
+    with_nan = Dots("elu", [1, 2], [5.0, 7.0], [4.0, NAN], [8.0, NAN])
+    dots.plot(axes, DotPanel("", "", "", [with_nan]), palette.looks(["elu"]))
     first = axes.containers[0].lines[2][0].get_segments()[0]
     assert first[:, 1].tolist() == [4, 8]
 
 
 def test_panels_share_the_y_axis_and_rows_fill_the_width(monkeypatch):
-    found = figure.Figure()
+    drawn = figure.Figure()
     monkeypatch.setattr(
-        figures.sheet, "sheet", lambda *_: contextlib.nullcontext(found)
+        figures.sheet, "sheet", lambda *_: contextlib.nullcontext(drawn)
     )
     low, high = (
         Panel("", "", "loss", [Series("elu", X, runs(level))]) for level in (1, 9)
     )
     figures.draw([[low, high], [low, low, low]], Path("a"), share_y=True)
-    assert len({axes.get_ylim() for axes in found.axes}) == 1
-    assert found.axes[0].get_ylim()[1] > 9
-    assert [axes.get_ylabel() for axes in found.axes] == ["loss", "", "loss", "", ""]
-    columns = [axes.get_subplotspec().colspan for axes in found.axes]
+    assert len({axes.get_ylim() for axes in drawn.axes}) == 1
+    assert drawn.axes[0].get_ylim()[1] > 9
+    assert [axes.get_ylabel() for axes in drawn.axes] == ["loss", "", "loss", "", ""]
+    columns = [axes.get_subplotspec().colspan for axes in drawn.axes]
     assert [(c.start, c.stop) for c in columns] == [
         (0, 3),
         (3, 6),
@@ -162,7 +162,7 @@ def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
     for columns in (4, 2, 1):
         with pytest.raises(InterruptedError):
             figures.bars([dot_panel(["a", "b"])] * 4, tmp_path / "a", columns=columns)
-    one, two, four = heights
+    one, two, four = heights  # of one, two and four rows
     assert two - one == pytest.approx((four - two) / 2) and two > 1.5 * one
 
 
@@ -170,7 +170,7 @@ def test_rows_of_dots_have_equal_heights(monkeypatch, tmp_path):
     ("values", "decades", "counts"),
     [
         ([0, 0, 1e-7, 5e-5, 2e-3, 0.5], (-6, -2), [2, 1, 1, 0, 2]),
-        ([0, 0, 5e-5, 2e-3], None, [2, 1, 0, 1]),  # of -5 to -2
+        ([0, 0, 5e-5, 2e-3], None, [2, 1, 0, 1]),  # decades -5 to -2
         ([0, 0], None, [2, 0]),
         ([0.5] * 4, None, [0, 4]),
     ],

@@ -10,7 +10,7 @@ from elu_zoo.paper.plots.panels import Panel, Series, curve, zoom
 NAN = math.nan
 
 
-def one(series, **changes):
+def panel(series, **changes):
     return Panel("one", "epoch", "loss", [series], **changes)
 
 
@@ -84,25 +84,25 @@ def test_a_ribbon_on_a_logarithmic_axis_stays_above_0():
     ],
 )
 def test_zoom_fits_the_visible_points(log, values, low, high, limits):
-    whole = one(Series("elu", range(len(values)), [values]), logy=log)
-    part = zoom(whole, low, high, "b  start")
+    full = panel(Series("elu", range(len(values)), [values]), logy=log)
+    part = zoom(full, low, high, "b  start")
     assert (part.title, part.xlim) == ("b  start", (low, high))
     assert part.ylim == pytest.approx(limits)
-    assert zoom(whole, low, high).title == "one"
+    assert zoom(full, low, high).title == "one"
 
 
 def test_zoom_fits_points_on_a_logarithmic_x_axis():
-    whole = one(Series("elu", [0, 1, 100, 1000], [[90, 1, 3, 3]]), logx=True)
-    assert zoom(whole, 10, 1000).ylim == pytest.approx((1.95, 3.05))
-    assert zoom(whole, 0.5, 100).ylim == pytest.approx((0.9, 3.1))
+    full = panel(Series("elu", [0, 1, 100, 1000], [[90, 1, 3, 3]]), logx=True)
+    assert zoom(full, 10, 1000).ylim == pytest.approx((1.95, 3.05))
+    assert zoom(full, 0.5, 100).ylim == pytest.approx((0.9, 3.1))
 
 
 def test_zoom_contains_the_ribbons():
     runs = [[1, 2, 3], [3, 4, 5]] * 3
-    low, high = zoom(one(Series("elu", [0, 1, 2], runs)), 1, 2).ylim
+    low, high = zoom(panel(Series("elu", [0, 1, 2], runs)), 1, 2).ylim
     assert low < 3 - 1.2**0.5 and high > 4 + 1.2**0.5
 
 
 def test_zoom_without_a_point_raises_an_error():
     with pytest.raises(errors.UsageError, match="there is none from 2 to 3"):
-        zoom(one(Series("elu", [0, 1], [[1, 2]])), 2, 3)
+        zoom(panel(Series("elu", [0, 1], [[1, 2]])), 2, 3)

@@ -23,13 +23,13 @@ def write_rows(path, rows):
 def test_epochs_are_thinned_and_the_last_has_test_measures(
     monkeypatch, tmp_path, count, after_50
 ):
-    found = {tmp_path: {"metrics": {**TEST, "validation_loss": 0.25}}}
-    monkeypatch.setattr(result, "find", found.get)
+    entries = {tmp_path: {"metrics": {**TEST, "validation_loss": 0.25}}}
+    monkeypatch.setattr(result, "find", entries.get)
     epochs = range(1, count + 1)
     rows = [{"step": 10 * e, "epoch": e, "train_loss": 1 / e} for e in epochs]
     write_rows(tmp_path / "metrics.jsonl", rows)
-    kept = [*range(1, min(count, 50) + 1), *after_50]
-    expected = [rows[epoch - 1] for epoch in kept]
+    shown = [*range(1, min(count, 50) + 1), *after_50]
+    expected = [rows[epoch - 1] for epoch in shown]
     expected[-1] = {**expected[-1], **TEST}
     assert curves.epochs(tmp_path) == expected
     assert curves.final(tmp_path) == TEST
@@ -79,8 +79,8 @@ def test_activation_statistics_are_read_by_epoch(tmp_path):
         median = {"act_dense1": np.float32([-epoch, -1])}
         Statistics(mean, median).save(folder / f"epoch-{epoch:05d}.npz")
     (folder / ".epoch-00012.npz.abcdefgh").touch()  # temporary file of a killed process
-    found = curves.activations(tmp_path)
-    assert list(found) == [0, 2, 11]
-    for epoch, statistics in found.items():
+    by_epoch = curves.activations(tmp_path)
+    assert list(by_epoch) == [0, 2, 11]
+    for epoch, statistics in by_epoch.items():
         assert statistics.mean["act_dense1"].tolist() == [epoch, 1]
         assert statistics.median["act_dense1"].tolist() == [-epoch, -1]

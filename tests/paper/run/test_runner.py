@@ -18,7 +18,7 @@ from elu_zoo.training.step_resident import ResidentStep
 def session(worker_stand_ins, tmp_path_factory):
     """Returns a plan, and the rows of two runs in one worker."""
     workdir = tmp_path_factory.mktemp("session")
-    plan = Plan("smoke", None, workdir, module="own_units.py")
+    plan = Plan("smoke", None, workdir, module="own_activation.py")
     trials = [ELU, OWN]
     return plan, dict(runner.run(trials, plan, worker_stand_ins.measure, 1))
 
@@ -26,7 +26,7 @@ def session(worker_stand_ins, tmp_path_factory):
 def test_each_run_has_its_measured_rows(session):
     _, found = session
     assert found == {
-        trial: [{"step": 2, "unit": trial.activation, "threads": str(CORES)}]
+        trial: [{"step": 2, "activation": trial.activation, "threads": str(CORES)}]
         for trial in (ELU, OWN)
     }
 
@@ -54,8 +54,8 @@ def test_without_trials_no_worker_starts(stand_in, tmp_path):
 
 def test_workers_share_the_cores_unless_the_user_sets_threads(stand_in, monkeypatch):
     for jobs, threads in ((1, CORES), (2, max(1, CORES // 2)), (10 * CORES, 1)):
-        ((found, group),) = stand_in("quick", jobs).values()
-        assert found == str(threads) and group != os.getpgrp()
+        ((received, group),) = stand_in("quick", jobs).values()
+        assert received == str(threads) and group != os.getpgrp()
         assert THREADS not in os.environ
     monkeypatch.setenv(THREADS, "7")
     assert stand_in("quick")["quick"][0] == "7"
@@ -96,11 +96,11 @@ def test_other_runs_are_saved_when_a_run_fails(stand_in, tmp_path):
 
 def test_runs_work_outside_of_the_main_thread(stand_in):
     # Python cannot install signal handlers in other threads.
-    before, found = signal.getsignal(signal.SIGTERM), []
-    body = threading.Thread(target=lambda: found.append(stand_in("quick1 quick2")))
-    body.start()
-    body.join()
-    assert set(found[0]) == {"quick1", "quick2"}
+    before, results = signal.getsignal(signal.SIGTERM), []
+    thread = threading.Thread(target=lambda: results.append(stand_in("quick1 quick2")))
+    thread.start()
+    thread.join()
+    assert set(results[0]) == {"quick1", "quick2"}
     assert signal.getsignal(signal.SIGTERM) is before
 
 

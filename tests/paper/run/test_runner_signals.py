@@ -73,11 +73,11 @@ def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_p
 def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypatch):
     monkeypatch.setattr(runner, "RUNS_PER_PROCESS", 1)
     plan = types.SimpleNamespace(workdir=tmp_path)
-    found = runner.run(["quick1", "quick2"], plan, None, 1)
-    assert next(found)[0] == "quick1"
+    results = runner.run(["quick1", "quick2"], plan, None, 1)
+    assert next(results)[0] == "quick1"
     signal.raise_signal(signal.SIGTERM)
     with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
-        next(found)
+        next(results)
     assert not (tmp_path / "quick2.begun").exists()
 
 
@@ -117,12 +117,12 @@ def test_a_signal_saves_training_runs_and_starts_no_other(
 )
 def test_a_worker_saves_and_ends_when_its_parent_dies(modules, tmp_path, what, awaited):
     command = [sys.executable, "parent.py", tmp_path, what, awaited]
-    found = subprocess.run(
+    done = subprocess.run(
         command,
         timeout=DEADLINE,
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
     )
-    assert found.returncode == -signal.SIGKILL
+    assert done.returncode == -signal.SIGKILL
     (process,) = processes(tmp_path)
     try:
         wait_until(lambda: not is_alive(process), 60)

@@ -110,9 +110,9 @@ def test_the_order_does_not_depend_on_which_run_ends_first(points, path):
     for trial in reversed(trials):
         points.put(trial, [{"epoch": epoch} for epoch in (9, 10, 1)])
     assert points.rows == Points(path, COLUMNS).rows
-    found = [(row["arm"], row["seed"], row["epoch"]) for row in points.rows]
+    order = [(row["arm"], row["seed"], row["epoch"]) for row in points.rows]
     # Rows of one run stay in the order in which they were measured.
-    assert found == [
+    assert order == [
         (t.arm_hash, str(t.seed), epoch) for t in trials for epoch in ("9", "10", "1")
     ]
     assert points.of_budget("full") == points.rows[-3:]

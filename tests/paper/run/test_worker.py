@@ -13,7 +13,7 @@ from elu_zoo.training.recorder import Observe
 
 @pytest.fixture
 def trained(monkeypatch):
-    """Replaces `training.train`; returns the calls. A call raises `error` if set."""
+    """Replaces `training.train`; returns its calls, which raise the `error` if set."""
 
     class Trained(list):
         error = None
@@ -24,10 +24,10 @@ def trained(monkeypatch):
             if self.error:
                 raise self.error
 
-    found = Trained()
+    calls = Trained()
     monkeypatch.setattr(worker, "_stopped", [])
-    monkeypatch.setattr(training, "train", found.train)
-    return found
+    monkeypatch.setattr(training, "train", calls.train)
+    return calls
 
 
 @pytest.fixture

@@ -19,10 +19,10 @@ def dense(activation="elu", inner=False):
 
     The activation is an argument of the dense layer if `inner`, else a layer after it.
     """
-    own, behind = (activation, None) if inner else (None, activation)
-    hidden = keras.layers.Dense(5, own, kernel_initializer=HeUniform(1), name="hidden")
+    act, after = (activation, None) if inner else (None, activation)
+    hidden = keras.layers.Dense(5, act, kernel_initializer=HeUniform(1), name="hidden")
     first = keras.layers.Flatten(name="flatten")
-    return net((2, 3, 1), first, hidden, keras.layers.Activation(behind))
+    return net((2, 3, 1), first, hidden, keras.layers.Activation(after))
 
 
 def convolution(**arguments):

@@ -30,7 +30,7 @@ def correlation(inputs):
     """Returns the mean absolute correlation over all pairs of columns."""
     columns = (inputs - inputs.mean(axis=0)) / inputs.std(axis=0)
     pairs = itertools.combinations(columns.T, 2)
-    return np.mean([abs((one * other).mean()) for one, other in pairs])
+    return np.mean([abs((first * second).mean()) for first, second in pairs])
 
 
 def brute_force(inputs, squares, losses, damping):
@@ -64,14 +64,14 @@ def test_measures_equal_the_definitions(seed, damping):
     rng = np.random.default_rng(seed)
     inputs = np.maximum(rng.normal(size=(200, 9)), -1) + rng.normal(size=9)
     squares, losses = rng.random((200, 4)) ** 3 * 1e-6, rng.normal(size=(200, 4))
-    found = module._of_layer(inputs, squares, losses, damping)
+    measured = module._of_layer(inputs, squares, losses, damping)
     for i in range(4):
-        one = brute_force(inputs, squares[:, i], losses[:, i], damping)
-        for name, value in one.items():
-            assert getattr(found, name)[i] == pytest.approx(value, rel=1e-9), name
+        expected = brute_force(inputs, squares[:, i], losses[:, i], damping)
+        for name, value in expected.items():
+            assert getattr(measured, name)[i] == pytest.approx(value, rel=1e-9), name
     covariance = np.cov(inputs.T, squares.T)[:9, 9:]
     largest = covariance[np.abs(covariance).argmax(axis=0), range(4)]
-    assert (found.positive_share == (largest > 0)).all()
+    assert (measured.positive_share == (largest > 0)).all()
 
 
 def test_positive_share_counts_the_largest_tenth_of_the_covariances():
@@ -90,8 +90,8 @@ def test_delta2_is_the_expectation_over_the_softmax():
     odds = np.exp(np.float64(model(images)))
     p = odds / odds.sum(axis=1, keepdims=True)
     expected = (p * (1 - p)).mean(axis=0)  # the variance of each class's indicator
-    for given in None, labels:
-        found = bias_shift(model, images, labels=given)["classifier"].delta2
+    for passed in None, labels:
+        found = bias_shift(model, images, labels=passed)["classifier"].delta2
         np.testing.assert_allclose(found, expected, rtol=1e-4)
 
 
@@ -107,12 +107,12 @@ def test_dead_units_have_nan_and_constant_units_need_damping():
     images[:, 0, 0] = 0
     bias = model.get_layer("hidden").bias
     bias.assign([0, -100, 0, 0, 0])
-    found = bias_shift(model, images, labels=labels)
-    for field, values in vars(found["hidden"]).items():
+    shifts = bias_shift(model, images, labels=labels)
+    for field, values in vars(shifts["hidden"]).items():
         alive = field in ("delta2", "mean_length", "input_correlation")
         assert np.isfinite(values).tolist() == [True, alive, True, True, True]
-    assert found["hidden"].delta2[1] == 0
-    assert all(np.isfinite(v).all() for v in vars(found["classifier"]).values())
+    assert shifts["hidden"].delta2[1] == 0
+    assert all(np.isfinite(v).all() for v in vars(shifts["classifier"]).values())
     bias.assign([0, 3, 0, 0, 0])
     model.get_layer("hidden").kernel.assign(np.zeros((6, 5)))
     with pytest.raises(errors.UsageError, match="'classifier': .* Pass damping > 0"):
@@ -135,9 +135,9 @@ def test_the_model_is_unchanged_afterwards():
 
 def test_a_graph_with_a_bypass_and_bfloat16_gives_finite_measures():
     image = keras.Input((4, 4, 2))
-    one = keras.layers.Conv2D(3, 3, padding="same", name="one")(image)
-    x = keras.layers.Dense(3, use_bias=False, name="unbiased")(one)
-    x = keras.layers.GlobalAveragePooling2D()(keras.layers.Add()([one, x]))
+    first = keras.layers.Conv2D(3, 3, padding="same", name="one")(image)
+    x = keras.layers.Dense(3, use_bias=False, name="unbiased")(first)
+    x = keras.layers.GlobalAveragePooling2D()(keras.layers.Add()([first, x]))
     last = keras.layers.Dense(4, name="classifier", dtype="mixed_bfloat16")
     model = keras.Model(image, last(x))
     images, labels = examples(model)
@@ -169,9 +169,9 @@ def test_positive_share_depends_on_net_and_data(activation, data, draws, share):
     on_train = data.name == "mnist_5k"
     images = data.train.images[:1000] if on_train else data.test.images[:2000]
     model = elu_zoo.get_model("mnist_mlp_8x128", activation=activation, weights="mnist")
-    found = bias_shift(model, images, layers=["dense8"], damping=0.1)["dense8"]
-    assert draws[0] < np.nanmedian(found.effective_draws) < draws[1]
-    assert share[0] < np.nanmean(found.positive_share) < share[1]
+    shifts = bias_shift(model, images, layers=["dense8"], damping=0.1)["dense8"]
+    assert draws[0] < np.nanmedian(shifts.effective_draws) < draws[1]
+    assert share[0] < np.nanmean(shifts.positive_share) < share[1]
 
 
 IMAGES = np.random.default_rng(0).normal(size=(5, 2, 3, 1))

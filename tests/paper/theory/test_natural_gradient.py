@@ -118,15 +118,15 @@ def test_theorem_2_gives_the_bias_shift_and_k(seed):
     u = unit(seed)
     f = u.fisher()
     m = ng.moments(u.inputs, u.deltas)
-    found = u.natural_gradient()
+    natural = u.natural_gradient()
     solved = np.linalg.inv(u.variance) @ u.weighted_mean
-    assert_close(found.k, 1 + (u.weighted_mean - u.mean) @ solved)
-    assert_close(found.k, 1 + m.covariance @ solved / m.delta2)
-    assert_close(found.shift_from_means, found.shift)
-    assert_close(found.shift, np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient))
+    assert_close(natural.k, 1 + (u.weighted_mean - u.mean) @ solved)
+    assert_close(natural.k, 1 + m.covariance @ solved / m.delta2)
+    assert_close(natural.shift_from_means, natural.shift)
+    assert_close(natural.shift, np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient))
     f[-1, :-1] = f[:-1, -1] = 0  # without correction
     uncorrected = np.append(u.mean, 1) @ np.linalg.solve(f, u.gradient)
-    assert_close(found.uncorrected_shift, uncorrected)
+    assert_close(natural.uncorrected_shift, uncorrected)
 
 
 @SEEDS
@@ -172,8 +172,8 @@ def test_a_layer_has_the_natural_gradients_of_its_units(seed):
     inputs, deltas, gradients = layer(seed, examples=240)
     found = ng.precondition(inputs, deltas, gradients)
     for column, delta, gradient in zip(found.T, deltas.T, gradients.T, strict=True):
-        one = ng.natural_gradient(inputs, delta, gradient)
-        assert_close(column, np.append(one.weights, one.bias))
+        unit = ng.natural_gradient(inputs, delta, gradient)
+        assert_close(column, np.append(unit.weights, unit.bias))
 
 
 @SEEDS
@@ -182,12 +182,12 @@ def test_damping_permits_fewer_examples_than_weights(seed, examples):
     inputs, deltas, gradients = layer(seed, examples)
     damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
     found = ng.precondition(inputs, deltas, gradients, damping)
-    a_only = ng.precondition(inputs, deltas, gradients[:-1], damping, bias=False)
+    without_bias = ng.precondition(inputs, deltas, gradients[:-1], damping, bias=False)
     for i in range(5):
         f = ng.unit_fisher(inputs, deltas[:, i]) + damping[i] * np.eye(13)
         assert_close(found[:, i], np.linalg.solve(f, gradients[:, i]))
         expected = np.linalg.solve(f[:-1, :-1], gradients[:-1, i])
-        assert_close(a_only[:, i], expected)
+        assert_close(without_bias[:, i], expected)
 
 
 def test_several_gradients_of_a_unit_equal_single_calls():
@@ -196,15 +196,15 @@ def test_several_gradients_of_a_unit_equal_single_calls():
     before = several.copy()
     found = ng.precondition(inputs, deltas, several, 1e-5)
     for i in range(2):
-        one = ng.precondition(inputs, deltas, several[..., i], 1e-5)
-        assert_close(found[..., i], one)
+        single = ng.precondition(inputs, deltas, several[..., i], 1e-5)
+        assert_close(found[..., i], single)
     np.testing.assert_array_equal(several, before)
 
 
 def test_dead_units_need_damping_and_do_not_change_others():
     inputs, deltas, gradients = layer(1, 240)
-    found = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
-    assert_close(found[:, 1], gradients[:, 1] / 0.1)
+    natural = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
+    assert_close(natural[:, 1], gradients[:, 1] / 0.1)
     # Without its dead incoming unit a layer has the same natural gradients.
     without = np.delete(inputs, 3, axis=1), deltas, np.delete(gradients, 3, axis=0)
     inputs[:, 3] = 0
@@ -215,9 +215,9 @@ def test_dead_units_need_damping_and_do_not_change_others():
     with pytest.raises(errors.UsageError, match="unit 0 is singular"):
         ng.precondition(inputs, deltas, gradients)
     gradients[3] = 0
-    found = ng.precondition(inputs, deltas, gradients)
-    assert (found[3] == 0).all()
-    assert_close(np.delete(found, 3, axis=0), ng.precondition(*without))
+    natural = ng.precondition(inputs, deltas, gradients)
+    assert (natural[3] == 0).all()
+    assert_close(np.delete(natural, 3, axis=0), ng.precondition(*without))
 
 
 GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))

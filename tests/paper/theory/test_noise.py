@@ -74,7 +74,7 @@ def noisy_images():
     return IMAGES + np.float32(0.3) * np.stack(draws, axis=1)
 
 
-def check_units(found, state, net, output, net_noise, output_noise):
+def check_units(units, state, net, output, net_noise, output_noise):
     """Compares each unit with the mean over the rows in which `state` is true."""
     for unit, inside in enumerate(state.T):
         expected = noise.Units(
@@ -85,14 +85,14 @@ def check_units(found, state, net, output, net_noise, output_noise):
             net_signal=net[inside, unit].var(),
         )
         for name, value in dataclasses.asdict(expected).items():
-            array = getattr(found, name)
+            array = getattr(units, name)
             assert array.dtype == np.float64 and array.shape == state.shape[1:]
             np.testing.assert_allclose(array[unit], value, rtol=1e-4, err_msg=name)
     share = state.mean(axis=0)
     gain = (state * output_noise).sum() / (state * net_noise).sum()
-    assert found.noise_gain() == pytest.approx(gain, rel=1e-4)
-    signal = (share * found.signal).sum() / (share * found.net_signal).sum()
-    assert found.signal_gain() == pytest.approx(signal)
+    assert units.noise_gain() == pytest.approx(gain, rel=1e-4)
+    signal = (share * units.signal).sum() / (share * units.net_signal).sum()
+    assert units.signal_gain() == pytest.approx(signal)
 
 
 @pytest.mark.parametrize("images_a_part", [1000, 4])
@@ -100,12 +100,12 @@ def test_the_response_equals_the_response_computed_in_numpy(images_a_part, monke
     values = NOISE["draws"] * (3 * 3 * 2 + 3)
     monkeypatch.setattr(noise, "_PART_VALUES", images_a_part * values)
     model = network()
-    found = noise_response(model, IMAGES, **NOISE)
+    response = noise_response(model, IMAGES, **NOISE)
     layers, logits = reference(model, IMAGES)
     noisy_layers, noisy_logits = reference(model, noisy_images())
-    assert list(found.layers) == list(layers)
+    assert list(response.layers) == list(layers)
     for name, (net, output, saturated) in layers.items():
-        layer, units = found.layers[name], net.shape[-1]
+        layer, units = response.layers[name], net.shape[-1]
         variances = [array.var(axis=0, ddof=1) for array in noisy_layers[name][:2]]
         arrays = [a.reshape(-1, units) for a in (net, output, *variances)]
         below = arrays[0] < 0
@@ -121,21 +121,21 @@ def test_the_response_equals_the_response_computed_in_numpy(images_a_part, monke
         assert layer.deactivated_signal() == pytest.approx(
             within / layer.every.signal.sum()
         )
-    assert found.layers["act_conv"].saturated.max() > 0
+    assert response.layers["act_conv"].saturated.max() > 0
 
     probabilities = np.exp(noisy_logits)
     probabilities /= probabilities.sum(axis=-1, keepdims=True)
     variance = probabilities.var(axis=0, ddof=1).sum(axis=-1).mean()
-    assert found.probability_noise == pytest.approx(variance, rel=1e-4)
+    assert response.probability_noise == pytest.approx(variance, rel=1e-4)
     changed = (noisy_logits.argmax(-1) != logits.argmax(-1)).mean()
-    assert found.changed == pytest.approx(changed) and 0 < changed < 1
+    assert response.changed == pytest.approx(changed) and 0 < changed < 1
     logit_noise = noisy_logits.var(axis=0, ddof=1).mean(axis=0)
-    np.testing.assert_allclose(found.logit_noise, logit_noise, rtol=1e-4)
-    np.testing.assert_allclose(found.logit_signal, logits.var(axis=0), rtol=1e-4)
+    np.testing.assert_allclose(response.logit_noise, logit_noise, rtol=1e-4)
+    np.testing.assert_allclose(response.logit_signal, logits.var(axis=0), rtol=1e-4)
 
 
 def unit(activation, kernel, bias):
-    """Returns hidden units on images of one pixel; the first two are the logits."""
+    """Returns a net of hidden units for images of one pixel; two units are logits."""
     model = keras.Sequential(
         [
             keras.Input((1, 1, 1)),
@@ -165,8 +165,8 @@ def unit(activation, kernel, bias):
 def test_gain_and_saturation_depend_on_the_activation(activation, gain, saturated):
     # The net inputs of two units are about -7; the third unit is active.
     model = unit(activation, [1.0, 0.5, 1.0], [-7.0, -7.0, 9.0])
-    found = noise_response(model, PIXELS / 4, sigma=0.05, draws=10)
-    layer = found.layers["act_dense"]
+    response = noise_response(model, PIXELS / 4, sigma=0.05, draws=10)
+    layer = response.layers["act_dense"]
     np.testing.assert_array_equal(layer.deactivated.share, [1, 1, 0])
     np.testing.assert_array_equal(layer.saturated, [saturated, saturated, 0])
     low, high = gain
@@ -215,9 +215,9 @@ def test_a_network_of_the_zoo_responds_in_any_precision(convolutions):
         preprocessing=False,
     )
     images = np.random.default_rng(0).integers(0, 256, (3, 8, 8, 3), "uint8")
-    found = noise_response(model, images, sigma=20, draws=2)
-    assert len(found.layers) == 10
-    for layer in found.layers.values():
+    response = noise_response(model, images, sigma=20, draws=2)
+    assert len(response.layers) == 10
+    for layer in response.layers.values():
         assert (layer.every.noise > 0).all() and (layer.every.net_signal > 0).all()
 
 
@@ -305,9 +305,9 @@ def test_jax_computes_the_same_measures(tmp_path):
         text=True,
     )
     assert done.returncode == 0, done.stderr
-    with np.load(file) as found:
+    with np.load(file) as by_jax:
         for name, array in numbers().items():
-            np.testing.assert_allclose(found[name], array, 1e-4, 1e-7, err_msg=name)
+            np.testing.assert_allclose(by_jax[name], array, 1e-4, 1e-7, err_msg=name)
 
 
 if __name__ == "__main__":

@@ -9,10 +9,10 @@ from elu_zoo.paper.theory.perceptron import UNITS, Perceptron
 N, SIZES = 40, (6, 5, 4, 3)
 
 
-def network(unit, seed=0):
+def network(activation, seed=0):
     generator = np.random.default_rng(seed)
     pairs = zip(SIZES, SIZES[1:], strict=False)
-    return Perceptron(unit, [generator.normal(size=(a + 1, b)) for a, b in pairs])
+    return Perceptron(activation, [generator.normal(size=(a + 1, b)) for a, b in pairs])
 
 
 def data(seed=1):
@@ -26,53 +26,53 @@ def generator(seed=2):
 
 def reference(net, images):
     """Returns the probabilities, computed layer by layer."""
-    unit = next(f for f, _ in UNITS.values() if f is net._unit)
+    activation = next(f for f, _ in UNITS.values() if f is net._unit)
     x = images
     for i, weights in enumerate(net.weights):
-        x = (unit(x) if i else x) @ weights[:-1] + weights[-1]
+        x = (activation(x) if i else x) @ weights[:-1] + weights[-1]
     x = np.exp(x - x.max(axis=1, keepdims=True))
     return x / x.sum(axis=1, keepdims=True)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_activations_equal_the_zoos_layers(unit):
+@pytest.mark.parametrize("activation", UNITS)
+def test_activations_equal_the_zoos_layers(activation):
     x = np.linspace(-4, 4, 161) + 0.01  # avoids the kinks
-    layer = activations.make(unit, "unit")
-    value, derivative = UNITS[unit]
+    layer = activations.make(activation, "unit")
+    value, derivative = UNITS[activation]
     np.testing.assert_allclose(value(x), np.asarray(layer(x)), rtol=1e-5, atol=1e-6)
     steps = (value(x + 1e-6) - value(x - 1e-6)) / 2e-6
     np.testing.assert_allclose(derivative(x), steps, rtol=1e-6, atol=1e-8)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_gradients_equal_finite_differences(unit):
-    net, (images, labels) = network(unit), data()
-    found = net.passes(images, labels, generator())
+@pytest.mark.parametrize("activation", UNITS)
+def test_gradients_equal_finite_differences(activation):
+    net, (images, labels) = network(activation), data()
+    passes = net.passes(images, labels, generator())
     expected = -np.log(reference(net, images)[np.arange(N), labels]).mean()
-    assert found.loss == pytest.approx(expected, rel=1e-12)
-    assert net.loss(images, labels) == found.loss
-    for weights, gradient in zip(net.weights, found.gradients, strict=True):
-        for place in ((0, 0), (2, 1), (-1, 2)):
-            kept, ends = weights[place], []
+    assert passes.loss == pytest.approx(expected, rel=1e-12)
+    assert net.loss(images, labels) == passes.loss
+    for weights, gradient in zip(net.weights, passes.gradients, strict=True):
+        for index in ((0, 0), (2, 1), (-1, 2)):
+            weight, ends = weights[index], []
             for step in (1e-6, -1e-6):
-                weights[place] = kept + step
+                weights[index] = weight + step
                 ends.append(net.loss(images, labels))
-            weights[place] = kept
+            weights[index] = weight
             slope = (ends[0] - ends[1]) / 2e-6
-            assert gradient[place] == pytest.approx(slope, rel=1e-5, abs=1e-8)
+            assert gradient[index] == pytest.approx(slope, rel=1e-5, abs=1e-8)
 
 
-@pytest.mark.parametrize("unit", UNITS)
-def test_deltas_belong_to_labels_drawn_from_the_network(unit):
-    net, (images, labels) = network(unit), data()
+@pytest.mark.parametrize("activation", UNITS)
+def test_deltas_belong_to_labels_drawn_from_the_network(activation):
+    net, (images, labels) = network(activation), data()
     p = reference(net, images)
     deltas = net.passes(images, labels, generator()).deltas
     drawn = (deltas[-1] > 0).argmax(axis=1)  # 1 - p of the label, -p of the others
     np.testing.assert_allclose(deltas[-1], np.eye(SIZES[-1])[drawn] - p, atol=1e-12)
     # For these labels the derivative of the loss by the net inputs is -delta / N.
-    same = net.passes(images, drawn, generator())
-    inputs = [np.append(a, np.ones((N, 1)), axis=1) for a in same.inputs]
-    for a, delta, gradient in zip(inputs, deltas, same.gradients, strict=True):
+    passes = net.passes(images, drawn, generator())
+    inputs = [np.append(a, np.ones((N, 1)), axis=1) for a in passes.inputs]
+    for a, delta, gradient in zip(inputs, deltas, passes.gradients, strict=True):
         np.testing.assert_allclose(-a.T @ delta / N, gradient, atol=1e-12)
     other = net.passes(images, labels, generator(seed=3)).deltas
     assert (other[-1] != deltas[-1]).any()

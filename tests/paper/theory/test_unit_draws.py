@@ -10,9 +10,9 @@ from elu_zoo.paper.theory.bias_shift import bias_shift
 
 def collected(model, name, images, labels, draws=10**9):
     """Returns the incoming activations and the deltas of a layer."""
-    layer, certain = model.get_layer(name), np.eye(4)[labels]
+    layer, one_hot = model.get_layer(name), np.eye(4)[labels]
     chosen = unit_draws.positions(layer, len(images), draws, seed=0)
-    found = unit_draws.collect(model, layer, images, certain, labels, chosen)
+    found = unit_draws.collect(model, layer, images, one_hot, labels, chosen)
     inputs, squares, losses = found
     np.testing.assert_allclose(squares, losses**2)
     return inputs, -losses
@@ -31,13 +31,13 @@ def test_deltas_of_dense_layers_equal_backpropagation(activation, inner):
     hidden = np.where(net_input > 0, net_input, negative)
     odds = np.exp(hidden @ w2 + b2)
     deltas = np.eye(4)[labels] - odds / odds.sum(axis=1, keepdims=True)
-    inputs, found = collected(model, "classifier", images, labels)
+    inputs, drawn = collected(model, "classifier", images, labels)
     np.testing.assert_allclose(inputs, hidden, atol=1e-6)
-    np.testing.assert_allclose(found, deltas, atol=1e-6)
-    inputs, found = collected(model, "hidden", images, labels)
+    np.testing.assert_allclose(drawn, deltas, atol=1e-6)
+    inputs, drawn = collected(model, "hidden", images, labels)
     np.testing.assert_allclose(inputs, x, atol=1e-7)
     before = (deltas @ w2.T) * np.where(net_input > 0, 1, slope)
-    np.testing.assert_allclose(found, before, atol=1e-6)
+    np.testing.assert_allclose(drawn, before, atol=1e-6)
 
 
 @pytest.mark.parametrize(
@@ -66,8 +66,8 @@ def test_products_of_patches_and_deltas_are_tensorflows_gradient(arguments):
     patches, deltas = collected(model, "conv", images, labels.astype("int32"))
     assert len(patches) == len(images) * np.prod(layer.output.shape[1:3])
     np.testing.assert_allclose(-deltas.sum(axis=0), bias, rtol=1e-4, atol=1e-4)
-    found = (patches.T @ -deltas).reshape(kernel.shape)
-    np.testing.assert_allclose(found, kernel, rtol=1e-4, atol=1e-3)
+    product = (patches.T @ -deltas).reshape(kernel.shape)
+    np.testing.assert_allclose(product, kernel, rtol=1e-4, atol=1e-3)
 
 
 def test_positions_are_drawn_from_all_images():
@@ -79,7 +79,7 @@ def test_positions_are_drawn_from_all_images():
     assert (few == same).all() and (few != other).any()
     every = collected(model, "conv", images, labels.astype("int32"))
     some = collected(model, "conv", images, labels.astype("int32"), draws=99)
-    for one, all_ in zip(some, every, strict=True):
-        np.testing.assert_array_equal(one, all_[few])
-    found = bias_shift(model, images, layers=["conv"], draws=99)["conv"]
-    assert (found.effective_draws <= 99).all() and found.shift is None
+    for part, array in zip(some, every, strict=True):
+        np.testing.assert_array_equal(part, array[few])
+    shifts = bias_shift(model, images, layers=["conv"], draws=99)["conv"]
+    assert (shifts.effective_draws <= 99).all() and shifts.shift is None
