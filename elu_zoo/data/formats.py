@@ -54,7 +54,7 @@ def _other_format(content: bytes) -> str | None:
 
 
 def _is_text(head: bytes) -> bool:
-    # The head may end within a character, of which up to three bytes are ignored.
+    # `head` may end with up to three bytes of an incomplete character.
     text = head.decode("utf-8", "ignore")
     is_utf8 = len(text.encode()) > len(head) - 4
     lines = text.replace("\t", "").splitlines()

@@ -101,7 +101,7 @@ def mnist_autoencoder(
     The network has 2,837,314 parameters with 28 x 28 x 1 images. The paper trains it by
     SGD with batches of 64 for 500 epochs, at four learning rates. It specifies neither
     the loss nor the activations of the code layer and of the output. Here the code
-    layer is linear, as in the code of the benchmark's author (Martens, 2010). The
+    layer is linear, as in the program of Martens (2010), who made this benchmark. The
     output has one logit per pixel; the sigmoid of the logit is the reconstruction.
 
     The hidden layers are named `encoder<i>` and `decoder<i>`, with `code` between them.
@@ -115,8 +115,9 @@ def mnist_autoencoder(
     The other arguments are documented in `elu_zoo.get_model`.
 
     Returns:
-        A model from `(batch, height, width, channels)` to logits of the same shape;
-        with `features="code"` or `include_top=False`, to the code `(batch, 30)`.
+        A model from `(batch, height, width, channels)` to logits of the same shape. If
+        `get_model` has `features="code"` or `include_top=False`, the model ends at the
+        code, `(batch, 30)`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

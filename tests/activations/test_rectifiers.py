@@ -1,4 +1,4 @@
-"""Rectifiers with fixed, learned and random slopes have the values of formulas."""
+"""Rectifiers with fixed, learned and random slopes, held against their formulas."""
 
 import numpy as np
 import pytest

@@ -27,7 +27,7 @@ def dropout(stacks):
     return tuple((rate,) * stacks for rate in (0.1, 0.2, 0.3))
 
 
-# Fields of the base run, which each test repeats with one changed field.
+# Fields of the base run. Each test changes one field of it.
 BASE = {
     **observed.SCHEDULE,
     "model.width": 0.02,
@@ -42,7 +42,7 @@ BASE = {
 END_RATES, INNER_RATES = [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.0, 0.0, 0.2, 0.2, 0.0, 0.0]
 ZEROS = ((0.0,) * 7,) * 3
 
-# The columns are those of `observed.FIELDS`.
+# Columns as in `observed.FIELDS`, where None means not checked.
 FIELDS = {
     **observed.FIELDS,
     "smoke": (False, "workdir", None, "runs/elu_cifar_11-cifar100/elu-s0"),

@@ -29,7 +29,7 @@ BASE = {
 RATES = [1e-5] + [5e-6] * 5
 LINEAR = [1e-5 - 5e-6 * i / 6 for i in range(6)]
 
-# The columns are those of `observed.FIELDS`.
+# Columns as in `observed.FIELDS`, where None means not checked.
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "first_loss", None, None),

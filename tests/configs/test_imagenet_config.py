@@ -36,7 +36,7 @@ BASE = {
 HIDDEN = 2 + 3 * 10 + 5 * 15 + 3 * 20 + 2 * 82
 PARAMETERS = 37_050
 
-# The columns are those of `observed.FIELDS`.
+# Columns as in `observed.FIELDS`, where None means not checked.
 FIELDS = {
     **observed.FIELDS,
     "smoke": (False, "workdir", None, f"runs/{NAME}/elu-s0"),

@@ -110,7 +110,7 @@ def test_export_writes_only_the_expected_files(exports):
     assert (folder / "1").stat().st_mode & 0o777 == 0o755
 
 
-def test_version_is_new_and_replaces_another_model_only_on_request(tmp_path):
+def test_version_is_new_and_follows_versions_of_other_weights_only_on_request(tmp_path):
     origin_a, origin_b = ({"weights": {"tag": tag, "sha256": tag}} for tag in "ab")
     model = small()
     before = model.get_weights()
@@ -121,7 +121,7 @@ def test_version_is_new_and_replaces_another_model_only_on_request(tmp_path):
         with pytest.raises(errors.UsageError, match="positive integer"):
             export(tmp_path, version=version)
     for source in (origin_b, None):
-        with pytest.raises(errors.UsageError, match="holds another model: a. Version"):
+        with pytest.raises(errors.UsageError, match="another model: a"):
             export(tmp_path, source=source)
     path = export(tmp_path, version=7, source=origin_b, replace=True)
     assert path == tmp_path / "net" / "7"
@@ -185,7 +185,7 @@ def infinite():
 )
 def test_failed_check_leaves_no_files(tmp_path, layer, message):
     model = small((4, 4, 1), layer())
-    # `form` selects the ELU of training, which XLA compiles; it changes no other layer.
+    # "nested" selects the XLA-compiled ELU of training, which an export must not have.
     with form("nested"), pytest.raises(errors.EluZooError, match=message):
         export(tmp_path / "exports", model)
     assert not list(tmp_path.iterdir())

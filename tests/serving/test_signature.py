@@ -83,7 +83,7 @@ def test_function_runs_once_for_a_batch(signature):
         ({}, {"y": ("float", (None,))}, False),
     ],
 )
-def test_is_batched_if_all_first_dimensions_are_unknown(
+def test_is_batched_if_the_first_dimension_of_every_tensor_is_unknown(
     signature, inputs, outputs, expected
 ):
     tested = signature(inputs, outputs)
@@ -106,7 +106,7 @@ def test_inputs_are_sorted_and_have_the_declared_shape(signature):
 
 
 @pytest.mark.parametrize(
-    ("sent", "text"),
+    ("sent", "text"),  # the texts are TensorFlow Serving's, word for word
     [
         (
             ["a"],

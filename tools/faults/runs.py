@@ -13,7 +13,7 @@ import numpy as np
 from elu_zoo import errors, files
 from elu_zoo.data import load
 
-# A promise, the number of trials, and the number of trials that kept the promise.
+# Text of a promise, the number of trials, and the number that kept the promise.
 Count = tuple[str, int, int]
 
 EVERY = 5  # iterations per checkpoint
@@ -37,8 +37,8 @@ _IMAGES = (
     "--config.train.dropout_placement=('last','all')",
     *_SHARED,
 )
-# Code that kills the process after sys.argv[1] calls of the functions at its end, which
-# change the file system or belong to a run.
+# Code that counts calls of the functions in its last lines, which change files or are
+# steps of a run, and kills the process at the call after the first sys.argv[1] calls.
 _DYING = """
 import importlib, os, signal, sys, time
 left = int(sys.argv.pop(1))
@@ -128,10 +128,10 @@ def images(folder: Path, data_dir: str | None) -> Command:
 def start(
     binary: str, arguments: list[str], calls: int | None = None, **environment: str
 ) -> subprocess.Popen:
-    """Starts a binary such as "train"; `calls` selects the fault.
+    """Starts a binary such as "train".
 
-    None is no fault, and with `HELD` the process sleeps, see _HELD. With another value
-    the process is killed after `calls` calls of the functions in _DYING.
+    With `calls=None` the process runs without a fault, and with `calls=HELD` it sleeps,
+    see _HELD. Otherwise it is killed after `calls` calls of the functions in _DYING.
     """
     code = f"from elu_zoo.bin import {binary}; {binary}.run()"
     before = [] if calls is None else [str(calls)]

@@ -71,7 +71,7 @@ def _summary(rows: Rows) -> str:
                 ]
             )
     titles = "measure", "pair", "n", "difference", "W", "p", "effect"
-    titles += "n of runs that learned", "the first is lower"
+    titles += "n of pairs that learned", "the first of the pair is lower"
     return tables.markdown(titles, lines)
 
 

@@ -1,4 +1,4 @@
-"""Randomly damaged files and entries raise an error, or the right weights are read.
+"""Randomly damaged weight files, and damaged JSON entries beside weight files.
 
 The default tests draw the same few examples in every run. `-m slow` draws thousands of
 new examples in every run, unless `--hypothesis-seed` is set.
