@@ -63,7 +63,7 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def check_regular(status: os.stat_result) -> None:
-    """Raises `CorruptError` unless the file of a status is a regular file.
+    """Raises `CorruptError` unless `os.stat` describes a regular file.
 
     The message is the second half of a sentence that begins with the file's name.
     """

@@ -18,8 +18,8 @@ _form = contextvars.ContextVar("elu_zoo_form", default="plain")
 def form(name: str) -> Iterator[None]:
     """Selects the implementation of `ELU` layers that are called in this context.
 
-    The context is a context variable, which does not reach other threads. Under a
-    distribution strategy, enter the context inside the replica function. On backends
+    The selection is stored in a context variable, which other threads do not see. Under
+    a distribution strategy, enter the context inside the replica function. On backends
     other than TensorFlow all layers are plain.
 
     Args:
@@ -48,13 +48,13 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     ```
 
     Half precision is computed in float32. In a traced TensorFlow graph the function
-    consists of stock operations, which every exporter supports. Without XLA, traced
-    values near -0 differ from eager values by at most 1e-7, because `tf.nn.elu` then
-    computes `exp(x) - 1`.
+    consists of stock operations, which every exporter supports. In a graph
+    without XLA, `tf.nn.elu` computes `exp(x) - 1`, so that values for small negative x
+    differ from eager values by at most 1e-7.
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: the negative of the limit at minus infinity; must be finite and > 0.
+        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -70,7 +70,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
         return keras.ops.cast(elu(keras.ops.cast(x, "float32"), alpha), dtype)
     if keras.backend.backend() == "tensorflow":
         return _elu_tensorflow(x, alpha)
-    # With x instead of 0 in the unused branch, the derivative at +inf would be 0 * inf.
+    # expm1(x) for x > 0 would be unused, but its derivative at +inf is inf * 0.
     negative = keras.ops.expm1(keras.ops.where(x > 0, keras.ops.zeros_like(x), x))
     return keras.ops.where(x > 0, x, negative * alpha)
 
@@ -97,7 +97,7 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: the negative of the limit at minus infinity; must be finite and > 0.
+        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
 
     Returns:
         A tensor of the shape and dtype of `x`.
@@ -146,7 +146,7 @@ class ELU(keras.layers.Layer):
     [-0.63212055  0.          2.        ]
 
     Args:
-        alpha: the negative of the limit at minus infinity; must be finite and > 0.
+        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
             Defaults to `1.0`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
@@ -159,7 +159,7 @@ class ELU(keras.layers.Layer):
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
         self.supports_masking = True
-        # A built layer accepts inputs of unknown rank. A subclass may define `build`.
+        # A built layer accepts inputs of unknown rank; a subclass's `build` must run.
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:

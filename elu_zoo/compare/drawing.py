@@ -1,6 +1,7 @@
 """Figures of a comparison: errors by activation, learning curves, error by rate."""
 
 import math
+import statistics
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -16,8 +17,8 @@ from elu_zoo.paper.plots.panels import Panel, Series
 def draw(answer: Answer, output: Path) -> None:
     """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
 
-    The last two are drawn only after tuning. Runs that diverged are left out, and a
-    figure without any run is not drawn.
+    The last two are drawn only after tuning. Activations are sorted by their mean
+    error. Runs that diverged are left out, and a figure without any run is not drawn.
     """
     tuned = answer.question.tune > 1
     _errors(answer, output / "errors", tuned=True)
@@ -28,8 +29,9 @@ def draw(answer: Answer, output: Path) -> None:
 
 
 def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
-    by_name = {x.activation: x.errors for x in tables.tested(answer, tuned=tuned)}
-    runs = {name: errors for name, errors in by_name.items() if errors}
+    tested = [each for each in tables.tested(answer, tuned=tuned) if each.errors]
+    tested.sort(key=lambda each: statistics.mean(each.errors.values()))
+    runs = {each.activation: each.errors for each in tested}
     best = tuned and answer.question.tune > 1
     title = "at its own best learning rate" if best else "at the config's learning rate"
     value = f"{answer.question.split} error, {tables.unit(answer)}"
@@ -51,7 +53,8 @@ def _curves(answer: Answer, stem: Path) -> None:
             if curve := _series(activation, runs, column):
                 series.append(curve)
         if series:
-            panels.append(Panel(title, "epoch", title, series))
+            low = min(value for each in series for run in each.runs for value in run)
+            panels.append(Panel(title, "epoch", title, series, logy=low > 0))
     if panels:
         figures.draw([panels], stem, height=3.6)
 

@@ -13,7 +13,7 @@ import tensorflow as tf
 
 FILE = "assets.extra/tf_serving_warmup_requests"
 _BATCH = 2
-# Numbers of fields in tensorflow_serving/apis/{prediction_log,predict,model}.proto.
+# Protobuf fields in tensorflow_serving/apis/{prediction_log,predict,model}.proto.
 _PREDICT_LOG = 6  # of PredictionLog
 _REQUEST = 1  # of PredictLog
 _MODEL_SPEC, _INPUTS = 1, 2  # of PredictRequest

@@ -10,7 +10,7 @@ from elu_zoo.paper.run import runner
 
 @pytest.fixture
 def called(monkeypatch):
-    """The list of the arguments of `reproduce.reproduce`, which here does nothing."""
+    """Arguments of each call of `reproduce.reproduce`, whose stand-in does nothing."""
     found = []
     monkeypatch.setattr(
         reproduce, "reproduce", lambda *args, **named: found.append((*args, named))

@@ -14,7 +14,7 @@ import elu_zoo
 from elu_zoo.activations import ELU
 
 MODEL = "mnist_mlp_8x128"
-# name of the saved file: the argument `activation`.
+# Keys: names of files to save. Values: the argument `activation`.
 ACTIVATIONS = {
     "elu": "elu",
     "leaky_relu": "leaky_relu",
@@ -67,7 +67,7 @@ def test_logits_equal_those_of_the_numpy_forward_pass(preprocessing, alpha):
     assert np.abs(expected - logits_of_another_alpha).max() > 1e-2
 
 
-def test_each_hidden_layer_has_a_new_activation_layer():
+def test_hidden_layers_do_not_share_activation_layers():
     model = get(activation=ELU)
     layers = [layer for layer in model.layers if layer.name.startswith("act_")]
     assert len({id(layer) for layer in layers}) == 8

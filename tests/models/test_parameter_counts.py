@@ -76,7 +76,7 @@ def check_imagenet(model):
         for weight in layer.weights:
             counts[layer.name.partition("_")[0]] += math.prod(weight.shape)
     assert counts == COUNTS_OF_IMAGENET
-    # side of maps: number of kernel entries of all convolutions that output such maps.
+    # Keys: sides of maps. Values: kernel entries of all convolutions with such outputs.
     kernels = {
         112: 6 * 6 * 3 * 96,
         56: 9 * (96 * 512 + 2 * 512 * 512),

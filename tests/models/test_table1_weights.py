@@ -1,4 +1,4 @@
-"""The networks of table 1 have the originals' initial weights and norm constraints."""
+"""Networks of table 1: initial weights and norm constraints as their authors have."""
 
 import math
 
@@ -52,7 +52,7 @@ def check_uniform(kernel, limit):
     ],
 )
 def test_normal_initial_kernels(name, arguments, deviations):
-    """`deviations` maps name prefixes to deviations; None is sqrt(2 / fan_in)."""
+    """`deviations`: standard deviation by prefix of names; None is sqrt(2 / fan_in)."""
     checked = 0
     for layer, kernel in kernels(
         elu_zoo.get_model(name, **arguments, preprocessing=False)
@@ -76,7 +76,7 @@ def test_uniform_initial_kernels(name, layers):
 
 
 def test_initial_kernels_of_the_heads_of_dsn():
-    """The authors' log of a run on CIFAR-10 contains the limits."""
+    """The limits of the uniform distributions are from the authors' log on CIFAR-10."""
     model = elu_zoo.get_model("dsn", auxiliary_heads=True, preprocessing=False)
     for head, limit in ("1", 0.00123526), ("2", 0.00247053), ("3", 0.00494106):
         kernel = kernels(model)[f"head{head}"]
@@ -84,7 +84,7 @@ def test_initial_kernels_of_the_heads_of_dsn():
 
 
 def test_initial_kernels_of_fmp():
-    """The fan-out is divided by the square of the pooling factor."""
+    """fan_out is the outputs times (kernel size / factor of the pooling) squared."""
     for name, kernel in kernels(
         elu_zoo.get_model("fmp", filters=32, preprocessing=False)
     ).items():

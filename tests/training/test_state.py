@@ -151,7 +151,7 @@ def test_a_damaged_checkpoint_is_skipped_and_logged(saved, caplog, damage):
     with caplog.at_level(logging.ERROR, "absl"):
         assert restore(saved) == make_state(20)
     assert f"step-{30:09d} is damaged" in caplog.text
-    # `save` writes the damaged checkpoint again, but not an intact checkpoint.
+    # `save` replaces a damaged checkpoint. It leaves an intact one as it is.
     checkpoints = Checkpoints(saved, make_variables(30), 3)
     assert checkpoints.save(make_state(30))
     assert restore(saved) == make_state(30)
@@ -190,7 +190,7 @@ def test_saving_renames_an_obstacle(saved, caplog, kind):
     assert restore(saved) == make_state(40)
 
 
-def test_names_of_later_iterations_do_not_count_as_kept_checkpoints(saved):
+def test_a_file_named_like_a_later_checkpoint_displaces_no_checkpoint(saved):
     later = saved / "checkpoints" / f"step-{50:09d}"
     later.touch()
     Checkpoints(saved, make_variables(40), 1).save(make_state(40))
