@@ -8,8 +8,11 @@ from pathlib import Path
 from elu_zoo import errors
 
 
-def load(module: str) -> None:
+def load(module: str) -> Path:
     """Imports a Python file, or a module by its name; a second call changes nothing.
+
+    Returns:
+        The path of the imported file.
 
     Raises:
         UsageError: the file does not exist, another module has the name of the file,
@@ -38,6 +41,7 @@ def load(module: str) -> None:
             f"--module={module} raises {type(error).__name__}: {error}. Set --debug to "
             "see the traceback."
         ) from error
-    file = getattr(imported, "__file__", None)
-    if is_file and not (file and os.path.samefile(file, path)):
+    file = getattr(imported, "__file__", None) or os.devnull
+    if is_file and not os.path.samefile(file, path):
         raise name_is_taken
+    return Path(file)

@@ -1,5 +1,6 @@
 """Comparison: tunes each activation equally, makes paired runs, writes the results."""
 
+import collections
 from collections.abc import Callable, Mapping, Sequence
 
 from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
@@ -39,10 +40,9 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     first = [_spec(question, name, 1.0, 0) for name in question.activations]
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
-    say(estimate.text(costs, question.tune, question.seeds, jobs))
-    done = sum(spec.finished(each, plan) is not None for each in planned(question))
-    if done:
-        say(f"{done} of the planned runs are finished and are not repeated.")
+    done = [each for each in planned(question) if spec.finished(each, plan)]
+    finished = collections.Counter(each.activation for each in done)
+    say(estimate.text(costs, question.tune, question.seeds, jobs, finished))
     are_short = all(cost.run < _SHORT_RUN for cost in costs)
     per_process = _RUNS_PER_PROCESS if are_short else runner.RUNS_PER_PROCESS
 
@@ -101,7 +101,7 @@ def choose(question: Question, runs: Runs) -> dict[str, Choice]:
 
 
 def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:
-    return Spec(question, name, factor, seed, spec.code_hash(name))
+    return Spec(question, name, factor, seed, spec.code_hash(question, name))
 
 
 def _train(

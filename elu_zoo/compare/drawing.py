@@ -33,7 +33,7 @@ def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
     tested.sort(key=lambda each: statistics.mean(each.errors.values()))
     runs = {each.activation: each.errors for each in tested}
     best = tuned and answer.question.tune > 1
-    title = "at its own best learning rate" if best else "at the config's learning rate"
+    title = "at its best learning rate" if best else "at the config's learning rate"
     value = f"{answer.question.split} error, {tables.unit(answer)}"
     if runs:
         figures.paired([PairPanel(title, value, runs)], stem)

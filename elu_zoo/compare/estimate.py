@@ -6,10 +6,11 @@ One process, with as many threads as a run, times steps of all activations in tu
 import concurrent.futures
 import dataclasses
 import json
+import math
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +20,7 @@ from elu_zoo.compare.spec import Spec
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.paper.run import runner, worker
 from elu_zoo.paper.run.spec import Plan
+from elu_zoo.paper.verdicts import LEAST_PAIRS
 from elu_zoo.training import backends, build, calls
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.state import TrainState
@@ -74,7 +76,7 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
         DataError: the data set is missing or damaged.
         ResourceError: the process that measures crashed.
     """
-    key = [str(spec.folder(plan)) for spec in specs]
+    key = [f"{jobs} jobs", *(str(spec.folder(plan)) for spec in specs)]
     if path.exists() and (stored := json.loads(path.read_text()))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
     with runner.threads(jobs):
@@ -179,7 +181,9 @@ def _in_turn(timers: Sequence[Callable[[], float]]) -> list[list[float]]:
     return [list(column) for column in zip(*rounds, strict=True)]
 
 
-def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
+def text(
+    costs: Sequence[Cost], tune: int, seeds: int, jobs: int, finished: Mapping[str, int]
+) -> str:
     """Returns the number of runs, their time and what the pairs can decide, as text.
 
     Args:
@@ -187,15 +191,16 @@ def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
         tune: number of tuning runs of each activation; 1 for no tuning.
         seeds: number of paired runs of each activation at one rate.
         jobs: number of runs at the same time.
+        finished: by activation, the number of runs that are not repeated.
     """
     tuning = tune if tune > 1 else 0
     fewest = tuning + seeds
     most = fewest + seeds if tuning else fewest
     activations = len(costs)
-    seconds = sum(cost.run for cost in costs)  # one run of each activation
-    low, high = (duration(seconds * count / jobs) for count in (fewest, most))
-    pairs = "1 pair" if seeds == 1 else f"{seeds} pairs"
-    tests = "1 comparison" if activations == 2 else f"{activations - 1} comparisons"
+    left = [cost.run * (fewest - finished.get(cost.activation, 0)) for cost in costs]
+    more = sum(cost.run for cost in costs) * (most - fewest)
+    low, high = (duration(seconds / jobs) for seconds in (sum(left), sum(left) + more))
+    done = sum(finished.values())
     return (
         f"{activations} activations, each with "
         + (f"{tuning} runs for tuning and {seeds} " if tuning else f"{seeds} runs ")
@@ -203,13 +208,33 @@ def text(costs: Sequence[Cost], tune: int, seeds: int, jobs: int) -> str:
         + f", and {seeds} more where another rate is better" * bool(tuning)
         + f": {activations * fewest}"
         + f" to {activations * most}" * bool(tuning)
-        + f" runs, {jobs} at a time. Estimate from measured steps: {low}"
+        + f" runs, {jobs} at a time. "
+        + f"{done} of them are finished and are not repeated. " * bool(done)
+        + f"Estimate from measured steps: {low}"
         + f" to {high}" * (low != high)
         + ", at the machine's present load.\n"
-        f"What {pairs} can decide: the exact Wilcoxon test has p >= "
-        f"{smallest_p(seeds):.2g}, before Holm's correction for {tests}. Student's "
-        "interval can decide from 5 pairs on; the smallest difference that it can show "
-        "depends on the spread over seeds, which is unknown before the runs."
+        + decidable(seeds, activations - 1)
+    )
+
+
+def decidable(seeds: int, tests: int) -> str:
+    """Returns what a number of pairs can decide in a number of tests, as text."""
+    if seeds < LEAST_PAIRS:
+        return f"Fewer than {LEAST_PAIRS} pairs of runs: nothing will be concluded."
+    from scipy import stats
+
+    # Half the width of the interval in the first and in the last step of Holm.
+    first, last = (
+        float(stats.t.ppf(1 - 0.025 / m, seeds - 1)) / math.sqrt(seeds)
+        for m in (tests, 1)
+    )
+    widths = f"{last:.2f}" + f" to {first:.2f}" * (tests > 1)
+    p = smallest_p(seeds)
+    return (
+        f"What {seeds} pairs can decide: Student's interval of a difference is the "
+        f"mean ± {widths} standard deviations of the paired differences, which are "
+        f"unknown before the runs. The exact Wilcoxon test has p >= {p:.2g}"
+        + (", so that it decides nothing." if p > 0.05 else ", before a correction.")
     )
 
 

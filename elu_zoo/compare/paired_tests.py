@@ -145,5 +145,7 @@ def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:
 
 def _ranks(complete: Mapping[str, Values]) -> dict[str, int]:
     means = {name: np.mean(list(values.values())) for name, values in complete.items()}
-    order = sorted(means, key=means.get)
-    return {name: rank for rank, name in enumerate(order, 1)}
+    return {
+        name: 1 + sum(other < mean for other in means.values())
+        for name, mean in means.items()
+    }

@@ -72,6 +72,12 @@ def check(question: Question) -> Question:
             f"Received: {question.tune}."
         )
     config = question.config
+    if config.model.activation.alpha is not None:
+        raise errors.UsageError(
+            "Activations are compared with their own default parameters. Remove "
+            "config.model.activation.alpha, or register an activation with another "
+            f"alpha (--module). Received: {config.model.activation.alpha}."
+        )
     if question.tune > 1 and config.data.name in load.ENCODED:
         raise errors.UsageError(
             "Learning rates are tuned on validation images, and the validation images "

@@ -23,22 +23,35 @@ def conclusions(answer: Answer) -> str:
     It has a line for each activation except the reference.
     """
     question = answer.question
+    reference, *others = tables.tested(answer, tuned=True)
     tuned = question.tune > 1
-    rate = "its own best rate" if tuned else "the config's rate"
-    split = question.split
+    rate = f"the best of {question.tune} rates" if tuned else "the config's rate"
     lines = [
-        f"Errors on the {split} images in {question.seeds} pairs of runs, compared "
-        f"with {question.reference}, each activation at {rate}:",
+        f"Errors on the {question.split} images in {question.seeds} pairs of runs, "
+        f"compared with {question.reference}, each activation at {rate}:",
         "",
+        *(f"- {_conclusion(each, reference, answer)}" for each in others),
     ]
-    for each in tables.tested(answer, tuned=True):
-        if each.activation != question.reference:
-            lines.append(f"- {_conclusion(each, question.reference, answer)}")
+    if reference.diverged:
+        total = reference.diverged + len(reference.errors)
+        lines[:0] = [
+            f"**{reference.activation} diverged in {reference.diverged} of {total} "
+            "runs, so that nothing is tested. Name another activation first.**",
+            "",
+        ]
+    if question.config.smoke:
+        lines[:0] = [
+            "**A smoke test: it shows that everything runs, and nothing else.**",
+            "",
+        ]
     return "\n".join(lines)
 
 
-def _conclusion(each: Tested, reference: str, answer: Answer) -> str:
-    name, difference = f"**{each.activation}**", each.difference
+def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
+    difference, other = each.difference, reference.activation
+    is_edge = answer.choices[each.activation].at_edge
+    edge = " (best rate at the edge of the grid)" if is_edge else ""
+    name = f"**{each.activation}**{edge}"
     unit = "points" if tables.unit(answer) == "percent" else "squared error"
     if each.verdict == "too few pairs":
         return (
@@ -46,17 +59,14 @@ def _conclusion(each: Tested, reference: str, answer: Answer) -> str:
             f"difference {difference.mean:+.3g} {unit}."
         )
     if each.verdict == "not tested: diverged":
-        return f"{name}: not tested, because {_why_untested(each, reference)}."
-    interval = f"{difference.low:+.2g} to {difference.high:+.2g} {unit}"
-    if each.verdict == "cannot be told apart":
-        return (
-            f"{name} cannot be told apart from {reference}: the difference is "
-            f"{difference.mean:+.3g}, and the interval {interval} contains 0."
-        )
-    return (
-        f"{name} has a {each.verdict} than {reference}: by {abs(difference.mean):.3g} "
-        f"{unit}, interval {interval}."
+        return f"{name}: not tested, because {_why_untested(each, other)}."
+    values = (
+        f"difference {difference.mean:+.3g} {unit}, interval {difference.low:+.2g} to "
+        f"{difference.high:+.2g}"
     )
+    if each.verdict == "cannot be told apart":
+        return f"{name} cannot be told apart from {other}: {values}, which contains 0."
+    return f"{name} has a {each.verdict} than {other}: {values}."
 
 
 def _why_untested(each: Tested, reference: str) -> str:
@@ -70,7 +80,7 @@ def _tables(answer: Answer) -> str:
     parts = []
     if answer.question.tune > 1:
         parts += [
-            "## Each activation at its own best learning rate",
+            "## Each activation at its best tried learning rate",
             tables.main(answer, tuned=True),
             "## At the config's learning rate",
             tables.main(answer, tuned=False),
@@ -92,11 +102,12 @@ def _text(answer: Answer) -> str:
         _method(answer),
     ]
     tuned = question.tune > 1
+    left_out = "Diverged runs are not shown."
     pictures = {
-        "errors.png": "Error of each run; lines join the runs of one seed.",
+        "errors.png": f"Error of each run; lines join the runs of one seed. {left_out}",
         "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
         "curves.png": "Learning curves at the best learning rate.",
-        "rates.png": "Validation error over the factor on the learning rate.",
+        "rates.png": f"Validation error over the factor on the rate. {left_out}",
     }
     if not tuned:
         pictures = {k: pictures[k] for k in ("errors.png", "curves.png")}
@@ -110,15 +121,17 @@ def _limits(answer: Answer) -> str:
     question, config = answer.question, answer.question.config
     edges = [name for name in question.activations if answer.choices[name].at_edge]
     edge = (
-        f" The best factor of {', '.join(edges)} is at the edge of the grid: other "
-        "rates may be better."
+        f" The best factor of {', '.join(edges)} is at the edge of the grid: a factor "
+        "beyond may have a lower error. Of the conclusions about these activations, "
+        f"only a lower error than {question.reference}'s is safe."
     ) * bool(edges)
-    smoke = "**A smoke test: it shows that everything runs, and nothing else.** "
     return (
-        f"{smoke * config.smoke}These results hold for {config.model.name} on "
-        f"{config.data.name}, for {config.train.epochs} epochs of this schedule, and "
-        "for no other network or data set. Activations that cannot be told apart may "
-        "differ by any value in the interval. Only differences from "
+        f"These errors were measured for {config.model.name} on {config.data.name}, "
+        f"after {config.train.epochs} of the {config.schedule_epochs} epochs of the "
+        "schedule. They say nothing about other networks or data. Only the learning "
+        "rate was tuned: initial weights and everything else are the config's, and "
+        "activations have their default parameters. Activations that cannot be told "
+        "apart may differ by any value in the interval. Only differences from "
         f"{question.reference} are tested; ranks order the mean errors.{edge}"
     )
 
@@ -139,12 +152,17 @@ def _method(answer: Answer) -> str:
         "Student's for paired differences, widened by the Bonferroni factor of the "
         "test's step in Holm's procedure: an interval excludes 0 exactly if Holm's p "
         "is at most 0.05. In at most 5 % of such tables, an interval excludes 0 though "
-        "the true difference is 0. Each table is corrected by itself; the first one "
-        "decides. Wilcoxon's p is exact, two-sided and not corrected; with this number "
-        f"of pairs it is at least {estimate.smallest_p(question.seeds):.2g}. An "
+        "the true difference is 0. As a range of the difference, an interval is right "
+        "in at least 95 % of comparisons, all intervals together in fewer. They cover "
+        "the variation between seeds at the chosen rates and on these images, and "
+        "assume that differences are about normal. They do not cover the choice of the "
+        "rate, which rests on one run per factor, or the choice of the images. Each "
+        "table is corrected by itself; the first one decides. Wilcoxon's p is exact, "
+        "two-sided and not corrected; with this number of pairs it is at least "
+        f"{estimate.smallest_p(question.seeds):.2g}. An "
         "activation with runs that diverged is neither tested nor ranked. All steps "
         "were timed in turn in one process; step times are divided by the step time of "
-        f"{question.reference}.\n\n"
+        f"{question.reference}, and vary by a few percent between measurements.\n\n"
         f"The comparison: `{question.command}`. compare.csv has the command of each "
         "run."
     )

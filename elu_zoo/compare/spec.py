@@ -2,15 +2,13 @@
 
 import dataclasses
 import hashlib
-import inspect
 import json
 from pathlib import Path
 
-import keras
 from ml_collections import ConfigDict
 
-import elu_zoo
-from elu_zoo import activations
+from elu_zoo import registry, user_module
+from elu_zoo.activations import table
 from elu_zoo.compare import changes
 from elu_zoo.compare.question import TUNING_SEED, Question
 from elu_zoo.paper.run import curves
@@ -49,7 +47,7 @@ class Spec:
         activation: name of the activation.
         factor: factor on the config's learning rates.
         seed: see `changes.of_run`.
-        code: hash of the file that defines a user's activation, see `code_hash`.
+        code: hash of a user's file, see `code_hash`.
     """
 
     question: Question = dataclasses.field(repr=False, compare=False)
@@ -122,16 +120,15 @@ def metric(config: ConfigDict) -> str:
     return "squared_error" if autoencoder else "error_percent"
 
 
-def code_hash(activation: str) -> str:
-    """Returns a hash of the file that defines a user's activation.
+def code_hash(question: Question, activation: str) -> str:
+    """Returns a hash of the file of --module if a run depends on it, else "".
 
-    It is "" for activations of this package and of Keras. If a user edits an activation
-    between two commands, finished runs of the old code must not count for the new code.
+    A run depends on it if the network or the activation is not this package's. A user
+    changes the file between two commands: runs of old code must not count as finished.
     """
-    layer = activations.make(activation, "activation", seed=0)
-    custom = type(layer) is not keras.layers.Activation
-    path = Path(inspect.getfile(type(layer) if custom else layer.activation)).resolve()
-    packages = (Path(inspect.getfile(x)).resolve().parent for x in (elu_zoo, keras))
-    if any(path.is_relative_to(folder) for folder in packages):
+    builder = registry.entry(question.config.model.name).builder
+    is_ours = builder.__module__.startswith("elu_zoo.")
+    if question.module is None or (is_ours and activation in table.BUILT_IN):
         return ""
-    return hashlib.sha256(path.read_bytes()).hexdigest()
+    content = user_module.load(question.module).read_bytes()
+    return hashlib.sha256(content).hexdigest()

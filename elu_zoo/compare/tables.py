@@ -63,7 +63,11 @@ def main(answer: Answer, *, tuned: bool) -> str:
         )
     titles = (
         *("rank", "activation", "rate x", f"{question.split} error, {unit(answer)}"),
-        *(f"minus {question.reference} (interval)", "p, Holm", "p, Wilcoxon"),
+        *(
+            f"minus {question.reference} (interval)",
+            "p, Student, Holm",
+            "p, Wilcoxon, uncorrected",
+        ),
         *("verdict", "diverged", "step time"),
     )
     return tables.markdown(titles, lines)
@@ -80,7 +84,7 @@ def side_by_side(answer: Answer) -> str:
             diverged = f" ({each.diverged} diverged)" * bool(each.diverged)
             cells.append(tables.mean(each.errors.values()) + diverged)
         lines.append([*cells, choice_text(choice)])
-    titles = "activation", "at the config's rate", "at its own best rate", "tuning"
+    titles = "activation", "at the config's rate", "at its best rate", "tuning"
     return tables.markdown(titles, lines)
 
 

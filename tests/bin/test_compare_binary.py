@@ -74,6 +74,8 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,relu", "--module=no.py"], "There is no file no.py"),
         ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
          "on which this config (data.measure_test=False) also compares the runs"),
+        ([QUICK, "--activations=elu,relu", "--config.model.activation.alpha=0.5"],
+         "their own default parameters. Remove config.model.activation.alpha"),
         (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
          "images of imagenet2012 are test images. Use --tune=1"),

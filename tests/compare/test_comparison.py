@@ -5,9 +5,12 @@ import csv
 import dataclasses
 import json
 import math
+import types
 
 import pytest
 
+from elu_zoo import registry
+from elu_zoo.activations import table
 from elu_zoo.compare import comparison, spec
 from elu_zoo.paper.run.spec import Plan
 
@@ -35,8 +38,12 @@ def test_every_activation_has_equally_many_trials(question, compare):
     trained = compare(question, diverges).trained
     tuned = collections.Counter(run.activation for run in trained if run.tuning)
     assert tuned == dict.fromkeys(question.activations, 5)
-    seeds = {run.seed for run in trained if run.tuning}
-    assert not seeds & set(range(question.seeds))
+    trials = {name: set() for name in question.activations}
+    for run in trained:
+        if run.tuning:
+            trials[run.activation].add((run.factor, run.seed))
+    assert len(set(map(frozenset, trials.values()))) == 1  # equal factors and seeds
+    assert not {seed for _, seed in trials["elu"]} & set(range(question.seeds))
     at_config = [r for r in trained if not r.tuning and r.factor == 1]
     assert collections.Counter(r.activation for r in at_config) == tuned
 
@@ -67,10 +74,20 @@ def test_the_output_has_all_files_and_the_chosen_factors(question, compare):
 
 def test_the_report_begins_with_its_conclusions(question, compare):
     compare(question, error)
-    first = (question.output / "report.md").read_text().splitlines()[:6]
-    assert first[4].startswith("- **relu** has a higher error than elu: by ")
-    assert first[5].startswith("- **tanh** cannot be told apart from elu: ")
-    assert first[5].endswith("contains 0.")
+    lines = (question.output / "report.md").read_text().splitlines()
+    edge = "(best rate at the edge of the grid)"
+    assert lines[4].startswith("- **relu** has a higher error than elu: difference +")
+    assert lines[5].startswith(f"- **tanh** {edge} cannot be told apart from elu: ")
+    assert lines[5].endswith("contains 0.")
+    assert "The best factor of tanh is at the edge" in lines[7]
+    assert "after 30 of the 30 epochs of the schedule" in lines[7]
+
+
+def test_a_smoke_test_says_first_that_it_shows_nothing(question, compare):
+    question.config.smoke = True
+    messages = compare(question, error).messages
+    assert messages[-2].startswith("**A smoke test: ")
+    assert (question.output / "report.md").read_text().count("A smoke test: ") == 1
 
 
 @pytest.mark.parametrize(
@@ -87,7 +104,8 @@ def test_the_report_begins_with_its_conclusions(question, compare):
 def test_the_report_states_divergences(question, compare, diverges, line):
     compare(question, lambda run: math.nan if diverges(run) else error(run))
     text = (question.output / "report.md").read_text()
-    assert line in text.splitlines()[4]
+    assert any(line in each for each in text.splitlines()[4:7])
+    assert ("**elu diverged in 1 of 5 runs" in text) == ("runs of elu" in line)
     assert "not tested: diverged" in text
 
 
@@ -113,7 +131,7 @@ def test_finished_runs_are_not_repeated(question, compare):
         (folder / "diverged.json").write_text(json.dumps({"reason": "inf"}))
     world = compare(question, error)
     assert not set(done) & set(world.trained)
-    assert "3 of the planned runs are finished" in world.messages[1]
+    assert "30 to 45 runs, 2 at a time. 3 of them are finished" in world.messages[0]
 
 
 def test_runs_that_differ_in_a_field_have_different_folders(question, tmp_path):
@@ -126,4 +144,19 @@ def test_runs_that_differ_in_a_field_have_different_folders(question, tmp_path):
         dataclasses.replace(run, activation="relu"),
     ]
     assert len({each.folder(plan) for each in (run, *others)}) == 5
-    assert spec.code_hash("elu") == spec.code_hash("gelu") == ""
+
+
+def test_runs_depend_on_a_users_file_with_their_code(question, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_table", dict(table._table))
+    path = tmp_path / "compared_activations.py"
+    path.write_text("import keras\nfrom elu_zoo import register_activation\n"
+                    "register_activation('wave', keras.ops.sin)\n")  # fmt: skip
+    question = dataclasses.replace(question, module=str(path))
+    monkeypatch.syspath_prepend(tmp_path)
+    before = spec.code_hash(question, "wave")
+    path.write_text(path.read_text().replace("sin", "cos"))
+    assert before != spec.code_hash(question, "wave") != ""
+    assert spec.code_hash(question, "elu") == ""
+    network = types.SimpleNamespace(builder=rows)
+    monkeypatch.setattr(registry, "entry", lambda name: network)
+    assert spec.code_hash(question, "elu") == spec.code_hash(question, "wave")

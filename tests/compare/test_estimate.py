@@ -13,11 +13,11 @@ COSTS = [Cost(name, 10, 0.1, 5, 100, 2, 1.0) for name in ("elu", "relu", "tanh")
     ("tune", "seeds", "words"),
     [
         (5, 5, ("30 to 45 runs, 2 at a time", "8 minutes to 11 minutes",
-                "What 5 pairs can decide", "p >= 0.062", "for 2 comparisons")),
-        (1, 1, ("3 runs, 2 at a time", "45 seconds,", "What 1 pair ", "p >= 1")),
+                "5 pairs can decide", "± 1.24 to 1.56 standard", "p >= 0.062, so")),
+        (1, 1, ("3 runs, 2 at a time", "45 seconds,", "nothing will be concluded")),
         (9, 100, ("327 to 627 runs", "82 minutes to 2.6 hours")),
     ],
 )  # fmt: skip
 def test_the_text_has_runs_times_and_the_smallest_p(tune, seeds, words):
-    text = estimate.text(COSTS, tune, seeds, jobs=2)
+    text = estimate.text(COSTS, tune, seeds, 2, {})
     assert [word for word in words if word not in text] == []

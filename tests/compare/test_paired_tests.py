@@ -78,3 +78,8 @@ def test_a_worse_and_a_better_activation_have_p_and_ranks():
     assert worse.difference.mean == pytest.approx(1)
     assert better.difference.n == 5
     assert worse.p == pytest.approx(2 * statistics.student_interval(1 + SHIFTS).p)
+
+
+def test_equal_means_have_equal_ranks():
+    found = compared(REFERENCE, np.add(REFERENCE, 1), np.subtract(REFERENCE, 1))
+    assert [each.rank for each in found] == [2, 2, 4, 1]

@@ -10,7 +10,8 @@ from elu_zoo.paper.plots import palette, sheet
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-_SEED_SHIFT = 0.07  # distance of two seeds; activations have a distance of 1
+_SEED_SHIFT = 0.07  # largest distance of two seeds; activations have a distance of 1
+_COLUMN_WIDTH = 0.8  # of all seeds of an activation
 _MEAN_WIDTH = 0.3  # half the length of a mean's line
 
 
@@ -36,8 +37,9 @@ def plot(axes: "Axes", panel: PairPanel, looks: Mapping[str, palette.Look]) -> N
     names = list(panel.runs)
     seeds = sorted({seed for values in panel.runs.values() for seed in values})
     middle = (len(seeds) - 1) / 2
+    distance = min(_SEED_SHIFT, _COLUMN_WIDTH / len(seeds))
     for i, seed in enumerate(seeds):
-        shift = _SEED_SHIFT * (i - middle)
+        shift = distance * (i - middle)
         columns = [j for j, name in enumerate(names) if seed in panel.runs[name]]
         x = [column + shift for column in columns]
         y = [panel.runs[names[column]][seed] for column in columns]
