@@ -31,6 +31,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_child_prints_messages_of_elu_zoo_only(tmp_path):
     path = tmp_path / "script.py"
     path.write_text(SCRIPT)

@@ -22,6 +22,7 @@ def test_help_keeps_the_line_break_of_the_example(cli):
     assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
 
 
+@pytest.mark.slow
 def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
     arguments = [MODEL, "--weights", trained, "--export_dir=out"]
     result = process("export", *arguments)
@@ -41,6 +42,7 @@ def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/7\n")
 
 
+@pytest.mark.slow
 def test_other_weights_need_another_name_or_replace(
     cli, process, trained, tmp_path, monkeypatch
 ):

@@ -32,6 +32,7 @@ def measures(workdir):
     return entry, numbers, text
 
 
+@pytest.mark.slow
 def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     result = cli(
         *("train", SMOKE, *SMALL, f"--config.data.folder={folder}"),

@@ -11,6 +11,7 @@ NOISE = re.compile(
 TRAIN = "train", "--config=quickstart:smoke=True"
 
 
+@pytest.mark.slow
 def test_training_prints_sentences_only(process):
     result = process(*TRAIN)
     assert result.code == 0 and not NOISE.search(result.out + result.err), result
@@ -19,6 +20,7 @@ def test_training_prints_sentences_only(process):
     assert [x.split()[0] for x in result.out.splitlines()] == ["test", "weights"]
 
 
+@pytest.mark.slow
 def test_debug_prints_all_messages(process, trained):
     result = process(*TRAIN, "--workdir", trained, "--debug")
     assert result.code == 0

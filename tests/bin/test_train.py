@@ -17,6 +17,7 @@ def get_config(arg=""):
 """
 
 
+@pytest.mark.slow
 def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
     first = process("train", SMOKE)
     assert first.code == 0, first.err

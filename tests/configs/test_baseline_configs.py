@@ -148,6 +148,7 @@ def base(observe):
     return get
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "row", FIELDS, ids=[f"{net}-{field}" for net, field, *_ in FIELDS]
 )

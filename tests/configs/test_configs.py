@@ -206,6 +206,7 @@ def config_with(name, entries=()):
     return config
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("name", "field"), [(name, field) for name in TABLES for field in TABLES[name]]
 )

@@ -151,6 +151,7 @@ def config_with(entries=()):
     return config
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("field", FIELDS)
 def test_a_field_changes_its_observable(observe, base, field):
     entries = {field: FIELDS[field][0], **NEEDED.get(field, {})}

@@ -81,6 +81,7 @@ def train_on_one_device(row):
     return train(row, tf.distribute.get_strategy())
 
 
+@pytest.mark.slow
 @each(TRAINED)
 def test_training_twice_gives_equal_bits(row):
     repeated = train(row, tf.distribute.get_strategy())
@@ -89,6 +90,7 @@ def test_training_twice_gives_equal_bits(row):
 
 
 # Rows with RReLU are left out, because each replica draws different slopes.
+@pytest.mark.slow
 @each(DETERMINED)
 def test_a_training_step_on_two_devices_equals_a_step_on_one(row):
     strategy = devices.create_strategy("mirrored", 2)

@@ -5,6 +5,7 @@ import pickle
 
 import keras
 import numpy as np
+import pytest
 import rows
 from rows import QUICK, QUICK_LAYERS, ROWS, each, examples, logits, scramble
 
@@ -86,6 +87,7 @@ def test_keras_and_elu_zoo_load_a_weight_file_of_keras(row, tmp_path):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 
+@pytest.mark.slow
 @each_row
 def test_logits_and_optimizer_are_equal_after_loading_a_keras_file(row, tmp_path):
     model, data = row.make(), examples(row)

@@ -125,6 +125,7 @@ def test_first_returns_a_split_of_the_first_examples(split):
         few.first(4)
 
 
+@pytest.mark.slow
 def test_positions_are_freed_after_the_epoch(split):
     """TensorFlow never frees the generator, which must therefore keep no positions."""
     references = []

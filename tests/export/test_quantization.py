@@ -36,6 +36,7 @@ def needs_litert():
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind",
     ["int8", pytest.param("dynamic", marks=SLOW), pytest.param("float16", marks=SLOW)],

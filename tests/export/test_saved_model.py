@@ -225,6 +225,7 @@ def test_directory_that_is_a_file_is_refused(tmp_path):
         export(tmp_path / "exports")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["mixed_bfloat16", "float64"])
 def test_other_precisions_return_float32_logits(tmp_path, dtype):
     convolution = keras.layers.Conv2D(16, 3, dtype=dtype)

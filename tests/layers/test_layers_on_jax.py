@@ -14,6 +14,7 @@ import pytest
 EXACT = ("mask", "crops", "maxima", "subtracted", "centres")
 
 
+@pytest.mark.slow
 def test_outputs_on_jax_equal_outputs_on_tensorflow(whitening, mean_name, tmp_path):
     pytest.importorskip("jax")
     file, script = tmp_path / "outputs.npz", Path(jax_layers.__file__)

@@ -8,6 +8,7 @@ import pytest
 pytest.importorskip("served")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("flags", "code", "text"),
     [

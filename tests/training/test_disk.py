@@ -37,6 +37,7 @@ def intact(tmp_path_factory):
 
 # `writes` is the number of writes before the disk is full. The numbers interrupt the
 # write of a row, a checkpoint, the weights or the entry.
+@pytest.mark.slow
 @pytest.mark.parametrize("writes", [0, 7, 20, 25])
 def test_a_run_resumes_bit_identically_after_the_disk_was_full(
     smoke, train, tmp_path, monkeypatch, last_arrays, assert_same_bits, intact, writes

@@ -126,6 +126,7 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
                 np.testing.assert_array_equal(a, b.astype("float32"))
 
 
+@pytest.mark.slow
 def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     parent, npz, train, tmp_path, stop_after, last_arrays, assert_same_bits
 ):

@@ -205,6 +205,7 @@ def check_measures(entry, workdir, loss):
             assert entry["metrics"][f"{split}_{key}"] == pytest.approx(value, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "loss", "reduced"),
     [

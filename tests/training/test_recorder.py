@@ -129,6 +129,7 @@ def test_an_observed_run_has_the_results_of_an_unobserved_run(unobserved, observ
     assert records["metrics.jsonl"] == expected["metrics.jsonl"]
 
 
+@pytest.mark.slow
 def test_observing_does_not_change_random_slopes_and_moving_averages(tmp_path, stacks):
     expected = train(small_stacks.get_config(STACKS), tmp_path)
     assert stacks[1]["sha256"] == expected["sha256"]

@@ -80,6 +80,7 @@ def difference(result, expected):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [{"compiled": True}, {"compiled": False, "loss": "sigmoid_cross_entropy"}],
@@ -90,6 +91,7 @@ def test_two_devices_train_the_same_as_one(arguments):
     assert difference(two, one) <= 1e-6
 
 
+@pytest.mark.slow
 def test_batch_norm_of_two_devices_uses_the_whole_batch():
     one, two = (run(devices=n, batch_norm=True) for n in (1, 2))
     # Division by small variances enlarges rounding errors to 1e-4. Statistics of half

@@ -116,6 +116,7 @@ ARGUMENTS = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("arguments", ARGUMENTS, ids=str)
 def test_training_on_files_equals_training_in_memory(data, arguments, assert_same_bits):
     losses, arrays = run(ResidentStep, data, **arguments)

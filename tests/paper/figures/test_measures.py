@@ -179,6 +179,7 @@ def test_noise_has_gains_and_changed_classes(network, workdir):
     assert changed == sorted(changed) and changed[0] < changed[-1]
 
 
+@pytest.mark.slow
 def test_theory_has_a_row_for_each_snapshot(network, workdir):
     rows = measured("theory", workdir)
     assert column(rows, "epoch") == ["0", "1", "10"]

@@ -36,6 +36,7 @@ def drawn(monkeypatch):
     return found
 
 
+@pytest.mark.slow
 def test_methods_start_from_equal_weights_and_reduce_the_loss(
     plan, images, monkeypatch
 ):

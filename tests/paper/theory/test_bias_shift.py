@@ -150,6 +150,7 @@ SLOW = pytest.mark.slow
 REAL = pytest.mark.data, SLOW
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("activation", "data", "draws", "share"),
     [
