@@ -30,7 +30,7 @@ _table: dict[str, Callable] = {
     "very_leaky_relu": VeryLeakyReLU,
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
-BUILT_IN = frozenset(_table)
+BUILT_IN = frozenset(_table)  # without those that users register
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 # Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
 _MAXOUT = "maxout"
