@@ -8,8 +8,8 @@ from elu_zoo import errors, training
 from elu_zoo.data import load
 from elu_zoo.training import config_checks
 
-# Fields that the arguments schedule=fast (FAST), smoke=True (SMOKE) and
-# validation=True (VALIDATION) change.
+# Fields that the arguments schedule=fast (FAST), schedule=quick (QUICK), smoke=True
+# (SMOKE) and validation=True (VALIDATION) change.
 FAST = {
     "name": "elu_cifar_11-cifar100-fast30",
     "schedule": "fast",
@@ -21,6 +21,18 @@ FAST = {
     "train.learning_rates": [0.0, 0.05, 0.0],
     "train.learning_rate_shape": "linear",
     "train.dropout": [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.0]],
+}
+QUICK = {
+    **FAST,
+    "name": "elu_cifar_11-cifar100-quick30",
+    "schedule": "quick",
+    "model.init_scale": 1.0,
+    "model.kernel_decay": 0.0,
+    "train.optimizer": "muon",
+    "train.sgd_factor": 5.0,
+    "train.sgd_decay": 0.0005,
+    "train.learning_rates": [0.0, 0.02, 0.0],
+    "train.dropout": [[0.0, 0.025, 0.05, 0.075, 0.1, 0.125, 0.0]],
 }
 SMOKE = {
     "smoke": True,
@@ -86,6 +98,7 @@ def with_name_suffix(suffix, **entries):
                 "train.boundaries": [2025],
             },
         ),
+        ("schedule=quick", QUICK),
         ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],
