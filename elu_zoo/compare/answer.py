@@ -1,5 +1,6 @@
 """Results of a comparison: its runs, chosen learning rates and costs."""
 
+import collections
 import dataclasses
 from collections.abc import Mapping
 
@@ -41,10 +42,10 @@ class Answer:
             if run.activation == activation and run.factor == factor and not run.tuning
         }
 
-    def tried(self, activation: str) -> dict[float, Measured]:
-        """Returns the results of an activation's tuning runs, by factor."""
-        return {
-            run.factor: measured
-            for run, measured in self.runs.items()
-            if run.activation == activation and run.tuning
-        }
+    def tried(self, activation: str) -> dict[float, list[float]]:
+        """Returns the validation errors of an activation's tuning runs, by factor."""
+        errors = collections.defaultdict(list)
+        for run, measured in self.runs.items():
+            if run.activation == activation and run.tuning:
+                errors[run.factor].append(measured.error)
+        return dict(errors)

@@ -40,7 +40,9 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     first = [_spec(question, name, 1.0, 0) for name in question.activations]
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
-    done = [each for each in planned(question) if spec.finished(each, plan)]
+    done = {x: found for x in planned(question) if (found := spec.finished(x, plan))}
+    again = planned_again(question, done)
+    done |= {x: found for x in again if (found := spec.finished(x, plan))}
     finished = collections.Counter(each.activation for each in done)
     say(estimate.text(costs, question.tune, question.seeds, jobs, finished))
     are_short = all(cost.run < _SHORT_RUN for cost in costs)
@@ -50,6 +52,7 @@ def compare(question: Question, jobs: int, say: Say) -> None:
         return _train(specs, plan, (jobs, per_process), say)
 
     runs = train(planned(question))
+    runs |= train(planned_again(question, runs))
     choices = choose(question, runs)
     for name, choice in choices.items():
         if question.tune > 1:
@@ -77,6 +80,17 @@ def planned(question: Question) -> list[Spec]:
     ]
 
 
+def planned_again(question: Question, runs: Runs) -> list[Spec]:
+    """Returns the specs of tuning runs of the best factors with further seeds."""
+    answer = Answer(question, runs, {}, {})
+    return [
+        _spec(question, name, factor, TUNING_SEED + seed)
+        for name in question.activations
+        for factor in tuning.best(answer.tried(name))[: tuning.REPEATED]
+        for seed in range(1, 1 + tuning.FURTHER_SEEDS)
+    ]
+
+
 def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[Spec]:
     """Returns the specs of paired runs at best rates that are not the config's."""
     return [
@@ -90,14 +104,9 @@ def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[S
 def choose(question: Question, runs: Runs) -> dict[str, Choice]:
     """Returns the choice of each activation; without tuning, the config's rate."""
     if question.tune == 1:
-        untried = Choice(1.0, float("nan"), False, 0, 0)
-        return dict.fromkeys(question.activations, untried)
-    choices = {}
-    for name in question.activations:
-        tried = Answer(question, runs, {}, {}).tried(name)
-        errors = {factor: measured.error for factor, measured in tried.items()}
-        choices[name] = tuning.choose(errors)
-    return choices
+        return dict.fromkeys(question.activations, Choice(1.0, False, 0, 0))
+    answer = Answer(question, runs, {}, {})
+    return {name: tuning.choose(answer.tried(name)) for name in question.activations}
 
 
 def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:

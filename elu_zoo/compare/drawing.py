@@ -75,8 +75,12 @@ def _series(
 def _rates(answer: Answer, stem: Path) -> None:
     dots = []
     for name in answer.question.activations:
-        runs = sorted(answer.tried(name).items())
-        points = [(factor, run.error) for factor, run in runs if not run.diverged]
+        points = [
+            (factor, error)
+            for factor, errors in sorted(answer.tried(name).items())
+            for error in errors
+            if not math.isnan(error)
+        ]
         if points:
             factors, errors = zip(*points, strict=True)
             no_interval = [math.nan] * len(points)

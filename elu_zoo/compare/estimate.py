@@ -17,6 +17,7 @@ import numpy as np
 
 from elu_zoo import errors, files, user_module
 from elu_zoo.compare.spec import Spec
+from elu_zoo.compare.tuning import FURTHER_SEEDS, REPEATED
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.paper.run import runner, worker
 from elu_zoo.paper.run.spec import Plan
@@ -188,12 +189,13 @@ def text(
 
     Args:
         costs: cost of each activation; the reference comes first.
-        tune: number of tuning runs of each activation; 1 for no tuning.
+        tune: number of factors on the learning rates; 1 for no tuning.
         seeds: number of paired runs of each activation at one rate.
         jobs: number of runs at the same time.
         finished: by activation, the number of runs that are not repeated.
     """
-    tuning = tune if tune > 1 else 0
+    again = min(REPEATED, tune) * FURTHER_SEEDS
+    tuning = tune + again if tune > 1 else 0
     fewest = tuning + seeds
     most = fewest + seeds if tuning else fewest
     activations = len(costs)

@@ -10,7 +10,7 @@ from ml_collections import ConfigDict
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
 
-TUNING_SEED = 10_000  # above all seeds of paired runs
+TUNING_SEED = 10_000  # the first one, above all seeds of paired runs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,7 +62,7 @@ def check(question: Question) -> Question:
     errors.check_integer("--seeds", question.seeds, minimum=1)
     if question.seeds > TUNING_SEED:
         raise errors.UsageError(
-            f"--seeds must be at most {TUNING_SEED}, which is the seed of tuning runs. "
+            f"--seeds must be at most {TUNING_SEED}, the first seed of tuning runs. "
             f"Received: {question.seeds}."
         )
     if question.tune < 1 or question.tune % 2 == 0:

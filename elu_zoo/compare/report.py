@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from elu_zoo import files
-from elu_zoo.compare import estimate, tables
+from elu_zoo.compare import estimate, tables, tuning
 from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
 from elu_zoo.paper.verdicts import LEAST_PAIRS
@@ -137,30 +137,32 @@ def _limits(answer: Answer) -> str:
 
 def _method(answer: Answer) -> str:
     question = answer.question
-    tuning = (
+    how_tuned = (
         f"Each activation had {question.tune} tuning runs, one for each factor on all "
-        "learning rates, with a seed that no other run has. The factor with the "
-        "smallest error on validation images, held out of the training images, was "
-        "chosen. A run that diverged was not replaced. "
+        f"learning rates. The best factors, at most {tuning.REPEATED}, had "
+        f"{tuning.FURTHER_SEEDS} further runs each. No other run has the seeds of "
+        "tuning runs. Of these factors, the one with the fewest diverged runs, and "
+        "then the smallest mean error on validation images, was chosen. These images "
+        "are held out of the training images. A run that diverged was not replaced. "
     ) * (question.tune > 1)
     return (
         "## How\n\n"
-        f"{tuning}Each activation has {question.seeds} runs at a compared rate, with "
-        "seeds from 0 on. Runs with the same seed are a pair: they have equal initial "
-        "weights and data order. ± is the standard deviation over runs. Intervals are "
-        "Student's for paired differences, widened by the Bonferroni factor of the "
-        "test's step in Holm's procedure: an interval excludes 0 exactly if Holm's p "
-        "is at most 0.05. In at most 5 % of such tables, an interval excludes 0 though "
-        "the true difference is 0. As a range of the difference, an interval is right "
-        "in at least 95 % of comparisons, all intervals together in fewer. They cover "
-        "the variation between seeds at the chosen rates and on these images, and "
-        "assume that differences are about normal. They do not cover the choice of the "
-        "rate, which rests on one run per factor, or the choice of the images. Each "
-        "table is corrected by itself; the first one decides. Wilcoxon's p is exact, "
+        f"{how_tuned}Each activation has {question.seeds} runs at a compared rate, "
+        "with seeds from 0 on. Runs with the same seed are a pair: they have equal "
+        "initial weights and data order. ± is the standard deviation over runs. "
+        "Intervals are Student's for paired differences, widened by the Bonferroni "
+        "factor of the test's step in Holm's procedure: an interval excludes 0 "
+        "exactly if Holm's p is at most 0.05. In at most 5 % of such tables, an "
+        "interval excludes 0 though the true difference is 0. As a range of the "
+        "difference, an interval is right in at least 95 % of comparisons, all "
+        "intervals together in fewer. They cover the variation between seeds at the "
+        "chosen rates and on these images, and assume that differences are about "
+        "normal. They do not cover the choice of the rate or of the images. Each table "
+        "is corrected by itself; the first one decides. Wilcoxon's p is exact, "
         "two-sided and not corrected; with this number of pairs it is at least "
-        f"{estimate.smallest_p(question.seeds):.2g}. An "
-        "activation with runs that diverged is neither tested nor ranked. All steps "
-        "were timed in turn in one process; step times are divided by the step time of "
+        f"{estimate.smallest_p(question.seeds):.2g}. An activation "
+        "with runs that diverged is neither tested nor ranked. All steps were timed in "
+        "turn in one process; step times are divided by the step time of "
         f"{question.reference}, and vary by a few percent between measurements.\n\n"
         f"The comparison: `{question.command}`. compare.csv has the command of each "
         "run."

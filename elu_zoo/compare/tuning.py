@@ -2,7 +2,14 @@
 
 import dataclasses
 import math
-from collections.abc import Mapping
+import statistics
+from collections.abc import Mapping, Sequence
+
+# Factors that are tried again, with further seeds: one run does not show that training
+# is stable at a high rate.
+REPEATED = 3
+FURTHER_SEEDS = 2
+Errors = Mapping[float, Sequence[float]]  # by factor, in the order of the seeds
 
 
 @dataclasses.dataclass(frozen=True)
@@ -10,8 +17,7 @@ class Choice:
     """The factor on the learning rates that tuning chose for an activation.
 
     Attributes:
-        factor: the chosen factor; None if all tuning runs diverged.
-        error: the smallest validation error; NaN if no tuning run has an error.
+        factor: the chosen factor; None if every factor diverged with the first seed.
         at_edge: whether the factor is the grid's smallest or largest, so that a better
             factor may lie beyond.
         trials: number of tuning runs, including diverged runs.
@@ -19,7 +25,6 @@ class Choice:
     """
 
     factor: float | None
-    error: float
     at_edge: bool
     trials: int
     diverged: int
@@ -34,23 +39,38 @@ def grid(count: int) -> tuple[float, ...]:
     return tuple(2.0 ** (i - count // 2) for i in range(count))
 
 
-def choose(errors: Mapping[float, float]) -> Choice:
-    """Chooses the factor with the smallest validation error.
+def best(errors: Errors) -> list[float]:
+    """Returns the factors that do not diverge with the first seed, the best first.
 
-    Among factors with equal errors, the factor nearest to 1 is chosen, and among two
-    equally near factors, such as 1/2 and 2, the smaller.
+    The best factors, at most `REPEATED`, are tried with further seeds. A factor with
+    fewer diverged runs is better, then one with a smaller mean error, then one nearer
+    to 1, and of 1/2 and 2 the smaller.
 
     Args:
-        errors: validation error by factor; NaN where the run diverged.
+        errors: validation errors; NaN where a run diverged.
     """
-    finite = {factor: e for factor, e in errors.items() if not math.isnan(e)}
-    count, diverged = len(errors), len(errors) - len(finite)
-    if not finite:
-        return Choice(None, math.nan, False, count, diverged)
+    trained = {x: each for x, each in errors.items() if not math.isnan(each[0])}
 
-    def order(factor: float) -> tuple[float, float, float]:
-        return finite[factor], abs(math.log(factor)), factor
+    def order(factor: float) -> tuple[float, float, float, float]:
+        finite = [error for error in trained[factor] if not math.isnan(error)]
+        diverged = len(trained[factor]) - len(finite)
+        return diverged, statistics.mean(finite), abs(math.log(factor)), factor
 
-    best = min(finite, key=order)
-    edge = count > 1 and best in (min(errors), max(errors))
-    return Choice(best, finite[best], edge, count, diverged)
+    return sorted(trained, key=order)
+
+
+def choose(errors: Errors) -> Choice:
+    """Chooses the best factor of those that were tried with the most seeds.
+
+    Args:
+        errors: see `best`.
+    """
+    runs = [error for each in errors.values() for error in each]
+    counts = len(runs), sum(map(math.isnan, runs))
+    trained = best(errors)
+    if not trained:
+        return Choice(None, False, *counts)
+    most = max(len(errors[factor]) for factor in trained)
+    factor = next(factor for factor in trained if len(errors[factor]) == most)
+    edge = len(errors) > 1 and factor in (min(errors), max(errors))
+    return Choice(factor, edge, *counts)

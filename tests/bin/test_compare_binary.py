@@ -115,7 +115,7 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
         return subprocess.run(command, text=True, **options).stdout
 
     first = printed()
-    assert "2 activations, each with 3 runs for tuning" in first
+    assert "2 activations, each with 9 runs for tuning" in first
     assert "1 of 8: " in first
     report = (tmp_path / "out" / "report.md").read_text()
     assert "**my_unit**: nothing is decided by fewer than 5 pairs." in report
@@ -123,6 +123,6 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     assert times[0]["ratio"] == 1 and times[1]["step"] > 0
     folders = sorted((tmp_path / "out" / "runs").iterdir())
     second = printed()
-    assert "8 of the planned runs are finished" in second and "1 of 8" not in second
+    assert "20 of them are finished" in second and "1 of 8" not in second
     assert (tmp_path / "out" / "report.md").read_text() == report
     assert sorted((tmp_path / "out" / "runs").iterdir()) == folders

@@ -12,6 +12,7 @@ import pytest
 from elu_zoo import registry
 from elu_zoo.activations import table
 from elu_zoo.compare import comparison, spec
+from elu_zoo.compare.question import TUNING_SEED
 from elu_zoo.paper.run.spec import Plan
 
 WORSE = {"elu": 0.0, "relu": 1.0, "tanh": 0.0}
@@ -37,15 +38,18 @@ def test_every_activation_has_equally_many_trials(question, compare):
 
     trained = compare(question, diverges).trained
     tuned = collections.Counter(run.activation for run in trained if run.tuning)
-    assert tuned == dict.fromkeys(question.activations, 5)
+    assert tuned == dict.fromkeys(question.activations, 5 + 3 * 2)
     trials = {name: set() for name in question.activations}
     for run in trained:
         if run.tuning:
             trials[run.activation].add((run.factor, run.seed))
-    assert len(set(map(frozenset, trials.values()))) == 1  # equal factors and seeds
+    first = {frozenset(t for t in x if t[1] == TUNING_SEED) for x in trials.values()}
+    assert len(first) == 1 and len(*first) == 5  # equal factors
+    assert {factor for factor, _ in trials["relu"] - set(*first)} == {0.25, 0.5, 1}
     assert not {seed for _, seed in trials["elu"]} & set(range(question.seeds))
     at_config = [r for r in trained if not r.tuning and r.factor == 1]
-    assert collections.Counter(r.activation for r in at_config) == tuned
+    of_each = collections.Counter(run.activation for run in at_config)
+    assert of_each == dict.fromkeys(question.activations, question.seeds)
 
 
 def test_runs_at_the_configs_rate_are_trained_once(question, compare):
@@ -131,7 +135,7 @@ def test_finished_runs_are_not_repeated(question, compare):
         (folder / "diverged.json").write_text(json.dumps({"reason": "inf"}))
     world = compare(question, error)
     assert not set(done) & set(world.trained)
-    assert "30 to 45 runs, 2 at a time. 3 of them are finished" in world.messages[0]
+    assert "48 to 63 runs, 2 at a time. 3 of them are finished" in world.messages[0]
 
 
 def test_runs_that_differ_in_a_field_have_different_folders(question, tmp_path):

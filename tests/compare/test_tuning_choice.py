@@ -18,7 +18,7 @@ def test_the_grid_has_powers_of_2_around_1(count, factors):
 
 
 @pytest.mark.parametrize(
-    ("errors", "factor", "at_edge", "diverged"),
+    ("first", "factor", "at_edge", "diverged"),
     [
         ((5, 4, 3, 4, 5), 1, False, 0),
         ((5, 4, 3, 2, 5), 2, False, 0),
@@ -31,7 +31,26 @@ def test_the_grid_has_powers_of_2_around_1(count, factors):
         ((NAN,) * 5, None, False, 5),
     ],
 )
-def test_the_factor_with_the_lowest_error_is_chosen(errors, factor, at_edge, diverged):
-    found = tuning.choose(dict(zip(tuning.grid(5), errors, strict=True)))
+def test_the_factor_with_the_lowest_error_is_chosen(first, factor, at_edge, diverged):
+    errors = {f: [e] for f, e in zip(tuning.grid(5), first, strict=True)}
+    found = tuning.choose(errors)
     assert (found.factor, found.at_edge) == (factor, at_edge)
     assert (found.trials, found.diverged) == (5, diverged)
+
+
+@pytest.mark.parametrize(
+    ("further", "factor", "diverged"),
+    [
+        ({4: (1, 1), 2: (3, 3)}, 4, 0),
+        ({4: (9, 9), 2: (3, 2)}, 2, 0),
+        ({4: (1, NAN), 2: (3, 9)}, 2, 1),  # however small the error of the others
+        ({4: (NAN, NAN), 2: (9, NAN)}, 2, 3),
+        ({4: (NAN, NAN), 2: (NAN, NAN)}, 4, 4),  # x1 has fewer runs
+    ],
+)
+def test_further_seeds_decide_between_the_best_factors(further, factor, diverged):
+    errors = {1: [4], 2: [2.5], 4: [2]}
+    errors = {f: [*each, *further.get(f, ())] for f, each in errors.items()}
+    found = tuning.choose(errors)
+    assert (found.factor, found.at_edge) == (factor, factor == 4)
+    assert (found.trials, found.diverged) == (7, diverged)
