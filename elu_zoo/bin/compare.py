@@ -26,7 +26,7 @@ _SEEDS = absl_flags.DEFINE_integer(
 _TUNE = absl_flags.DEFINE_integer(
     "tune",
     None,
-    "Number of factors on the learning rates to try for each activation, odd; 1: no "
+    "Number of factors on the learning rates to try for each activation; 1: no "
     "tuning. By default 5, with --budget=smoke 3.",
 )
 _BUDGET = absl_flags.DEFINE_enum(

@@ -14,6 +14,7 @@ from elu_zoo.paper.run.spec import Plan
 _SHORT_RUN = 60.0  # seconds
 _RUNS_PER_PROCESS = 12  # of short runs, so that fewer processes must start
 Say = Callable[[str], None]
+Train = Callable[[Sequence[Spec]], dict[Spec, Measured]]
 
 
 def compare(question: Question, jobs: int, say: Say) -> None:
@@ -40,9 +41,11 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     first = [_spec(question, name, 1.0, 0) for name in question.activations]
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
-    done = {x: found for x in planned(question) if (found := spec.finished(x, plan))}
-    again = planned_again(question, done)
-    done |= {x: found for x in again if (found := spec.finished(x, plan))}
+
+    def find(specs: Sequence[Spec]) -> dict[Spec, Measured]:
+        return {x: found for x in specs if (found := spec.finished(x, plan))}
+
+    done = find(planned(question)) | tune(question, find)
     finished = collections.Counter(each.activation for each in done)
     say(estimate.text(costs, question.tune, question.seeds, jobs, finished))
     are_short = all(cost.run < _SHORT_RUN for cost in costs)
@@ -51,8 +54,7 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     def train(specs: Sequence[Spec]) -> dict[Spec, Measured]:
         return _train(specs, plan, (jobs, per_process), say)
 
-    runs = train(planned(question))
-    runs |= train(planned_again(question, runs))
+    runs = tune(question, train) | train(planned(question))
     choices = choose(question, runs)
     for name, choice in choices.items():
         if question.tune > 1:
@@ -67,27 +69,42 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     say(f"{question.output / report.NAME}")
 
 
-def planned(question: Question) -> list[Spec]:
-    """Returns the specs of tuning runs and of paired runs at the config's rates."""
-    factors = tuning.grid(question.tune) if question.tune > 1 else ()
-    return [
-        _spec(question, name, factor, seed)
-        for name in question.activations
-        for factor, seed in [
-            *((factor, TUNING_SEED) for factor in factors),
-            *((1.0, seed) for seed in range(question.seeds)),
+def tune(question: Question, train: Train) -> dict[Spec, Measured]:
+    """Makes equally many tuning runs of each activation, and returns their results.
+
+    Args:
+        question: the comparison.
+        train: returns the results of runs. If it leaves out runs that it did not find,
+            the search stops there.
+    """
+    runs: dict[Spec, Measured] = {}
+    if question.tune == 1:
+        return runs
+
+    def tried(name: str) -> dict[float, list[float]]:
+        return Answer(question, runs, {}, {}).tried(name)
+
+    for _ in range(question.tune):
+        factors = [
+            (name, tuning.next_factor(tried(name))) for name in question.activations
         ]
-    ]
+        runs |= train([_spec(question, *each, TUNING_SEED) for each in factors])
+    return runs | train(
+        [
+            _spec(question, name, factor, TUNING_SEED + seed)
+            for name in question.activations
+            for factor in tuning.best(tried(name))[: tuning.REPEATED]
+            for seed in range(1, 1 + tuning.FURTHER_SEEDS)
+        ]
+    )
 
 
-def planned_again(question: Question, runs: Runs) -> list[Spec]:
-    """Returns the specs of tuning runs of the best factors with further seeds."""
-    answer = Answer(question, runs, {}, {})
+def planned(question: Question) -> list[Spec]:
+    """Returns the specs of paired runs at the config's rates, pair by pair."""
     return [
-        _spec(question, name, factor, TUNING_SEED + seed)
+        _spec(question, name, 1.0, seed)
+        for seed in range(question.seeds)
         for name in question.activations
-        for factor in tuning.best(answer.tried(name))[: tuning.REPEATED]
-        for seed in range(1, 1 + tuning.FURTHER_SEEDS)
     ]
 
 
@@ -95,9 +112,9 @@ def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[S
     """Returns the specs of paired runs at best rates that are not the config's."""
     return [
         _spec(question, name, choices[name].factor, seed)
+        for seed in range(question.seeds)
         for name in question.activations
         if choices[name].factor not in (None, 1.0)
-        for seed in range(question.seeds)
     ]
 
 

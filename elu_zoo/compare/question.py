@@ -23,7 +23,7 @@ class Question:
         train_command: command line that trains a run of the config.
         activations: different names; the first is the reference.
         seeds: number of runs of each activation at one rate, with seeds from 0.
-        tune: number of learning rates to try with each activation, odd; 1: no tuning.
+        tune: number of learning rates to try with each activation; 1: no tuning.
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
         module: a user's file or module that registers activations, see `user_module`.
@@ -65,12 +65,7 @@ def check(question: Question) -> Question:
             f"--seeds must be at most {TUNING_SEED}, the first seed of tuning runs. "
             f"Received: {question.seeds}."
         )
-    if question.tune < 1 or question.tune % 2 == 0:
-        raise errors.UsageError(
-            "--tune must be odd and >= 1, so that the config's learning rate is in the "
-            "middle: --tune=5 tries this rate times 1/4, 1/2, 1, 2 and 4. "
-            f"Received: {question.tune}."
-        )
+    errors.check_integer("--tune", question.tune, minimum=1)
     config = question.config
     if config.model.activation.alpha is not None:
         raise errors.UsageError(

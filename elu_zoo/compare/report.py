@@ -50,7 +50,7 @@ def conclusions(answer: Answer) -> str:
 def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
     difference, other = each.difference, reference.activation
     is_edge = answer.choices[each.activation].at_edge
-    edge = " (best rate at the edge of the grid)" if is_edge else ""
+    edge = " (best rate at the edge of those tried)" if is_edge else ""
     name = f"**{each.activation}**{edge}"
     unit = "points" if tables.unit(answer) == "percent" else "squared error"
     if each.verdict == "too few pairs":
@@ -121,8 +121,8 @@ def _limits(answer: Answer) -> str:
     question, config = answer.question, answer.question.config
     edges = [name for name in question.activations if answer.choices[name].at_edge]
     edge = (
-        f" The best factor of {', '.join(edges)} is at the edge of the grid: a factor "
-        "beyond may have a lower error, and may change the conclusion."
+        f" The best factor of {', '.join(edges)} is the smallest or largest that was "
+        "tried: a factor beyond may have a lower error, and may change the conclusion."
     ) * bool(edges)
     return (
         f"These errors were measured for {config.model.name} on {config.data.name}, "
@@ -138,11 +138,13 @@ def _limits(answer: Answer) -> str:
 def _method(answer: Answer) -> str:
     question = answer.question
     how_tuned = (
-        f"Each activation had {question.tune} tuning runs, one for each factor on all "
-        f"learning rates. The best factors, at most {tuning.REPEATED}, had "
-        f"{tuning.FURTHER_SEEDS} further runs each. No other run has the seeds of "
-        "tuning runs. Of these factors, the one with the fewest diverged runs, and "
-        "then the smallest mean error on validation images, was chosen. These images "
+        f"Each activation had {question.tune} tuning runs, each with another factor on "
+        "all learning rates: first 1, then 4 times the largest or a quarter of the "
+        "smallest factor while this one is the best, then factors beside the best. "
+        f"The best factors, at most {tuning.REPEATED}, had {tuning.FURTHER_SEEDS} "
+        "further runs each. No other run has the seeds of tuning runs. Of these "
+        "factors, the one with the fewest diverged runs, and then the smallest mean "
+        "error on validation images, was chosen. These images "
         "are held out of the training images. A run that diverged was not replaced. "
     ) * (question.tune > 1)
     return (

@@ -93,7 +93,7 @@ def choice_text(choice: Choice) -> str:
     note = f"; {choice.diverged} of {choice.trials} diverged" * bool(choice.diverged)
     if choice.factor is None:
         return f"no rate: all {choice.trials} diverged"
-    edge = ", the grid's edge: a better factor may lie beyond" * choice.at_edge
+    edge = ", the edge of those tried: a better factor may lie beyond" * choice.at_edge
     return f"rate x {choice.factor:g}{edge}{note}"
 
 

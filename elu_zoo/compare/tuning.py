@@ -1,4 +1,4 @@
-"""Tuning: the grid of factors on the learning rates, and the choice among them."""
+"""Tuning: the search for a factor on the learning rates, and the choice."""
 
 import dataclasses
 import math
@@ -7,8 +7,9 @@ from collections.abc import Mapping, Sequence
 
 # Factors that are tried again, with further seeds: one run does not show that training
 # is stable at a high rate.
-REPEATED = 3
+REPEATED = 2
 FURTHER_SEEDS = 2
+_STEP = 4.0  # between factors until the best one lies between two others
 Errors = Mapping[float, Sequence[float]]  # by factor, in the order of the seeds
 
 
@@ -18,8 +19,8 @@ class Choice:
 
     Attributes:
         factor: the chosen factor; None if every factor diverged with the first seed.
-        at_edge: whether the factor is the grid's smallest or largest, so that a better
-            factor may lie beyond.
+        at_edge: whether the factor is the smallest or largest that was tried, so that a
+            better factor may lie beyond.
         trials: number of tuning runs, including diverged runs.
         diverged: number of tuning runs that diverged.
     """
@@ -30,13 +31,34 @@ class Choice:
     diverged: int
 
 
-def grid(count: int) -> tuple[float, ...]:
-    """Returns factors, each twice the one before, with 1 in the middle.
+def next_factor(errors: Errors) -> float:
+    """Returns the factor to try next, on a logarithmic scale.
+
+    The search begins at 1, and goes up or down by factors of 4 until the best factor
+    lies between two others. Then it halves the wider of the two gaps beside the best
+    factor; of equal gaps, the one towards the smaller error.
 
     Args:
-        count: number of factors, odd, >= 1.
+        errors: validation errors of the factors tried so far; NaN where a run diverged.
     """
-    return tuple(2.0 ** (i - count // 2) for i in range(count))
+    if not errors:
+        return 1.0
+    tried, trained = sorted(errors), best(errors)
+    if not trained:
+        return tried[0] / _STEP
+    middle = trained[0]
+    i = tried.index(middle)
+    if i == len(tried) - 1:
+        return middle * _STEP
+    if i == 0:
+        return middle / _STEP
+
+    def promise(side: float) -> tuple[float, float]:
+        error = errors[side][0]
+        gap = round(abs(math.log(side / middle)), 6)
+        return gap, -math.inf if math.isnan(error) else -error
+
+    return math.sqrt(middle * max(tried[i - 1], tried[i + 1], key=promise))
 
 
 def best(errors: Errors) -> list[float]:

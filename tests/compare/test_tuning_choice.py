@@ -1,4 +1,4 @@
-"""Tuning: the grid of factors on the learning rate, and the chosen factor."""
+"""Tuning: the factors on the learning rate that are tried, and the chosen one."""
 
 import math
 
@@ -10,11 +10,24 @@ NAN = math.nan
 
 
 @pytest.mark.parametrize(
-    ("count", "factors"),
-    [(1, (1,)), (3, (0.5, 1, 2)), (5, (0.25, 0.5, 1, 2, 4))],
+    ("error", "factors"),
+    [
+        (lambda x: abs(x - 4), (0, 2, 4, 6, 3, 5)),  # the error by log2 of the factor
+        (lambda x: abs(x - 3), (0, 2, 4, 3)),
+        (lambda x: abs(x + 2), (0, 2, -2, -4, -3, -1)),
+        (lambda x: abs(x), (0, 2, -2, -1, 1, -0.5)),  # of equal factors the smaller
+        (lambda x: -x, (0, 2, 4, 6, 8)),
+        (lambda x: NAN if x > 3 else -x, (0, 2, 4, 1, 3, 2.5)),
+        (lambda x: NAN if x > -1 else -x, (0, -2, -4, -3, -1)),
+        (lambda x: NAN, (0, -2, -4)),
+    ],
 )
-def test_the_grid_has_powers_of_2_around_1(count, factors):
-    assert tuning.grid(count) == factors
+def test_the_search_goes_to_the_smallest_error(error, factors):
+    tried = {}
+    for expected in factors:
+        factor = tuning.next_factor(tried)
+        assert math.log2(factor) == pytest.approx(expected)
+        tried[factor] = [error(math.log2(factor))]
 
 
 @pytest.mark.parametrize(
@@ -32,7 +45,7 @@ def test_the_grid_has_powers_of_2_around_1(count, factors):
     ],
 )
 def test_the_factor_with_the_lowest_error_is_chosen(first, factor, at_edge, diverged):
-    errors = {f: [e] for f, e in zip(tuning.grid(5), first, strict=True)}
+    errors = {f: [e] for f, e in zip((0.25, 0.5, 1, 2, 4), first, strict=True)}
     found = tuning.choose(errors)
     assert (found.factor, found.at_edge) == (factor, at_edge)
     assert (found.trials, found.diverged) == (5, diverged)
