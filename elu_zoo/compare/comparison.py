@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
 from elu_zoo.compare.answer import Answer, Runs
+from elu_zoo.compare.estimate import Stage
 from elu_zoo.compare.question import TUNING_SEED, Question
 from elu_zoo.compare.spec import Measured, Spec
 from elu_zoo.compare.tuning import Choice
@@ -14,7 +15,8 @@ from elu_zoo.paper.run.spec import Plan
 _SHORT_RUN = 60.0  # seconds
 _RUNS_PER_PROCESS = 12  # of short runs, so that fewer processes must start
 Say = Callable[[str], None]
-Train = Callable[[Sequence[Spec]], dict[Spec, Measured]]
+# From specs and the name of a stage to the results of runs.
+Train = Callable[[Sequence[Spec], str], dict[Spec, Measured]]
 
 
 def compare(question: Question, jobs: int, say: Say) -> None:
@@ -41,25 +43,20 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     first = [_spec(question, name, 1.0, 0) for name in question.activations]
     path = question.output / "step_times.json"
     costs = estimate.measure(first, plan, jobs, path)
-
-    def find(specs: Sequence[Spec]) -> dict[Spec, Measured]:
-        return {x: found for x in specs if (found := spec.finished(x, plan))}
-
-    done = find(planned(question)) | tune(question, find)
-    finished = collections.Counter(each.activation for each in done)
-    say(estimate.text(costs, question.tune, question.seeds, jobs, finished))
     are_short = all(cost.run < _SHORT_RUN for cost in costs)
-    per_process = _RUNS_PER_PROCESS if are_short else runner.RUNS_PER_PROCESS
+    processes = jobs, _RUNS_PER_PROCESS if are_short else runner.RUNS_PER_PROCESS
+    say(estimate.text(costs, question, processes, *remaining(question, plan)))
 
-    def train(specs: Sequence[Spec]) -> dict[Spec, Measured]:
-        return _train(specs, plan, (jobs, per_process), say)
+    def train(specs: Sequence[Spec], stage: str) -> dict[Spec, Measured]:
+        return _train(specs, plan, processes, lambda line: say(f"{stage}, {line}"))
 
-    runs = tune(question, train) | train(planned(question))
+    runs = tune(question, train)
+    runs |= train(planned(question), "at the config's rates")
     choices = choose(question, runs)
     for name, choice in choices.items():
         if question.tune > 1:
             say(f"{name}: {tables.choice_text(choice)}")
-    runs |= train(planned_at_best(question, choices))
+    runs |= train(planned_at_best(question, choices), "at the best rates")
     by_name = {cost.activation: cost for cost in costs}
     answer = Answer(question, runs, choices, by_name)
     tables.write(answer, question.output)
@@ -70,33 +67,52 @@ def compare(question: Question, jobs: int, say: Say) -> None:
 
 
 def tune(question: Question, train: Train) -> dict[Spec, Measured]:
-    """Makes equally many tuning runs of each activation, and returns their results.
+    """Makes the tuning runs, and returns their results.
+
+    All activations have equally many tuning runs, unless every factor diverges.
 
     Args:
         question: the comparison.
-        train: returns the results of runs. If it leaves out runs that it did not find,
-            the search stops there.
+        train: trains runs.
     """
     runs: dict[Spec, Measured] = {}
     if question.tune == 1:
         return runs
+    tried = {name: {} for name in question.activations}
+    for i in range(question.tune):
+        factors = {name: tuning.next_factor(errors) for name, errors in tried.items()}
+        specs = [_spec(question, *each, TUNING_SEED) for each in factors.items()]
+        runs |= train(specs, f"tuning {i + 1} of {question.tune}")
+        answer = Answer(question, runs, {}, {})
+        tried = {name: answer.tried(name) for name in tried}
+    specs = [
+        _spec(question, name, factor, TUNING_SEED + seed)
+        for name, errors in tried.items()
+        for factor, seed in tuning.again(errors)
+    ]
+    return runs | train(specs, "tuning with further seeds")
 
-    def tried(name: str) -> dict[float, list[float]]:
-        return Answer(question, runs, {}, {}).tried(name)
 
-    for _ in range(question.tune):
-        factors = [
-            (name, tuning.next_factor(tried(name))) for name in question.activations
-        ]
-        runs |= train([_spec(question, *each, TUNING_SEED) for each in factors])
-    return runs | train(
-        [
-            _spec(question, name, factor, TUNING_SEED + seed)
-            for name in question.activations
-            for factor in tuning.best(tried(name))[: tuning.REPEATED]
-            for seed in range(1, 1 + tuning.FURTHER_SEEDS)
-        ]
-    )
+def remaining(question: Question, plan: Plan) -> tuple[list[Stage], Stage]:
+    """Returns the numbers of runs to train in each stage, and of runs to train perhaps.
+
+    The latter are runs at best rates, which are unknown before the end of the tuning.
+    A stage begins when the stage before it has ended.
+    """
+    missing: list[Stage] = []
+
+    def pretend(specs: Sequence[Spec], _: str = "") -> dict[Spec, Measured]:
+        found = {each: spec.finished(each, plan) for each in specs}
+        missing.append(collections.Counter(x.activation for x in specs if not found[x]))
+        return {each: measured or Measured(0.0) for each, measured in found.items()}
+
+    runs = tune(question, pretend)
+    is_tuned = not any(missing)
+    pretend(planned(question))
+    if is_tuned:
+        pretend(planned_at_best(question, choose(question, runs)))
+        return missing, {}
+    return missing, dict.fromkeys(question.activations, question.seeds)
 
 
 def planned(question: Question) -> list[Spec]:

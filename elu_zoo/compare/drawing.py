@@ -75,18 +75,19 @@ def _series(
 def _rates(answer: Answer, stem: Path) -> None:
     dots = []
     for name in answer.question.activations:
-        points = [
-            (factor, error)
+        finite = {
+            factor: [error for error in errors if not math.isnan(error)]
             for factor, errors in sorted(answer.tried(name).items())
-            for error in errors
-            if not math.isnan(error)
-        ]
-        if points:
-            factors, errors = zip(*points, strict=True)
-            no_interval = [math.nan] * len(points)
-            dots.append(Dots(name, factors, errors, no_interval, no_interval))
+        }
+        finite = {factor: errors for factor, errors in finite.items() if errors}
+        if finite:
+            low, middle, high = (
+                [function(errors) for errors in finite.values()]
+                for function in (min, statistics.mean, max)
+            )
+            dots.append(Dots(name, list(finite), middle, low, high))
     value = f"validation error, {tables.unit(answer)}"
     if dots:
-        title = "tuning: a dot for each run, runs of one factor side by side"
+        title = "tuning: mean, smallest and largest error of each factor"
         panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True)
         figures.bars([panel], stem, height=3.6)

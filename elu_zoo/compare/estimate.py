@@ -16,8 +16,9 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import errors, files, user_module
+from elu_zoo.compare.question import Question
 from elu_zoo.compare.spec import Spec
-from elu_zoo.compare.tuning import FURTHER_SEEDS, REPEATED
+from elu_zoo.compare.tuning import FURTHER_RUNS
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.paper.run import runner, worker
 from elu_zoo.paper.run.spec import Plan
@@ -26,6 +27,7 @@ from elu_zoo.training import backends, build, calls
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.state import TrainState
 
+Stage = Mapping[str, int]  # number of runs by activation
 _ROUNDS = range(3, 16)  # possible numbers of rounds; each times every activation once
 _SECONDS = 20.0  # no round begins later than this
 
@@ -36,8 +38,8 @@ class Cost:
 
     Attributes:
         activation: name of the activation.
-        start: share of the process's start, and time of building, compiling and the
-            first evaluation.
+        process: time in which a process starts, which makes several runs.
+        start: time of building, compiling and the first evaluation.
         step: time of one iteration, the median over rounds.
         evaluation: time of one evaluation on the validation or test images.
         steps: number of iterations of a run.
@@ -46,6 +48,7 @@ class Cost:
     """
 
     activation: str
+    process: float
     start: float
     step: float
     evaluation: float
@@ -102,7 +105,7 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     """Returns all costs; `begin` is the time at which this process was started."""
     if plan.module:
         user_module.load(plan.module)
-    process_start = (time.time() - begin) / runner.RUNS_PER_PROCESS  # share of a run
+    process = time.time() - begin
     resolved = [resolve(spec.load()) for spec in specs]
     data = build.load_data(resolved[0], plan.data_dir)
     built = [
@@ -119,7 +122,8 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
         costs.append(
             Cost(
                 activation=spec.activation,
-                start=start + process_start,
+                process=process,
+                start=start,
                 step=statistics.median(seconds),
                 evaluation=evaluation,
                 steps=run.length.total,
@@ -183,40 +187,50 @@ def _in_turn(timers: Sequence[Callable[[], float]]) -> list[list[float]]:
 
 
 def text(
-    costs: Sequence[Cost], tune: int, seeds: int, jobs: int, finished: Mapping[str, int]
+    costs: Sequence[Cost],
+    question: Question,
+    processes: tuple[int, int],
+    stages: Sequence[Stage],
+    perhaps: Stage,
 ) -> str:
     """Returns the number of runs, their time and what the pairs can decide, as text.
 
     Args:
-        costs: cost of each activation; the reference comes first.
-        tune: number of factors on the learning rates; 1 for no tuning.
-        seeds: number of paired runs of each activation at one rate.
-        jobs: number of runs at the same time.
-        finished: by activation, the number of runs that are not repeated.
+        costs: cost of each activation.
+        question: the comparison.
+        processes: number of simultaneous processes, and of runs in each process.
+        stages: runs to train; a stage begins when the stage before it has ended.
+        perhaps: runs of a last stage, which may not be necessary.
     """
-    again = min(REPEATED, tune) * FURTHER_SEEDS
-    tuning = tune + again if tune > 1 else 0
-    fewest = tuning + seeds
-    most = fewest + seeds if tuning else fewest
-    activations = len(costs)
-    left = [cost.run * (fewest - finished.get(cost.activation, 0)) for cost in costs]
-    more = sum(cost.run for cost in costs) * (most - fewest)
-    low, high = (duration(seconds / jobs) for seconds in (sum(left), sum(left) + more))
-    done = sum(finished.values())
+    tuning = question.tune + FURTHER_RUNS if question.tune > 1 else 0
+    low = sum(_seconds(stage, costs, *processes) for stage in stages)
+    times = low, low + _seconds(perhaps, costs, *processes)
+    fewest = sum(sum(stage.values()) for stage in stages)
     return (
-        f"{activations} activations, each with "
-        + (f"{tuning} runs for tuning and {seeds} " if tuning else f"{seeds} runs ")
-        + "at the config's learning rates"
-        + f", and {seeds} more where another rate is better" * bool(tuning)
-        + f": {activations * fewest}"
-        + f" to {activations * most}" * bool(tuning)
-        + f" runs, {jobs} at a time. "
-        + f"{done} of them are finished and are not repeated. " * bool(done)
-        + f"Estimate from measured steps: {low}"
-        + f" to {high}" * (low != high)
-        + ", at the machine's present load.\n"
-        + decidable(seeds, activations - 1)
+        f"{len(costs)} activations, each with "
+        + f"{tuning} runs for tuning and " * bool(tuning)
+        + f"{question.seeds} run{'s' * (question.seeds > 1)} at the config's rates"
+        + f", and {question.seeds} more where another rate is better" * bool(tuning)
+        + f". To train: {_range(fewest, fewest + sum(perhaps.values()))} runs, "
+        + f"{processes[0]} at a time. Estimate from measured steps: "
+        + f"{_range(*map(duration, times))}, at the load when they were measured.\n"
+        + decidable(question.seeds, len(costs) - 1)
     )
+
+
+def _range(low: object, high: object) -> str:
+    return f"{low}" if low == high else f"{low} to {high}"
+
+
+def _seconds(stage: Stage, costs: Sequence[Cost], jobs: int, per_process: int) -> float:
+    """Returns the estimated time of a stage."""
+    if not any(stage.values()):
+        return 0.0
+    runs = [(cost.run, stage.get(cost.activation, 0)) for cost in costs]
+    work = sum(seconds * count for seconds, count in runs)
+    longest = max(seconds for seconds, count in runs if count)
+    batches = math.ceil(sum(stage.values()) / (jobs * per_process))
+    return max(work / jobs, longest) + batches * costs[0].process
 
 
 def decidable(seeds: int, tests: int) -> str:

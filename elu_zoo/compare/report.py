@@ -28,15 +28,17 @@ def conclusions(answer: Answer) -> str:
     rate = f"the best of {question.tune} rates" if tuned else "the config's rate"
     lines = [
         f"Errors on the {question.split} images in {question.seeds} pairs of runs, "
-        f"compared with {question.reference}, each activation at {rate}:",
+        f"compared with {question.reference}{_edge(question.reference, answer)}, each "
+        f"activation at {rate}:",
         "",
         *(f"- {_conclusion(each, reference, answer)}" for each in others),
     ]
-    if reference.diverged:
+    if reference.diverged or not reference.errors:
         total = reference.diverged + len(reference.errors)
+        runs = f"{reference.diverged} of {total} runs" if total else "all tuning runs"
         lines[:0] = [
-            f"**{reference.activation} diverged in {reference.diverged} of {total} "
-            "runs, so that nothing is tested. Name another activation first.**",
+            f"**{reference.activation} diverged in {runs}, so that nothing is tested. "
+            "Name another activation first.**",
             "",
         ]
     if question.config.smoke:
@@ -49,9 +51,7 @@ def conclusions(answer: Answer) -> str:
 
 def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
     difference, other = each.difference, reference.activation
-    is_edge = answer.choices[each.activation].at_edge
-    edge = " (best rate at the edge of those tried)" if is_edge else ""
-    name = f"**{each.activation}**{edge}"
+    name = f"**{each.activation}**{_edge(each.activation, answer)}"
     unit = "points" if tables.unit(answer) == "percent" else "squared error"
     if each.verdict == "too few pairs":
         return (
@@ -67,6 +67,11 @@ def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
     if each.verdict == "cannot be told apart":
         return f"{name} cannot be told apart from {other}: {values}, which contains 0."
     return f"{name} has a {each.verdict} than {other}: {values}."
+
+
+def _edge(activation: str, answer: Answer) -> str:
+    is_edge = answer.choices[activation].at_edge
+    return " (best rate at the edge of those tried)" if is_edge else ""
 
 
 def _why_untested(each: Tested, reference: str) -> str:
@@ -103,10 +108,11 @@ def _text(answer: Answer) -> str:
     ]
     tuned = question.tune > 1
     left_out = "Diverged runs are not shown."
+    rate = "best" if tuned else "config's"
     pictures = {
         "errors.png": f"Error of each run; lines join the runs of one seed. {left_out}",
         "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
-        "curves.png": "Learning curves at the best learning rate.",
+        "curves.png": f"Learning curves at the {rate} learning rate.",
         "rates.png": f"Validation error over the factor on the rate. {left_out}",
     }
     if not tuned:
@@ -124,13 +130,23 @@ def _limits(answer: Answer) -> str:
         f" The best factor of {', '.join(edges)} is the smallest or largest that was "
         "tried: a factor beyond may have a lower error, and may change the conclusion."
     ) * bool(edges)
+    if question.tune > 1:
+        tuned = (
+            "Only the learning rate was tuned: initial weights and everything else are "
+            "the config's. The search for a rate begins at the config's rate and "
+            "follows single runs. It may miss a better rate, the more easily the "
+            "farther this rate is from the config's."
+        )
+    else:
+        tuned = (
+            "Nothing was tuned: at another learning rate the order may be another one."
+        )
     return (
         f"These errors were measured for {config.model.name} on {config.data.name}, "
         f"after {config.train.epochs} of the {config.schedule_epochs} epochs of the "
-        "schedule. They say nothing about other networks or data. Only the learning "
-        "rate was tuned: initial weights and everything else are the config's, and "
-        "activations have their default parameters. Activations that cannot be told "
-        "apart may differ by any value in the interval. Only differences from "
+        f"schedule. They say nothing about other networks or data. {tuned} Activations "
+        "have their default parameters. Activations that cannot be told apart may "
+        "differ by any value in the interval. Only differences from "
         f"{question.reference} are tested; ranks order the mean errors.{edge}"
     )
 
@@ -139,14 +155,22 @@ def _method(answer: Answer) -> str:
     question = answer.question
     how_tuned = (
         f"Each activation had {question.tune} tuning runs, each with another factor on "
-        "all learning rates: first 1, then 4 times the largest or a quarter of the "
-        "smallest factor while this one is the best, then factors beside the best. "
-        f"The best factors, at most {tuning.REPEATED}, had {tuning.FURTHER_SEEDS} "
-        "further runs each. No other run has the seeds of tuning runs. Of these "
-        "factors, the one with the fewest diverged runs, and then the smallest mean "
-        "error on validation images, was chosen. These images "
-        "are held out of the training images. A run that diverged was not replaced. "
+        "all learning rates. The first factor is 1. While the best factor is the "
+        "largest or the smallest that was tried, the next one is 4 times larger or "
+        "smaller. Then the wider gap beside the best factor is halved. The two best "
+        f"factors had {tuning.FURTHER_RUNS} further runs together; if only one factor "
+        "did not diverge, it had all of them. The factor with the fewest diverged "
+        "runs was chosen; of several such factors one of the two best, with the "
+        "smaller mean error on validation images. These images are held out of the "
+        "training images, and no other runs have the seeds of tuning runs. A run that "
+        "diverged was not replaced. "
     ) * (question.tune > 1)
+    one_table = (
+        "They do not cover the choice of the rate or of the images. Each table is "
+        "corrected by itself; the first one decides. "
+        if question.tune > 1
+        else "They do not cover the choice of the images. "
+    )
     return (
         "## How\n\n"
         f"{how_tuned}Each activation has {question.seeds} runs at a compared rate, "
@@ -157,10 +181,9 @@ def _method(answer: Answer) -> str:
         "exactly if Holm's p is at most 0.05. In at most 5 % of such tables, an "
         "interval excludes 0 though the true difference is 0. As a range of the "
         "difference, an interval is right in at least 95 % of comparisons, all "
-        "intervals together in fewer. They cover the variation between seeds at the "
-        "chosen rates and on these images, and assume that differences are about "
-        "normal. They do not cover the choice of the rate or of the images. Each table "
-        "is corrected by itself; the first one decides. Wilcoxon's p is exact, "
+        "intervals together in fewer. They cover the variation between seeds at these "
+        "rates and on these images, and assume that differences are about normal. "
+        f"{one_table}Wilcoxon's p is exact, "
         "two-sided and not corrected; with this number of pairs it is at least "
         f"{estimate.smallest_p(question.seeds):.2g}. An activation "
         "with runs that diverged is neither tested nor ranked. All steps were timed in "

@@ -84,8 +84,7 @@ class Spec:
     @property
     def label(self) -> str:
         """The run's name in messages."""
-        purpose = "tuning" if self.tuning else f"seed {self.seed}"
-        return f"{self.activation}, {purpose}, rate x {self.factor:g}"
+        return f"{self.activation}, seed {self.seed}, rate x {self.factor:g}"
 
 
 def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:

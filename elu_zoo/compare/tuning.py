@@ -5,10 +5,10 @@ import math
 import statistics
 from collections.abc import Mapping, Sequence
 
-# Factors that are tried again, with further seeds: one run does not show that training
-# is stable at a high rate.
-REPEATED = 2
-FURTHER_SEEDS = 2
+# The best factors are tried again, with further seeds: one run does not show that
+# training is stable at a high rate.
+_REPEATED = 2
+FURTHER_RUNS = 4
 _STEP = 4.0  # between factors until the best one lies between two others
 Errors = Mapping[float, Sequence[float]]  # by factor, in the order of the seeds
 
@@ -43,7 +43,7 @@ def next_factor(errors: Errors) -> float:
     """
     if not errors:
         return 1.0
-    tried, trained = sorted(errors), best(errors)
+    tried, trained = sorted(errors), _best(errors)
     if not trained:
         return tried[0] / _STEP
     middle = trained[0]
@@ -61,38 +61,53 @@ def next_factor(errors: Errors) -> float:
     return math.sqrt(middle * max(tried[i - 1], tried[i + 1], key=promise))
 
 
-def best(errors: Errors) -> list[float]:
-    """Returns the factors that do not diverge with the first seed, the best first.
+def again(errors: Errors) -> list[tuple[float, int]]:
+    """Returns the factors to try with further seeds, each with the number of a seed.
 
-    The best factors, at most `REPEATED`, are tried with further seeds. A factor with
-    fewer diverged runs is better, then one with a smaller mean error, then one nearer
-    to 1, and of 1/2 and 2 the smaller.
+    These are the two best factors, or one if the others diverged. There are equally
+    many runs in both cases, and none if all factors diverged.
 
     Args:
-        errors: validation errors; NaN where a run diverged.
+        errors: validation errors of all factors; NaN where a run diverged.
+    """
+    factors = _best({factor: each[:1] for factor, each in errors.items()})[:_REPEATED]
+    return [
+        (factor, seed)
+        for factor in factors
+        for seed in range(1, 1 + FURTHER_RUNS // len(factors))
+    ]
+
+
+def _best(errors: Errors) -> list[float]:
+    """Returns the factors that do not diverge with the first seed, the best first.
+
+    A factor with fewer diverged runs is better, then one with more runs, then one with
+    a smaller mean error, then one nearer to 1, and of 1/2 and 2 the smaller.
     """
     trained = {x: each for x, each in errors.items() if not math.isnan(each[0])}
 
-    def order(factor: float) -> tuple[float, float, float, float]:
-        finite = [error for error in trained[factor] if not math.isnan(error)]
-        diverged = len(trained[factor]) - len(finite)
-        return diverged, statistics.mean(finite), abs(math.log(factor)), factor
+    def order(factor: float) -> tuple[float, ...]:
+        runs = trained[factor]
+        finite = [error for error in runs if not math.isnan(error)]
+        mean, distance = statistics.mean(finite), abs(math.log(factor))
+        return len(runs) - len(finite), -len(runs), mean, distance, factor
 
     return sorted(trained, key=order)
 
 
 def choose(errors: Errors) -> Choice:
-    """Chooses the best factor of those that were tried with the most seeds.
+    """Chooses the factor with the smallest mean error of those tried with more seeds.
+
+    A factor with fewer diverged runs is better, even if it was tried with one seed.
 
     Args:
-        errors: see `best`.
+        errors: see `again`.
     """
     runs = [error for each in errors.values() for error in each]
     counts = len(runs), sum(map(math.isnan, runs))
-    trained = best(errors)
+    trained = _best(errors)
     if not trained:
         return Choice(None, False, *counts)
-    most = max(len(errors[factor]) for factor in trained)
-    factor = next(factor for factor in trained if len(errors[factor]) == most)
+    factor = trained[0]
     edge = len(errors) > 1 and factor in (min(errors), max(errors))
     return Choice(factor, edge, *counts)

@@ -114,14 +114,14 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
         return subprocess.run(command, text=True, **options).stdout
 
     first = printed()
-    assert "2 activations, each with 9 runs for tuning" in first
-    assert "1 of 8: " in first
+    assert "2 activations, each with 7 runs for tuning" in first
+    assert "1 of 2: " in first
     report = (tmp_path / "out" / "report.md").read_text()
     assert ": nothing is decided by fewer than 5 pairs." in report
     times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]
     assert times[0]["ratio"] == 1 and times[1]["step"] > 0
     folders = sorted((tmp_path / "out" / "runs").iterdir())
     second = printed()
-    assert "20 of them are finished" in second and "1 of 8" not in second
+    assert "To train: 0 runs" in second and "1 of 2" not in second
     assert (tmp_path / "out" / "report.md").read_text() == report
     assert sorted((tmp_path / "out" / "runs").iterdir()) == folders

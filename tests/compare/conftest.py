@@ -57,7 +57,7 @@ def compare(monkeypatch):
     """A function `run(question, error)`, where `error` returns the error of a spec."""
 
     def costs(specs, plan, jobs, path):
-        return [estimate.Cost(s.activation, 1, 1, 1, 10, 1, 1.5) for s in specs]
+        return [estimate.Cost(s.activation, 1, 1, 1, 1, 10, 1, 1.5) for s in specs]
 
     def run(question, error) -> World:
         world = World(error)

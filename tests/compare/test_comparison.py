@@ -19,7 +19,7 @@ WORSE = {"elu": 0.0, "relu": 1.0, "tanh": 0.0}
 
 
 def error(run) -> float:
-    """Makes ReLU worse, and tanh equal but for noise; best factors are 1, 2, 1/256."""
+    """Makes ReLU worse, and tanh equal but for noise; best factors are 1, 2, 1/512."""
     best = {"elu": 0, "relu": 1, "tanh": -9}[run.activation]
     noise = math.sin(17 * run.seed + len(run.activation)) / 10
     from_best = 0.01 * abs(math.log2(run.factor) - best)
@@ -30,23 +30,31 @@ def rows(path):
     return list(csv.DictReader(path.read_text().splitlines()))
 
 
-def test_every_activation_has_equally_many_trials(question, compare):
+@pytest.mark.parametrize(
+    ("diverges", "trials"),
+    [
+        (lambda factor: factor > 1, {1: 3, 4: 1, 0.25: 1, 0.5: 3, 2: 1}),
+        (lambda factor: factor != 1, {1: 5, 4: 1, 0.25: 1, 0.5: 1, 2: 1}),
+    ],
+)
+def test_every_activation_has_equally_many_trials(question, compare, diverges, trials):
     """Also if a run diverges, and if the best factor is at an edge."""
 
-    def diverges(run):
-        return math.nan if run.activation == "relu" and run.factor > 1 else error(run)
+    def found(run):
+        diverged = run.activation == "relu" and diverges(run.factor)
+        return math.nan if diverged else error(run)
 
-    trained = compare(question, diverges).trained
+    trained = compare(question, found).trained
     tuned = collections.Counter(run.activation for run in trained if run.tuning)
-    assert tuned == dict.fromkeys(question.activations, 5 + 2 * 2)
-    trials = {name: collections.Counter() for name in question.activations}
+    assert tuned == dict.fromkeys(question.activations, 5 + 4)
+    tried = {name: collections.Counter() for name in question.activations}
     for run in trained:
         if run.tuning:
             assert run.seed >= TUNING_SEED
-            trials[run.activation][run.factor] += 1
-    assert trials == {
+            tried[run.activation][run.factor] += 1
+    assert tried == {
         "elu": {1: 3, 4: 1, 0.25: 1, 0.5: 3, 2: 1},
-        "relu": {1: 3, 4: 1, 0.25: 1, 0.5: 3, 2: 1},
+        "relu": trials,
         "tanh": {1: 1, 4: 1, 1 / 4: 1, 1 / 16: 3, 1 / 64: 3},
     }
     at_config = [r for r in trained if not r.tuning and r.factor == 1]
@@ -137,7 +145,18 @@ def test_finished_runs_are_not_repeated(question, compare):
         (folder / "diverged.json").write_text(json.dumps({"reason": "inf"}))
     world = compare(question, error)
     assert not set(done) & set(world.trained)
-    assert "42 to 57 runs, 2 at a time. 3 of them are finished" in world.messages[0]
+    assert "To train: 39 to 54 runs, 2 at a time." in world.messages[0]
+
+
+@pytest.mark.parametrize("count", [7, 20, 30, 51])
+def test_an_interrupted_comparison_goes_on(question, compare, monkeypatch, count):
+    whole = compare(question, error).trained
+    done = {run: spec.Measured(error(run)) for run in whole[:count]}
+    monkeypatch.setattr(spec, "finished", lambda run, plan: done.get(run))
+    world = compare(question, error)
+    assert world.trained == whole[count:]
+    left = {7: "35 to 50", 20: "22 to 37", 30: "22", 51: "1"}[count]
+    assert f"To train: {left} runs" in world.messages[0]
 
 
 def test_runs_that_differ_in_a_field_have_different_folders(question, tmp_path):
