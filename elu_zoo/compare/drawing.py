@@ -13,6 +13,10 @@ from elu_zoo.paper.plots.dots import DotPanel, Dots
 from elu_zoo.paper.plots.paired_dots import PairPanel
 from elu_zoo.paper.plots.panels import Panel, Series
 
+# Ends of the axis of errors, as a factor on the smallest error, and on the largest of
+# the errors at best rates.
+_LOWEST, _HIGHEST = 0.9, 1.5
+
 
 def draw(answer: Answer, output: Path) -> None:
     """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
@@ -86,8 +90,15 @@ def _rates(answer: Answer, stem: Path) -> None:
                 for function in (min, statistics.mean, max)
             )
             dots.append(Dots(name, list(finite), middle, low, high))
-    value = f"validation error, {tables.unit(answer)}"
     if dots:
         title = "tuning: mean, smallest and largest error of each factor"
-        panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True)
-        figures.bars([panel], stem, height=3.6)
+        value = f"validation error, {tables.unit(answer)}"
+        # A rate that is too high may have an error many times the others.
+        ylim = (
+            _LOWEST * min(min(each.low) for each in dots),
+            _HIGHEST * max(min(each.middle) for each in dots),
+        )
+        panel = DotPanel(
+            title, "factor on the learning rate", value, dots, logx=True, ylim=ylim
+        )
+        figures.bars([panel], stem, height=4.4)

@@ -113,7 +113,8 @@ def _text(answer: Answer) -> str:
         "errors.png": f"Error of each run; lines join the runs of one seed. {left_out}",
         "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
         "curves.png": f"Learning curves at the {rate} learning rate.",
-        "rates.png": f"Validation error over the factor on the rate. {left_out}",
+        "rates.png": "Validation error over the factor on the rate. Runs that diverged "
+        "and much larger errors are not shown.",
     }
     if not tuned:
         pictures = {k: pictures[k] for k in ("errors.png", "curves.png")}

@@ -57,6 +57,7 @@ class DotPanel:
         references: values that are drawn as lines, by label in the legend, such as
             {"ReLU": 1}; at most three.
         logx: whether the axis of numbers is logarithmic.
+        ylim: (low, high) of values beside numbers; by default all dots are visible.
     """
 
     title: str
@@ -65,6 +66,7 @@ class DotPanel:
     dots: Sequence[Dots]
     references: Mapping[str, float] = dataclasses.field(default_factory=dict)
     logx: bool = False
+    ylim: tuple[float, float] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -134,6 +136,8 @@ def _plot_numbers(
         )
     if panel.logx:
         axes.set_xscale("log")
+    if panel.ylim:
+        axes.set_ylim(panel.ylim)
     sheet.finish(axes, panel.title, panel.name, panel.value)
     if len(ticks) <= _MAX_TICKS:
         axes.set_xticks(ticks, [f"{x:g}" for x in ticks])

@@ -124,7 +124,9 @@ def test_dots_are_centred_on_their_name():
 def test_error_bars_end_at_the_interval():
     axes = figure.Figure().subplots()
     with_nan = Dots("elu", [1, 2], [5.0, 7.0], [4.0, NAN], [8.0, NAN])
-    dots.plot(axes, DotPanel("", "", "", [with_nan]), palette.looks(["elu"]))
+    panel = DotPanel("", "", "", [with_nan], ylim=(3, 6))
+    dots.plot(axes, panel, palette.looks(["elu"]))
+    assert axes.get_ylim() == (3, 6)
     first = axes.containers[0].lines[2][0].get_segments()[0]
     assert first[:, 1].tolist() == [4, 8]
 
