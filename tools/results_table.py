@@ -16,6 +16,7 @@ from absl import app, flags
 from pages import (
     cards,
     changes,
+    comparison,
     counts,
     marks,
     measurements,
@@ -42,6 +43,9 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
     return {
         "weights": lambda link: weights.table(
             published, tables.runs, tables.paper, networks, link
+        ),
+        "comparison": lambda link: comparison.summary(
+            tables.comparison, tables.tuning, link
         ),
         "tally": lambda link: counts.tally(tables.claims, link),
         "finetune": lambda link: runs.finetuning_table(tables.runs),

@@ -19,6 +19,8 @@ class Measurements:
     faults: list[results.Row]
     small_exports: list[results.Row]
     changes: list[results.Row]
+    comparison: list[results.Row]
+    tuning: list[results.Row]
     times: list[report.Row]
 
 
@@ -32,6 +34,8 @@ def read(root: Path) -> Measurements:
         "reliability",
         "small_exports",
         "image_changes",
+        "compare/compare",
+        "compare/tuning",
     )
     tables = (results.read_file(folder / f"{name}.csv") for name in names)
     return Measurements(*tables, times=report.read(folder / "benchmark.csv"))
