@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elu_zoo.activations import table
+
 MODULE = """
 import elu_zoo
 
@@ -140,7 +142,8 @@ def test_the_default_learning_rate_reduces_the_loss(cli, tmp_path, model, more):
     assert last < first
 
 
-def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path):
+def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_table", dict(table._table))
     (tmp_path / "my_units.py").write_text(MODULE)
     module = "--module=my_units.py"
     smoke = "--config=quickstart:smoke=True,activation=halved"
