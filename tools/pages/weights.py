@@ -74,7 +74,8 @@ def _error(entry: Entry, rows: runs.Rows) -> str:
 
 
 def _schedule(entry: Entry) -> str:
-    whose = "the paper's" if entry["schedule"] == "paper" else "ours"
+    ours = entry["schedule"] != "paper"
+    whose = f"our `{entry['schedule']}`" if ours else "the paper's"
     return runs.schedule(entry | {"schedule": whose})
 
 
