@@ -12,8 +12,8 @@ _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
     "runs in brackets; the file is from one of these runs. The paper's number is in "
-    "the table only for its recipe. [Model cards of all files]({cards}), "
-    "[all runs]({runs})."
+    "the table only for its recipe. Compare activations within a row only. "
+    "[Model cards of all files]({cards}), [all runs]({runs})."
 )
 
 
