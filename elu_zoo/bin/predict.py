@@ -3,7 +3,7 @@
 elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
 elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
-elu-zoo-predict --prefetch='elu_imagenet_15.*'
+elu-zoo-predict --prefetch='elu_cifar_11.*'
 
 A folder stands for its PNG and JPEG files. Files that cannot be read are reported and
 skipped if other files can be read. The exit code is then 1.

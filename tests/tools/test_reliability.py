@@ -36,7 +36,7 @@ def test_damaged_checkpoints_are_skipped(tmp_path):
     # Each of two files is cut at ten lengths, damaged in four other kinds, and gets a
     # flipped bit three times.
     assert tried == {
-        ("damage", "damaged checkpoints passed over and said"): 2 * 17,
+        ("damage", "damaged checkpoints skipped and reported"): 2 * 17,
         ("damage", "damaged checkpoints that were not loaded"): 2 * 17,
     }
 

@@ -81,7 +81,7 @@ def damage_checkpoints(
     logger.removeHandler(handler)
     logger.propagate = True
     return [
-        ("damaged checkpoints passed over and said", tried, reported),
+        ("damaged checkpoints skipped and reported", tried, reported),
         ("damaged checkpoints that were not loaded", tried, skipped),
     ]
 

@@ -14,7 +14,8 @@ _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 _PANELS = {
     "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
     "elu_cifar_11-cifar100-fast30": (
-        "CIFAR-100, 11 convolutional layers:\nours, {epochs} epochs, {seeds}"
+        "CIFAR-100, 11 convolutional layers:\n"
+        "our schedule fast, {epochs} epochs, {seeds}"
     ),
 }
 

@@ -59,7 +59,8 @@ $schraudolph
 ## A prediction
 
 Times are from NumPy images to NumPy outputs in float32. Our SavedModel returns logits,
-probabilities and classes.
+probabilities and classes. Each call follows a pause and calls of the others; calls that
+follow each other are faster, see `in process` under Serving.
 
 $inference
 
@@ -85,8 +86,8 @@ in float32; PyTorch $torch_bfloat16 in bfloat16 and $torch.
 - **The ELU op**: under XLA `tf.nn.elu` takes $elu times as long as ours, \
 forward over 1e7 elements.
 - **ELU in place of ReLU** makes that training step $unit times as long.
-- **A prediction** of one image from the SavedModel takes $predicted; `model.predict` \
-takes $predict times as long.
+- **A single prediction**, after a pause: the SavedModel takes $predicted for an \
+image; `model.predict` takes $predict times as long.
 - **The server** predicts $served images a second over gRPC, for 32 clients that send \
 one image at a time: $share of the rate of 32 threads that predict in one process.
 
