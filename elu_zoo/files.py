@@ -16,7 +16,8 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}")  # names that `new_file` makes
+_SUFFIX = ".partial"  # of temporary names, which no other program gives to its files
+_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.partial")
 _KINDS = {
     stat.S_ISDIR: "a folder",
     stat.S_ISFIFO: "a named pipe",
@@ -149,7 +150,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
     file is removed.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    descriptor, name = tempfile.mkstemp(_SUFFIX, f".{path.name}.", path.parent)
     try:
         with os.fdopen(descriptor, "wb") as file:
             yield file
@@ -189,7 +190,7 @@ def new_directory(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         raise errors.UsageError(f"{path} exists already and is not overwritten.")
-    temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    temporary = Path(tempfile.mkdtemp(_SUFFIX, f".{path.name}.", path.parent))
     try:
         yield temporary
         for folder, _, names in os.walk(temporary):

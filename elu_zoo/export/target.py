@@ -15,7 +15,7 @@ from elu_zoo import errors, files
 from elu_zoo.export import origin, versions
 from elu_zoo.weights import provenance
 
-_TEMPORARY = re.compile(r"\.\d+\.[a-z0-9_]{8}")  # see `files.new_directory`
+_TEMPORARY = re.compile(r"\.\d+\.[a-z0-9_]{8}\.partial")  # see `files.new_directory`
 
 
 @dataclasses.dataclass(frozen=True)

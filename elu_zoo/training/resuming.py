@@ -12,6 +12,7 @@ from elu_zoo import errors, files
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
+from elu_zoo.training.recorder import ACTIVATIONS, SNAPSHOTS
 from elu_zoo.weights.manifest import Entry
 
 
@@ -130,8 +131,9 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
             if chief:
                 check()
                 stack.enter_context(files.exclusive(workdir / "LOCK"))
-                for folder in (workdir, *filter(Path.is_dir, workdir.iterdir())):
-                    files.remove_leftovers(folder)
+                # Other folders may be the user's, if the workdir is.
+                for folder in ("", ACTIVATIONS, SNAPSHOTS):
+                    files.remove_leftovers(workdir / folder)
             yield
     except errors.EluZooError:  # NotFoundError is also an OSError
         raise

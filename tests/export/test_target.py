@@ -154,8 +154,9 @@ def test_lock_is_held_during_the_rename(tmp_path, monkeypatch):
 
 def test_leftovers_of_a_killed_export_are_removed(tmp_path):
     """The lock of a leftover is free, because a process that ends loses its locks."""
-    leftover = tmp_path / "net" / ".1.ab_d12ef"
-    others = [tmp_path / "net" / name for name in (".1", ".net.ab_d12ef", "notes")]
+    leftover = tmp_path / "net" / ".1.ab_d12ef.partial"
+    names = ".1", ".1.ab_d12ef", ".net.ab_d12ef.partial", "notes"
+    others = [tmp_path / "net" / name for name in names]
     for folder in (leftover, *others):
         folder.mkdir(parents=True)
         (folder / "saved_model.pb").touch()

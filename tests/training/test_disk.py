@@ -83,12 +83,11 @@ def test_half_rows_of_a_killed_run_are_cut(smoke, train, tmp_path, rows, stop_af
 
 def test_temporary_files_of_a_killed_process_are_removed(smoke, train, tmp_path):
     ours = ".config.json.abcd_123", ".shared.0000002a", ".net.weights.h5.zzzzzzzz"
-    others = ".DS_Store", ".nfs000012", ".gitignore"
-    for name in (*ours, *others):
+    ours = [*ours, "snapshots/.epoch-00001.npz.abcd_123", "activations/.a.npz.00000000"]
+    users = ".gitignore", ".env.template", ".eslintrc.disabled", "src/.env.template"
+    users = [*users, "src/.net.weights.h5.zzzzzzzz.partial", ".template.partial"]
+    for name in (*(f"{name}.partial" for name in ours), *users):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    leftover = tmp_path / "snapshots" / ".epoch-00001.npz.abcd_123"
-    leftover.parent.mkdir()
-    leftover.touch()
     train(smoke(), tmp_path)
-    assert sorted(p.name for p in tmp_path.glob(".*")) == sorted(others)
-    assert not leftover.exists()
+    assert sorted(tmp_path.rglob(".*")) == sorted(tmp_path / name for name in users)

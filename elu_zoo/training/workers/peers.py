@@ -81,12 +81,13 @@ class Peers:
     def check_shared(self, workdir: Path, chief: bool) -> None:
         """Checks that all machines see the same folder; raises `UsageError`."""
         nonce = secrets.randbits(32) if chief else 0
-        path = workdir / f".shared.{nonce:08x}"
+        path = workdir / f".shared.{nonce:08x}.partial"
         if chief:
             path.touch()
         try:
             nonce = int(self._gather([nonce]).max())
-            seen = self._gather([chief or _appears(workdir / f".shared.{nonce:08x}")])
+            shared = workdir / f".shared.{nonce:08x}.partial"
+            seen = self._gather([chief or _appears(shared)])
         finally:
             if chief:
                 path.unlink()

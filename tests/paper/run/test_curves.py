@@ -78,7 +78,8 @@ def test_activation_statistics_are_read_by_epoch(tmp_path):
         mean = {"act_dense1": np.float32([epoch, 1])}
         median = {"act_dense1": np.float32([-epoch, -1])}
         Statistics(mean, median).save(folder / f"epoch-{epoch:05d}.npz")
-    (folder / ".epoch-00012.npz.abcdefgh").touch()  # temporary file of a killed process
+    # The temporary file of a killed process is not read.
+    (folder / ".epoch-00012.npz.abcdefgh.partial").touch()
     by_epoch = curves.activations(tmp_path)
     assert list(by_epoch) == [0, 2, 11]
     for epoch, statistics in by_epoch.items():

@@ -81,7 +81,7 @@ def test_a_shared_folder_is_accepted_and_left_empty(machine, tmp_path):
     assert 0 < nonce < 2**32 and seen == 1
     assert not list(tmp_path.iterdir())
 
-    (tmp_path / ".shared.0000002a").touch()
+    (tmp_path / ".shared.0000002a.partial").touch()
     responses = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
     machine(2, lambda values: next(responses)).check_shared(tmp_path, chief=False)
 
