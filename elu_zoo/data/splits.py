@@ -18,7 +18,8 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
 
     A missing validation or test split takes about a tenth of the training images. The
     hash of the pixels of an image decides its split, so that an image stays in its
-    split when other images are added or removed, and equal images share one split.
+    split when other images are added or removed, and equal images share one split. The
+    training images are sorted by their hashes, which mixes the classes.
 
     Args:
         name: name of the data set.
@@ -54,8 +55,6 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
 def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
     """Returns all three splits; missing splits are cut from the training split."""
     missing = [part for part in NAMES if part not in by_name]
-    if not missing:
-        return by_name
     train = by_name["train"]
     hashes = np.array([_uniform_hash(image) for image in train.images])
     # The split of each image: 0 for validation, 1 for test, 2 for training.
@@ -70,7 +69,7 @@ def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
         chosen = np.flatnonzero(split_of == index)
         by_name[part] = Split(train.images[chosen], train.labels[chosen])
         logging.info("%s: %d images held out for %s.", name, len(chosen), part)
-    # The training images are sorted by their hashes, which mixes the classes.
+    # In this order, the first images of the split have all classes.
     remaining = [i for i in order if split_of[i] == 2]
     by_name["train"] = Split(train.images[remaining], train.labels[remaining])
     return by_name

@@ -27,11 +27,18 @@ def test_an_image_stays_in_its_split_when_other_images_are_removed(tmp_path):
     assert all(expected[x] == i for subset in subsets for x, i in subset.items())
 
 
-def test_the_training_images_are_sorted_by_their_hashes(tmp_path):
+@pytest.mark.parametrize("others", [(), ("test",), ("val", "test")])
+def test_the_training_images_are_sorted_by_their_hashes(tmp_path, others):
     images = np.stack([noise(8, 8, seed) for seed in range(30)])
-    np.savez(tmp_path / "x.npz", x=images, y=np.arange(30) % 2)
-    numbers = [uniform(x) for x in load.load(str(tmp_path / "x.npz")).train.images]
-    assert numbers == sorted(numbers)
+    labels = np.arange(30) // 15  # in the order of the classes
+    arrays = {f"x_{name}": images for name in ("train", *others)}
+    arrays |= {f"y_{name}": labels for name in ("train", *others)}
+    np.savez(tmp_path / "x.npz", **arrays)
+    data = load.load(str(tmp_path / "x.npz"))
+    numbers = [uniform(x) for x in data.train.images]
+    assert numbers == sorted(numbers) and set(data.train.first(8).labels) == {0, 1}
+    expected = labels[np.argsort([uniform(x) for x in images])]
+    assert not others[1:] or data.train.labels.tolist() == expected.tolist()
 
 
 @pytest.mark.parametrize("count", [3, 4, 7])
