@@ -258,3 +258,22 @@ def exclusive(path: Path) -> Iterator[None]:
         file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
         file.flush()
         yield
+
+
+@contextlib.contextmanager
+def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Holds the lock of a folder; yields False if the folder cannot be locked.
+
+    Windows and some network file systems have no locks. Two processes on these systems
+    do not wait for each other.
+    """
+    is_locked = False
+    with contextlib.ExitStack() as stack:
+        with contextlib.suppress(ModuleNotFoundError, OSError):
+            import fcntl
+
+            descriptor = os.open(folder, os.O_RDONLY)
+            stack.callback(os.close, descriptor)
+            fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+            is_locked = True
+        yield is_locked

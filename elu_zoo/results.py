@@ -19,8 +19,9 @@ SQUARED = "test_squared_error"  # the metric of autoencoders
 COLUMNS = (
     "config model dataset activation batch_norm seed schedule epochs schedule_share "
     "backend commit steps train_loss validation_loss validation_error_percent "
-    "validation_squared_error test_loss test_error_percent test_squared_error "
-    "wall_time_seconds hardware sha256"
+    "validation_top5_error_percent validation_squared_error test_loss "
+    "test_error_percent test_top5_error_percent test_squared_error wall_time_seconds "
+    "hardware sha256"
 ).split()
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
@@ -90,7 +91,10 @@ def read_file(path: Path) -> list[Row]:
 
 def row(workdir: Path, entry: Entry) -> dict[str, Any]:
     """Returns the row of results.csv for a finished run."""
-    last = (workdir / "metrics.jsonl").read_text().splitlines()[-1]
+    path = workdir / "metrics.jsonl"
+    rows = path.read_text().splitlines() if path.is_file() else []
+    # A run may have continued after a loss of metrics.jsonl.
+    loss = json.loads(rows[-1])["train_loss"] if rows else math.nan
     return {
         **{key: entry[key] for key in COLUMNS if key in entry},
         **entry["metrics"],
@@ -98,18 +102,20 @@ def row(workdir: Path, entry: Entry) -> dict[str, Any]:
         "activation": entry["arguments"]["activation"]["name"],
         "batch_norm": entry["arguments"]["batch_norm"],
         "steps": entry["step"],
-        "train_loss": json.loads(last)["train_loss"],
+        "train_loss": loss,
     }
 
 
 def add(path: Path, new: dict[str, Any]) -> None:
     """Adds the row of a run to a CSV file unless a row has the same weights."""
-    rows = read_file(path)
-    if any(old["sha256"] == new["sha256"] for old in rows):
-        return
-    rows.append(new)
-    rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
-    write(path, COLUMNS, rows)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with files.locked(path.parent):  # Another process may add a row.
+        rows = read_file(path)
+        if any(old["sha256"] == new["sha256"] for old in rows):
+            return
+        rows.append(new)
+        rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
+        write(path, COLUMNS, rows)
 
 
 def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
@@ -212,13 +218,17 @@ def published_error(row: Row) -> str:
 
 
 def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows of an entry's config, data set, activation and schedule."""
+    """Returns the rows of an entry's config, data set, activation and schedule.
+
+    Returns none without the entry's own row, as rows do not state the learning rate.
+    """
     wanted = _key(entry) | {
         "config": entry["config"]["name"],
         "schedule": entry["schedule"],
         "epochs": str(entry["epochs"]),
     }
-    return [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    return runs if any(run["sha256"] == entry["sha256"] for run in runs) else []
 
 
 def _key(entry: Entry) -> Row:

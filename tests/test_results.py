@@ -2,6 +2,8 @@
 
 import math
 import statistics
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -61,6 +63,7 @@ ENTRY = {
     "epochs": 30,
     "metrics": {"test_error_percent": 2.5, "test_loss": 0.1},
     "examples": {"train": 50_000, "validation": 10_000, "test": 10_000},
+    "sha256": "0",
 }
 SQUARED = ENTRY | {"metrics": {"test_squared_error": 3.1668, "test_loss": 57.0}}
 
@@ -77,6 +80,7 @@ def row(seed=0, **changes):
         "seed": str(seed),
         "test_error_percent": str(2.5 + seed),
         "test_squared_error": str(3.0 + seed),
+        "sha256": str(seed),
         **changes,
     }
 
@@ -93,6 +97,8 @@ def test_the_error_of_a_file_has_wilsons_interval():
     ("entry", "rows", "expected"),
     [
         (ENTRY, [], ("its recipe", "", "no run in results.csv")),
+        # Without the run itself, the rows may be of another learning rate or width.
+        (ENTRY, [row(1), row(2)], ("its recipe", "", "no run in results.csv")),
         (ENTRY, [row()], ("its recipe, seed 0", "2.50 %", "one run: no interval")),
         (
             ENTRY,
@@ -132,7 +138,7 @@ def test_runs_of_another_recipe_are_not_found(key, value):
 def test_batch_normalised_runs_are_another_recipe():
     arguments = ENTRY["arguments"] | {"batch_norm": True}
     normalised = row(1, batch_norm="True")
-    entry = ENTRY | {"arguments": arguments}
+    entry = ENTRY | {"arguments": arguments, "sha256": "1"}
     assert results.find_runs(entry, [row(), normalised]) == [normalised]
 
 
@@ -216,9 +222,33 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert results.read_file(tmp_path / "none.csv") == []
 
 
-def test_the_row_of_an_autoencoder_has_a_squared_error_only(tmp_path):
-    (tmp_path / "metrics.jsonl").write_text('{"train_loss": 0.5}\n')
-    entry = SQUARED | {"seed": 0, "sha256": "a", "step": 60}
-    results.add(tmp_path / "results.csv", results.row(tmp_path, entry))
-    (added,) = results.read_file(tmp_path / "results.csv")
-    assert added["test_squared_error"] == "3.1668" and added["test_error_percent"] == ""
+TOP5 = ENTRY | {"metrics": {"test_error_percent": 30.0, "test_top5_error_percent": 9.5}}
+LOSS = '{"train_loss": 0.5}\n'
+
+
+@pytest.mark.parametrize(
+    ("entry", "metrics", "expected"),  # metrics.jsonl; test errors and training loss
+    [
+        (SQUARED, LOSS, ("", "", "3.1668", "0.5")),
+        (TOP5, LOSS, ("30.0", "9.5", "", "0.5")),
+        (ENTRY, "", ("2.5", "", "", "nan")),
+        (ENTRY, None, ("2.5", "", "", "nan")),
+    ],
+)
+def test_the_row_of_a_run_has_its_kinds_of_errors(tmp_path, entry, metrics, expected):
+    if metrics is not None:
+        (tmp_path / "metrics.jsonl").write_text(metrics)
+    new = results.row(tmp_path, entry | {"seed": 0, "step": 60})
+    results.add(tmp_path / "new" / "results.csv", new)
+    (added,) = results.read_file(tmp_path / "new" / "results.csv")
+    kinds = "error_percent", "top5_error_percent", "squared_error"
+    measured = (*(added[f"test_{kind}"] for kind in kinds), added["train_loss"])
+    assert measured == expected
+
+
+def test_rows_that_are_added_at_once_are_all_kept(tmp_path, monkeypatch):
+    read, path = results.read_file, tmp_path / "results.csv"
+    monkeypatch.setattr(results, "read_file", lambda p: (read(p), time.sleep(0.02))[0])
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(lambda seed: results.add(path, row(seed)), range(4)))
+    assert [r["seed"] for r in read(path)] == ["0", "1", "2", "3"]

@@ -70,12 +70,12 @@ class Target:
             path = self._path()
             folder.mkdir(parents=True, exist_ok=True)
             with contextlib.ExitStack() as locks, contextlib.ExitStack() as writing:
-                with _locked(folder):
+                with files.locked(folder):
                     _remove_leftovers(folder)
                     temporary = writing.enter_context(files.new_directory(path))
-                    locks.enter_context(_locked(temporary))
+                    locks.enter_context(files.locked(temporary))
                 yield path, temporary
-                locks.enter_context(_locked(folder))
+                locks.enter_context(files.locked(folder))
                 versions.new_version(folder, int(path.name))
                 replacement = self._describe_replacement(path)
         if replacement:
@@ -144,45 +144,13 @@ def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
                 )
 
 
-@contextlib.contextmanager
-def _locked(folder: Path):
-    """Holds the lock of a folder, if the file system has locks.
-
-    Windows and some network file systems have no locks. Two exports that finish at the
-    same moment on these systems do not see each other.
-    """
-    descriptor = _lock(folder)
-    try:
-        yield
-    finally:
-        if descriptor is not None:
-            os.close(descriptor)
-
-
-def _lock(folder: Path, *, wait: bool = True) -> int | None:
-    """Locks a folder and returns its descriptor; None if it cannot be locked."""
-    try:
-        import fcntl
-    except ModuleNotFoundError:  # Windows
-        return None
-    operation = fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        fcntl.flock(descriptor, operation)
-    except OSError:
-        os.close(descriptor)
-        return None
-    return descriptor
-
-
 def _remove_leftovers(folder: Path) -> None:
     """Removes temporary folders of killed exports, which no process has locked."""
     for path in folder.iterdir():
         if _TEMPORARY.fullmatch(path.name):
-            descriptor = _lock(path, wait=False)
-            if descriptor is not None:
-                shutil.rmtree(path, ignore_errors=True)
-                os.close(descriptor)
+            with files.locked(path, wait=False) as is_locked:
+                if is_locked:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 @contextlib.contextmanager
