@@ -24,16 +24,23 @@ _BATCH = 5_000  # images that are processed at once, to bound the memory
 _MAX_VALUES = 2**13
 
 
-def find_or_fit(kind: str, data: ImageData) -> str:
+def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     """Returns the name of the statistics that a kind of preprocessing needs.
 
-    Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`.
+    Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`. The copy
+    in `folder`, a run's folder, is preferred, because another machine may compute other
+    statistics.
 
     Raises:
         UsageError: the images are too large for whitening.
         DataError: images cannot be used. The message counts and names these images.
+        CorruptError: the copy in `folder` is damaged.
         ResourceError: the folder of statistics cannot be written.
     """
+    name = data.images + {"gcn_zca": "_zca", "gcn_mean": "_gcn_mean"}.get(kind, "_mean")
+    if copies := sorted(folder.glob(f"{name}-*.npz")) if folder else []:
+        copy_to_cache(copies[0])
+        return copies[0].stem
     if kind == "gcn_zca":
         return find_whitening(data)
     if kind == "mean_crop":
@@ -99,11 +106,12 @@ def copy_to_cache(path: Path) -> None:
     """Copies a file of statistics to the cache folder.
 
     Raises:
+        CorruptError: the file is damaged.
         ResourceError: the cache folder cannot be written.
     """
     with _cache_folder() as folder:
         if not (folder / path.name).is_file():
-            files.write_bytes(folder / path.name, path.read_bytes())
+            files.write_bytes(folder / path.name, statistics_file.read_bytes(path))
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:

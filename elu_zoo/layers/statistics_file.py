@@ -129,14 +129,19 @@ def read_mean(name: str) -> np.ndarray:
     return mean
 
 
+def read_bytes(path: Path) -> bytes:
+    """Returns the content of a statistics file, after a check of the file's hash."""
+    content = path.read_bytes()
+    matched, digest = _NAME.fullmatch(path.stem), files.sha256(content)[:16]
+    if not matched or digest != matched["sha16"]:
+        raise _corrupt(path, f"is damaged: its SHA-256 starts with {digest}")
+    return content
+
+
 def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
     """Returns the arrays of a file, in float32."""
     path = find(name, kind)
-    content = path.read_bytes()
-    matched = _NAME.fullmatch(path.stem)
-    if not matched or files.sha256(content)[:16] != matched["sha16"]:
-        digest = files.sha256(content)[:16]
-        raise _corrupt(path, f"is damaged: its SHA-256 starts with {digest}")
+    content = read_bytes(path)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
             arrays = [stored[key].astype(np.float32) for key in keys]

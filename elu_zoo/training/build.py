@@ -1,5 +1,6 @@
 """Builds the model, optimizer, training step and evaluator of a config."""
 
+from pathlib import Path
 from typing import Any
 
 import keras
@@ -44,6 +45,7 @@ def build(
     data: ImageData,
     placement: Placement,
     options: tuple[str, int | None, int],
+    workdir: Path | None = None,
 ) -> Run:
     """Builds the objects of a run from its config and its data.
 
@@ -52,6 +54,7 @@ def build(
         data: the data set, complete on every machine.
         placement: the devices and machines of the run.
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
+        workdir: the run's folder, if any; see `statistics.find_or_fit`.
 
     Raises:
         UsageError: the config does not fit the data or the devices.
@@ -64,7 +67,7 @@ def build(
     check_run(config, length.total, placement.replicas, options[-1])
     if encoded:
         _check_arguments(config, data)
-    preprocessing = _preprocessing(config, data, parent)
+    preprocessing = _preprocessing(config, data, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
@@ -73,8 +76,7 @@ def build(
     augmenter = augmentation.create(config.data, preprocessing, shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if ahead or (encoded and augmenter) else preprocessing
-    field = augmenter and augmenter.field
-    phases = Phases(train, length.total)
+    field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
         finetuning.freeze(model, config)
@@ -131,14 +133,14 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 
 
 def _preprocessing(
-    config: ConfigDict, data: ImageData, parent: Pretrained | None
+    config: ConfigDict, data: ImageData, parent: Pretrained | None, workdir: Path | None
 ) -> dict[str, Any]:
     """Returns the preprocessing, with statistics of the data or the parent weights."""
     if parent:
         return parent.preprocessing
     description = registry.entry(config.model.name).preprocessing
     if "statistics" in description:
-        values = statistics.find_or_fit(description["kind"], data)
+        values = statistics.find_or_fit(description["kind"], data, workdir)
         description = {**description, "statistics": values}
     if "crop" in description:
         description = {**description, "crop": [config.data.crop_size] * 2}

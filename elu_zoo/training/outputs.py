@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from elu_zoo import files
+from elu_zoo.data import statistics
 from elu_zoo.training.recorder import Observe, Recorder
 from elu_zoo.training.records import Display, Records, Timer
 from elu_zoo.training.run import Run
@@ -57,6 +58,9 @@ def open_outputs(
     state: TrainState,
 ) -> Iterator[Outputs]:
     """Opens the outputs of a run for a `with` block. Only the chief writes files."""
+    if chief:
+        # With a copy of the statistics, another machine can resume or use the run.
+        statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)

@@ -14,7 +14,6 @@ from ml_collections import ConfigDict
 
 import elu_zoo
 from elu_zoo import activations, errors, files, layers, registry
-from elu_zoo.data import statistics
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training.build import network_input
@@ -139,8 +138,6 @@ def write(
     optional |= {"images": data.images, "note": data.note}
     optional["config_changes"] = state.config_changes
     entry |= {key: value for key, value in optional.items() if value}
-    # With a copy of the statistics, the folder can be used on another machine.
-    statistics.copy(preprocessing, workdir)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
     # Written after the weights, because outcome.json marks the run as finished.

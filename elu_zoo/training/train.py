@@ -94,7 +94,7 @@ def train(
         observe.check(data, several=not peers.alone)
 
         # 3. Build the model, optimizer, training step and evaluator.
-        run = build.build(resolved, data, placement, options)
+        run = build.build(resolved, data, placement, options, workdir)
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from image_files import classes, fill, noise
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.data import dataset, decoding, imagenet, load, statistics
 from elu_zoo.layers import statistics_file as stored
 
@@ -182,6 +182,26 @@ def test_means_in_memory_are_fitted_once(data, home, monkeypatch, kind, normal, 
     np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
     monkeypatch.setattr(statistics, "_parts", lambda *_: pytest.fail("again"))
     assert statistics.find_or_fit(kind, data) == name
+
+
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("gcn_zca", "zca"), ("mean", "mean"), ("gcn_mean", "gcn_mean")],
+)
+def test_the_copy_in_the_folder_of_a_run_is_preferred(data, tmp_path, home, kind, name):
+    """Another machine, or a later version, may compute other statistics."""
+    run, cache = tmp_path / "run", home / "statistics"
+    for folder, content in ((run, b"a"), (cache, b"b")):
+        path = folder / f"tiny_{name}-{files.sha256(content)[:16]}.npz"
+        files.write_bytes(path, content)
+    (copied,) = run.iterdir()
+    assert statistics.find_or_fit(kind, data, tmp_path / "new") == path.stem
+    assert statistics.find_or_fit(kind, data, run) == copied.stem
+    assert (cache / copied.name).read_bytes() == b"a"
+    (cache / copied.name).unlink()
+    copied.write_bytes(b"x")
+    with pytest.raises(errors.CorruptError, match="is damaged: its SHA-256 starts"):
+        statistics.find_or_fit(kind, data, run)
 
 
 def test_the_statistics_folder_is_checked_before_decoding(encoded, monkeypatch):

@@ -1,5 +1,6 @@
 """Fine-tuning: runs that start from trained weights."""
 
+import signal
 from pathlib import Path
 
 import h5py
@@ -11,6 +12,7 @@ from elu_zoo import errors, predictions, training, zoo
 from elu_zoo.configs import finetune, quickstart
 from elu_zoo.data import load
 from elu_zoo.export import predictor, saved_model
+from elu_zoo.layers import statistics_file
 from elu_zoo.training import config_checks, finetuning
 from elu_zoo.weights import pretrained
 
@@ -234,15 +236,27 @@ def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path
     assert second_entry["parent"] == entry["tag"]
 
 
-def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch):
+def test_runs_find_statistics_beside_the_weights(
+    npz, train, tmp_path, monkeypatch, stop_after
+):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = npz, (8, 8, 3)
     config.train.batch_size, config.model.width = 8, 0.02
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
+    stop_after(2, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted, match="after iteration 2 of"):
+        train(config, tmp_path / "run", steps_per_call=1)
+    (copied,) = (tmp_path / "run").glob("*_zca-*.npz")
+    data = load.load(npz, image_shape=(8, 8, 3))
+    # The run is resumed on a machine that has computed other statistics.
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "resumed"))
+    others = statistics_file.Statistics(np.zeros(192), np.eye(192))
+    statistics_file.write(tmp_path / "resumed" / "statistics", data.images, others)
     entry = train(config, tmp_path / "run")
     name = entry["preprocessing"]["statistics"] + ".npz"
-    images = load.load(npz, image_shape=(8, 8, 3)).test.images
+    assert name == copied.name
+    images = data.test.images
     expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
 
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
