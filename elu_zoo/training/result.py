@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import keras
-import numpy as np
 from absl import logging
 from ml_collections import ConfigDict
 
@@ -83,12 +82,12 @@ def write(
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
 
-    The metrics are those of the written float16 weights. Test images are evaluated only
-    here, unless `Observe.test_every` is set.
+    The metrics are those of the written, rounded weights. Test images are evaluated
+    only here, unless `Observe.test_every` is set.
 
     Args:
         config: the run's config.
-        run: the trained run. The weights of its model are rounded to float16 in place.
+        run: the trained run. The weights of its model are rounded in place.
         state: the train state at the end.
         workdir: the run's folder.
         origin: `commit` of the code, and the argument `command` of `train`.
@@ -147,10 +146,10 @@ def write(
 
 
 def _round(model: keras.Model) -> None:
-    """Rounds the weights to float16, as in the weight file."""
+    """Rounds the weights as in the weight file."""
     for layer in model.layers:
         for variable in layer.weights:
-            variable.assign(np.asarray(variable).astype(np.float16))
+            variable.assign(weight_file.rounded(variable))
 
 
 def _metrics(

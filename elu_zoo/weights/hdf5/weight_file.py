@@ -2,7 +2,7 @@
 
 An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
 `<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
-`write`, with float16 values, and `read` reads files of `keras.Model.save_weights`.
+`write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
 """
 
 import collections
@@ -43,10 +43,10 @@ def shapes(model: "keras.Model") -> Shapes:
 
 
 def write(model: "keras.Model") -> bytes:
-    """Returns the content of a weight file with float16 values.
+    """Returns the content of a weight file, with values of `rounded`.
 
     Raises:
-        CorruptError: a weight is not finite in float16.
+        CorruptError: a weight is not finite.
     """
     buffer = io.BytesIO()
     counts = collections.Counter()
@@ -60,15 +60,23 @@ def write(model: "keras.Model") -> bytes:
             group.attrs["name"] = layer.name
             values = group.create_group("vars")
             for index, variable in enumerate(layer.weights):
-                with np.errstate(over="ignore"):
-                    value = np.asarray(variable).astype(np.float16)
+                value = values[str(index)] = rounded(variable)
                 if not np.isfinite(value).all():
                     raise errors.CorruptError(
-                        f"{variable.path} is not finite in float16. The weights are "
-                        "not written."
+                        f"{variable.path} is not finite. The weights are not written."
                     )
-                values[str(index)] = value
     return buffer.getvalue()
+
+
+def rounded(variable: "keras.Variable") -> np.ndarray:
+    """Returns the values of a variable in float16, or in float32 if one overflows.
+
+    The variances of batch normalisation may be larger than float16 can be.
+    """
+    value = np.asarray(variable, np.float32)
+    with np.errstate(over="ignore"):
+        half = value.astype(np.float16)
+    return half if np.isfinite(half).all() else value
 
 
 def read(

@@ -93,14 +93,28 @@ def test_writing_twice_gives_equal_bytes(model, content):
     assert weight_file.write(model) == content
 
 
-@pytest.mark.parametrize("value", [np.nan, 70000.0])
-def test_weights_that_are_not_finite_in_float16_are_refused(value):
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_weights_that_are_not_finite_are_refused(value):
     model = get()
     model.get_layer("dense3").bias.assign(np.full(13, value))
-    with pytest.raises(
-        errors.CorruptError, match="dense3/bias is not finite in float16"
-    ):
+    with pytest.raises(errors.CorruptError, match="dense3/bias is not finite"):
         weight_file.write(model)
+
+
+@pytest.mark.parametrize(
+    ("value", "stored"),
+    [(65519.0, 65504), (65520.0, 65520), (70001.125, 70001.125), (-1e30, -1e30)],
+)
+def test_an_array_that_overflows_float16_is_stored_in_float32(tmp_path, value, stored):
+    model, path = get(batch_norm=True), tmp_path / "net.weights.h5"
+    variance = model.get_layer("norm_dense3").moving_variance
+    variance.assign([value] + [1 / 3] * 12)
+    path.write_bytes(weight_file.write(model))
+    read_back = read(path, model)["norm_dense3"][3]
+    third = np.float16(1 / 3) if stored == 65504 else np.float32(1 / 3)
+    np.testing.assert_array_equal(read_back, np.float32([stored] + [third] * 12))
+    np.testing.assert_array_equal(weight_file.rounded(variance), read_back)
+    get(batch_norm=True).load_weights(path)
 
 
 def test_assign_keeps_the_weights_of_layers_without_arrays(model, path):
