@@ -55,7 +55,7 @@ def model_card(tag: str | os.PathLike) -> None:
 
     Raises:
         UsageTypeError: `tag` is neither a string nor a path.
-        UsageError: the tag is unknown.
+        UsageError: the tag is unknown, or the test error was not measured.
         NotFoundError: the path has no entry.
         CorruptError: the entry is damaged, or lacks fields that a card needs.
 
@@ -74,7 +74,7 @@ def model_card(tag: str | os.PathLike) -> None:
 
 
 def _read(name: str | os.PathLike) -> manifest.Entry:
-    path = Path(name)
+    path = Path(os.path.expanduser(name))
     if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
         raise errors.unknown("weights", name, manifest.list_weights())
     if path.is_dir():
@@ -102,6 +102,7 @@ def text(
 
     Raises:
         CorruptError: the entry lacks a field that the card needs.
+        UsageError: the test error was not measured.
     """
     _check(entry)
     paper = results.read("paper.csv")
@@ -135,6 +136,12 @@ def _check(entry: manifest.Entry) -> None:
             f"The entry of {entry.get('tag')} lacks {', '.join(sorted(missing))}, "
             "which a model card needs. The entry is damaged, or an earlier version of "
             "elu_zoo wrote it. Add the missing fields, or train again."
+        )
+    if results.metric(entry) not in entry["metrics"]:
+        raise errors.UsageError(
+            f"{entry['tag']} has no test error, which a model card states: its config "
+            "has data.measure_test=False. Train with data.measure_test=True in another "
+            "--workdir."
         )
 
 

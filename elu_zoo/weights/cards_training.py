@@ -46,6 +46,7 @@ def preprocessing(entry: Entry) -> str:
     for key, words in (
         ("padding", "with {} pixels around each image"),
         ("field_size", "in a field of {0} x {0} pixels"),
+        ("cutout", "with a square of {0} x {0} pixels set to 0"),
         ("whole_epochs", "except in the last {} epochs"),
     ):
         if data.get(key):

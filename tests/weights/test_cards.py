@@ -1,5 +1,6 @@
 """Model cards state the facts of an entry, and their example code runs."""
 
+import os
 import re
 import subprocess
 import sys
@@ -147,6 +148,11 @@ def test_an_entry_without_the_size_of_a_split_is_refused():
         cards.text(MNIST | {"examples": {"train": 1, "test": 1}}, ROWS)
 
 
+def test_an_entry_without_a_test_error_is_refused():
+    with pytest.raises(errors.UsageError, match="no test error.*measure_test=True in"):
+        cards.text(MNIST | {"metrics": {"validation_error_percent": 2.0}}, ROWS)
+
+
 @published
 def test_the_front_matter_agrees_with_the_entry(tag):
     entry = manifest.published()[tag]
@@ -199,9 +205,11 @@ def run(tmp_path):
 @pytest.mark.parametrize(
     "name", [".", "mine.mnist_elu-00000000.weights.h5", "mine.mnist_elu-00000000.json"]
 )
-def test_the_card_of_a_run_is_printed(run, name, capsys):
-    elu_zoo.model_card(run / name)
-    assert capsys.readouterr().out.startswith("# mine.mnist_elu-00000000\n")
+def test_the_card_of_a_run_is_printed(run, name, capsys, monkeypatch):
+    monkeypatch.setenv("HOME", str(run))
+    for path in (run / name, os.path.join("~", name)):
+        elu_zoo.model_card(path)
+        assert capsys.readouterr().out.startswith("# mine.mnist_elu-00000000\n")
 
 
 def test_the_card_of_a_tag_is_printed(capsys):

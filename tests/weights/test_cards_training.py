@@ -250,6 +250,8 @@ def test_the_augmentation_is_described():
     config = ENTRY["config"]
     for data, words in (
         ({"padding": 8}, "`pad_crop_flip`, with 8 pixels around each image."),
+        ({"cutout": 0}, "`pad_crop_flip`."),
+        ({"cutout": 9}, "`pad_crop_flip`, with a square of 9 x 9 pixels set to 0."),
         (
             {"augmentation": "affine_recolor", "field_size": 94, "whole_epochs": 10},
             "`affine_recolor`, in a field of 94 x 94 pixels, except in the last 10 ep",
