@@ -261,6 +261,12 @@ def rank(entry: Entry) -> tuple:
 
 def is_default(entry: Entry) -> bool:
     """Returns whether `get_model(..., weights=<data set>)` loads this entry's file."""
-    same = ("model", "dataset", "arguments")
-    entries = [e for e in published().values() if all(e[k] == entry[k] for k in same)]
+    entries = [e for e in published().values() if _selection(e) == _selection(entry)]
     return min(entries, key=rank)["tag"] == entry["tag"]
+
+
+def _selection(entry: Entry) -> tuple:
+    """Returns what `pretrained.find` compares; the width, for example, is not."""
+    arguments = entry["arguments"]
+    selecting = arguments["activation"], arguments["batch_norm"]
+    return entry["model"], entry["dataset"], *selecting

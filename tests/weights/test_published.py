@@ -133,7 +133,8 @@ def test_the_config_of_an_entry_agrees_with_its_other_fields(tag):
 
 def test_each_network_and_data_set_has_one_default():
     table = manifest.published().values()
-    keys = [json.dumps([e["model"], e["dataset"], e["arguments"]]) for e in table]
+    variants = [manifest.variant(e["arguments"]) for e in table]
+    keys = [(e["model"], e["dataset"], v) for e, v in zip(table, variants, strict=True)]
     defaults = [k for k, e in zip(keys, table, strict=True) if manifest.is_default(e)]
     assert sorted(defaults) == sorted(set(keys))
 
