@@ -102,17 +102,22 @@ def preprocess_input(
     Raises:
         UsageError: the model or the weights are unknown, or the shape is wrong.
     """
-    description = (pretrained.find(name, weights) or registry.entry(name)).preprocessing
-    images = np.asarray(images)
-    if images.ndim != 4:
+    found, registered = pretrained.find(name, weights), registry.entry(name)
+    images, sizes = np.asarray(images), ["height", "width", "channels"]
+    if found and found.entry:
+        sizes = found.entry["arguments"]["input_shape"]
+        if registered.any_size:  # Statistics that fit one size check it themselves.
+            sizes = ["height", "width", sizes[2]]
+    given = zip(images.shape[1:], sizes, strict=False)
+    if images.ndim != 4 or any(x != y for x, y in given if isinstance(y, int)):
         raise errors.UsageError(
-            "images must have the shape (batch, height, width, channels). Received: "
-            f"{images.shape}."
+            f"images must have the shape (batch, {', '.join(map(str, sizes))}). "
+            f"Received: {images.shape}."
         )
     names = [f"images[{i}]" for i in range(len(images))]
     if complaint := plausibility.scale_complaint(images, names):
         logging.warning("%s", complaint)
-    return preprocess(images, description)
+    return preprocess(images, (found or registered).preprocessing)
 
 
 def decode_predictions(
@@ -132,13 +137,14 @@ def decode_predictions(
         For each image, pairs `(class name, probability)`, the most probable first.
 
     Raises:
-        UsageError: the model is an autoencoder, the shape is wrong, or the weights are
-            unknown or ambiguous.
+        UsageError: the model is an autoencoder, the shape or `top` is wrong, or the
+            weights are unknown or ambiguous.
     """
     if registry.entry(name).is_autoencoder:
         raise errors.UsageError(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
+    errors.check_integer("top", top, minimum=1)
     values = np.asarray(predictions, dtype=np.float64)
     classes = _class_names(name, weights)
     if values.ndim != 2 or values.shape[1] != len(classes):

@@ -77,10 +77,24 @@ def test_preprocess_input_uses_the_preprocessing_of_weights(made, images, tmp_pa
     np.testing.assert_array_equal(pixels, images * np.float32(2))
 
 
-@pytest.mark.parametrize("shape", [(28, 28, 1), (28, 28), (1, 1, 28, 28, 1), ()])
-def test_preprocess_input_needs_four_axes(shape):
-    with pytest.raises(errors.UsageError, match="images must have the.*Received"):
-        elu_zoo.preprocess_input(np.zeros(shape), MODEL)
+CIFAR = "elu_cifar_11"  # for images of any size, but its statistics fit one size
+
+
+@pytest.mark.parametrize(
+    ("name", "weights", "shape", "words"),
+    [
+        (MODEL, None, (28, 28, 1), "have the .* width, channels.. Received: .28, 28"),
+        (MODEL, None, (1, 1, 28, 28, 1), "have the .* width, channels.. Received: .1"),
+        (MODEL, None, (), "have the .* width, channels.. Received: ..."),
+        (MODEL, "mnist", (2, 32, 28, 1), "batch, 28, 28, 1.. Received: .2, 32, 28, 1"),
+        (MODEL, "mnist", (2, 28, 28, 3), "batch, 28, 28, 1.. Received: .2, 28, 28, 3"),
+        (CIFAR, "cifar100", (2, 32, 32, 1), "batch, height, width, 3.. Received: .2"),
+        (CIFAR, "cifar100", (2, 28, 32, 3), "fit images of 3072 values. Received"),
+    ],
+)
+def test_preprocess_input_refuses_another_shape(name, weights, shape, words):
+    with pytest.raises(errors.UsageError, match=words):
+        elu_zoo.preprocess_input(np.zeros(shape), name, weights)
 
 
 LOGITS = np.array([[0, 3, 1, -2, 0, 0, 0, 0, 0, 2.5], [9.0, *[0] * 9]])
@@ -107,6 +121,12 @@ def test_decode_returns_at_most_top_classes(published, top, count):
     (row,) = elu_zoo.decode_predictions(LOGITS[:1], MODEL, "mnist", top=top)
     assert len(row) == count
     assert [p for _, p in row] == sorted((p for _, p in row), reverse=True)
+
+
+@pytest.mark.parametrize("top", [0, -1, 2.0, True, None])
+def test_decode_needs_a_number_of_classes(published, top):
+    with pytest.raises(errors.UsageError, match="top must be an integer >= 1. Receiv"):
+        elu_zoo.decode_predictions(LOGITS, MODEL, "mnist", top=top)
 
 
 def test_decode_does_not_overflow(published):

@@ -149,8 +149,11 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     for file in dict.fromkeys(all_files):
         try:
             paths.append(_undamaged(file))
-        except (errors.EluZooError, OSError) as error:
+        except errors.EluZooError as error:
             failures.append(error)
+        except OSError as error:
+            reason = f"{file.name} cannot be read: {error}. Make the file readable."
+            failures.append(errors.ResourceError(reason))
     if len(failures) > 1:
         raise errors.ResourceError(
             f"{len(failures)} of {len(failures) + len(paths)} files are missing. "

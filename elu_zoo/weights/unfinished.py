@@ -12,10 +12,12 @@ def check(folder: Path) -> None:
     Raises:
         UsageError: the folder has checkpoints.
     """
-    steps = [path.name for path in folder.glob("checkpoints/step-*")]
+    names = [path.name for path in folder.glob("checkpoints/step-*")]
+    # A file that had the name of a checkpoint was renamed to step-<number>.moved.
+    steps = [name[5:] for name in names if name[5:].isdecimal()]
     if not steps:
         return
-    stopped = int(max(steps).removeprefix("step-"))
+    stopped = int(max(steps))
     total = _iterations(folder / "timing.jsonl")
     of_total = f" of {total:,}" if total else ""
     raise errors.UsageError(

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from unittest import mock
 
 import loopback
 import numpy as np
@@ -189,6 +190,17 @@ def test_the_error_states_all_failed_downloads(server, home, publish):
     assert expected[0].is_file()
     with pytest.raises(errors.NotFoundError, match="bad.b.weights.h5 is neither"):
         elu_zoo.fetch_weights("bad.b")
+
+
+def test_the_error_names_the_file_that_cannot_be_read(home, publish, monkeypatch):
+    publish(entry())
+    (home / "weights").mkdir(parents=True)
+    (home / "weights" / NAME).touch()
+    refused = mock.Mock(side_effect=PermissionError(13, "Permission denied", NAME))
+    monkeypatch.setattr(files, "sha256", refused)
+    words = f"^{NAME} cannot be read: .*Permission denied.* Make the file readable"
+    with pytest.raises(errors.ResourceError, match=words):
+        elu_zoo.fetch_weights()
 
 
 def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
