@@ -34,10 +34,16 @@ def check(config: ConfigDict) -> None:
         value = get(config, key)
         if value < minimum:
             raise errors.UsageError(f"{key} must be >= {minimum}. Received: {value}.")
+    if not 0 <= config.seed < 2**64:
+        raise errors.UsageError(f"seed must be in [0, 2**64). Received: {config.seed}.")
+    errors.check_positive("model.width", config.model.width)
     errors.check_number(
         *("train.momentum", train.momentum, "must be in [0, 1)"),
         lambda value: 0 <= value < 1,
     )
+    errors.check_choice("train.optimizer", train.optimizer, optimizer.OPTIMIZERS)
+    rates = train.learning_rates
+    schedules.check(train.boundaries, rates, None, train.learning_rate_shape)
     _check_data(config)
     if train.nesterov and not train.momentum:
         raise errors.UsageError(

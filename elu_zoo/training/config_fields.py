@@ -32,7 +32,12 @@ def check_fields(config: ConfigDict) -> None:
             f"Entries of the config are missing: {', '.join(missing)}. Add them, as in "
             "elu_zoo.configs.common."
         )
-    for key in flat(json.loads(config.to_json_best_effort())):
+    for key, value in flat(json.loads(config.to_json_best_effort())).items():
+        if "unserializable object: " in json.dumps(value):
+            raise errors.UsageError(
+                f"The config entry {key} must hold Python's numbers and strings. "
+                f"Received: {get(config, key)!r}. Use int() or float()."
+            )
         if key in optional:
             types[key], values[key] = optional[key], get(config, key)
         elif key not in types and not key.startswith("model.activation."):

@@ -49,10 +49,10 @@ def learning_rates(
 def check(
     boundaries: Sequence[int | float],
     values: Sequence[float],
-    iterations: int,
+    iterations: int | None,
     shape: str = "steps",
 ) -> None:
-    """Checks a schedule of learning rates.
+    """Checks a schedule of learning rates; `iterations` is None before it is known.
 
     Raises:
         UsageError: the numbers of boundaries and values do not match, the boundaries do
@@ -67,7 +67,8 @@ def check(
             f"train.learning_rates must have {words} more than train.boundaries. "
             f"Received: {len(values)} and {len(boundaries)}."
         )
-    check_boundaries("train.boundaries", boundaries, iterations)
+    if iterations is not None:
+        check_boundaries("train.boundaries", boundaries, iterations)
     if not all(np.isfinite(v) and v >= 0 for v in values):
         raise errors.UsageError(
             f"train.learning_rates must be finite and >= 0. Received: {tuple(values)}."

@@ -1,5 +1,6 @@
 """Checks of configs: unknown and missing fields, wrong types, values out of range."""
 
+import numpy as np
 import pytest
 
 from elu_zoo import errors
@@ -47,7 +48,7 @@ def make_config(name, entries):
         ("digits", {"train.momentum": 0.999, "train.nesterov": True}),
         ("digits", {"data.augmentation": "pad_crop_flip"}),
         ("digits", {"train.precision": "mixed_bfloat16", "schedule": "paper"}),
-        ("digits", {"train.batch_size": 1, "train.epochs": 1}),
+        ("digits", {"train.batch_size": 1, "train.epochs": 1, "seed": 2**64 - 1}),
         ("digits", {"train.label_smoothing": 0.9}),
         ("digits", {"data.train_examples": 0}),
         ("cifar", {"model.padding": None, "model.init_scale": None}),
@@ -89,6 +90,13 @@ RANGES = [
     ("train.precision", "float64", "Unknown precision 'float64'.*Known: float32"),
     ("model.name", "mnist_mlp", "Unknown model 'mnist_mlp'. Did you mean"),
     ("data.name", "", "data.name is missing. Set --data"),
+    ("seed", -1, r"seed must be in \[0, 2\*\*64\). Received: -1\."),
+    ("seed", 2**64, r"seed must be in \[0, 2\*\*64\). Received: 18446744073709551616"),
+    ("model.width", 0.0, "model.width must be finite and > 0. Received: 0.0"),
+    ("train.optimizer", "adam", "Unknown train.optimizer 'adam'. Known: sgd, muon"),
+    ("train.learning_rates", (-0.1,), r"finite and >= 0. Received: \(-0.1,\)"),
+    ("train.learning_rates", (0.1, 0.2), "one entry more than train.boundaries"),
+    ("train.learning_rate_shape", "step", "Unknown shape of .* 'step'. Did you mean"),
     ("data.augmentation", "pad_crop", "of mnist_5k 'pad_crop'. Did you mean 'pad"),
     ("data.augmentation", "crop_flip", "Known: none, pad_crop_flip, affine_recolor"),
 ]
@@ -105,6 +113,8 @@ FIELDS = [
     ("model.batch_norm", 1, "model.batch_norm must be of type bool. Received: 1"),
     ("model.activation", "elu", "model.activation must be of type ConfigDict"),
     ("train.learning_rates", 0.1, "learning_rates must be of type tuple"),
+    ("train.learning_rates", (np.float32(0.5),), r"float32\(0.5\),\). Use int"),
+    ("train.boundaries", (np.int64(5),), r"must hold Python's .*int64\(5\)"),
     ("train.dropout", ((0.1,),), "Unknown config entry 'train.dropout'"),
     ("train.phase_boundaries", (), "Unknown config entry 'train.phase_boundaries'"),
     ("model.padding", "same", "Unknown config entry 'model.padding'"),
