@@ -80,15 +80,16 @@ def check_finished(
         finished: the run's entry.
         workdir: the run's folder.
         load_data: loads the data set. It is not called for the zoo's data sets, whose
-            images do not change.
+            images do not change unless they are in a folder of the user.
 
     Raises:
         DataError: the images differ.
     """
-    zoo_names = *load.names(), *load.ENCODED
+    data = finished["config"]["data"]
+    own = data.get("folder") or data["name"] not in (*load.names(), *load.ENCODED)
     # Entries of earlier versions have no field `images`.
     old = finished.get("images")
-    if old and finished["config"]["data"]["name"] not in zoo_names:
+    if old and own:
         try:
             new = load_data().images
         except (errors.DataError, errors.UsageError) as error:

@@ -1,8 +1,10 @@
 """Runs of the ImageNet network on folders of small image files."""
 
+import contextlib
 import dataclasses
 import io
 import signal
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
+from elu_zoo.training import resuming
 from elu_zoo.training.config import dict_hash
 from elu_zoo.training.run import Length
 from elu_zoo.training.state import TrainState
@@ -156,6 +159,21 @@ def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_a
     message = f"images have changed since the run in {workdir} began. .* three-.*-24, "
     with pytest.raises(errors.DataError, match=message):
         training.train(config, workdir)
+
+
+NAMED = {"name": "imagenet2012", "folder": ""}
+
+
+@pytest.mark.parametrize(
+    ("data", "own"),
+    [(NAMED | {"folder": "a"}, True), (NAMED, False), ({"name": "./a"}, True)],
+)
+def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
+    entry = {"images": "a-1", "config": {"data": data}}
+    words = "with a-1, but the images are now a-2. Restore"
+    refused = pytest.raises(errors.DataError, match=words)
+    with refused if own else contextlib.nullcontext():
+        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"))
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
