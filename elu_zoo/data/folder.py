@@ -71,8 +71,9 @@ def find(
 
     Raises:
         NotFoundError: `folder` does not exist.
-        DataError: the folder holds no images or cannot be read, a split has a class
-            that the training split lacks, or the name of a class is not UTF-8.
+        DataError: the folder holds no images or cannot be read, has both `val/` and
+            `validation/`, or has a class whose name is not UTF-8 or that the training
+            split lacks.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -111,7 +112,11 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     for split in names[1:]:
         for name in (split, split.removesuffix("idation")):  # validation/ or val/
             if (folder / name).is_dir():
-                roots[split] = folder / name
+                if roots.setdefault(split, folder / name) != folder / name:
+                    raise errors.DataError(
+                        f"{folder} has two folders of validation images, validation "
+                        "and val. Move the images of one into the other."
+                    )
     return roots
 
 

@@ -61,8 +61,7 @@ def load(
     """
     if isinstance(name, os.PathLike):
         # A PathLike is a path, even if a data set of the zoo has the same name.
-        name = os.path.join(name, "")
-        name = name if os.path.isdir(name) else name.removesuffix(os.sep)
+        name = os.path.join(os.curdir, os.path.expanduser(name))
     if image_shape is not None:
         image_shape = shapes.check_shape(image_shape)
     if name not in catalog.ENTRIES:

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 from ml_collections import ConfigDict
 
-from elu_zoo import registry, zoo
+from elu_zoo import errors, registry, zoo
 from elu_zoo.data import load, statistics
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.layers import preprocess
@@ -129,7 +129,12 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
     count = config.data.train_examples or len(split)
-    return split.first(min(count, len(split)) if config.smoke else count), validation
+    if count > len(split) and not config.smoke:
+        raise errors.DataError(
+            f"data.train_examples must be at most {len(split)}, the number of training "
+            f"images of {data.name}. Received: {count}. Set it to 0 for all images."
+        )
+    return split.first(min(count, len(split))), validation
 
 
 def _preprocessing(

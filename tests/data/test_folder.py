@@ -43,11 +43,6 @@ def paths_and_labels(images):
             {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
         ),
         (
-            ["train/a/1.png", "val/a/2.png", "validation/a/3.png"],
-            ("a",),
-            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
-        ),
-        (
             ["val/1.png", "validation/1.png"],
             ("val", "validation"),
             {"train": [("val/1.png", 0), ("validation/1.png", 1)]},
@@ -150,6 +145,11 @@ def test_files_are_read_by_position(tmp_path):
         (["data/a.jpg", "data/b.jpg"], errors.DataError, "<class>/<file>.JPEG, or tra"),
         (["data/train/1.jpg", "data/a/1.jpg"], errors.DataError, "data/train holds no"),
         (["data/train/a/1.jpg", "data/val/1.jpg"], errors.DataError, "/val holds no "),
+        (
+            [f"data/{split}/a/1.jpg" for split in ("train", "val", "validation")],
+            errors.DataError,
+            "data has two folders of validation images, validation and val. Move",
+        ),
         (
             ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],
             errors.DataError,

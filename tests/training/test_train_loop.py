@@ -128,7 +128,7 @@ def test_another_config_in_the_folder_is_refused(smoke, train, tmp_path, stop_af
         (
             {"data.train_examples": 3501, "smoke": False},
             errors.DataError,
-            "3501 .* 3500",
+            "train_examples must be at most 3500, .* Received: 3501. Set it to 0 for",
         ),
         ({"train.boundaries": (20,)}, errors.UsageError, "one entry more"),
         ({"train.batch_size": 63}, errors.UsageError, "Set it to 62 or 64"),
