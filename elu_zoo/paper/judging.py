@@ -12,7 +12,7 @@ from elu_zoo.paper.grouping import Arm, Rows
 
 Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
-    Literal["diverged", "decides nothing", "not measured"],
+    Literal["diverged", "too few pairs", "decides nothing", "not measured"],
 ]
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
@@ -172,13 +172,15 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
 
     def judge(rows: Rows, support: Support) -> Finding:
         pair = grouping.pairs(first(rows), second(rows))
-        if len(pair[0]) < least:
+        if not pair[0]:
             return Finding()
         comparison = statistics.paired(*pair)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         verdict = statistics.verdict(comparison, level=level, least=least)
         finding = _compared(first(rows), second(rows), support)
         outcome = outcomes.get(verdict, "no difference")
+        if finding.n < least:  # a measured outcome: without p the claim stays open
+            outcome = "too few pairs"
         return dataclasses.replace(finding, p=math.nan, outcome=outcome)
 
     return judge

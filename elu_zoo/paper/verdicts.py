@@ -66,7 +66,7 @@ def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
         decides: what the runs can decide, see `evidence`.
     """
     measured = set(test_outcomes) - {"not measured", "decides nothing"}
-    if decides == "none" or measured <= {"no difference", "diverged"}:
+    if decides == "none" or measured <= {"no difference", "diverged", "too few pairs"}:
         return "not tested"
     if measured == {"supports"}:
         early = decides == "early"

@@ -54,9 +54,8 @@ def test_claims_are_reproduced_or_contradicted_by_their_rows(
 def test_fewer_than_five_pairs_decide_nothing(seeds):
     found = judged(world(plan=Plan("full", seeds, FULL.workdir)))
     for name in DECIDING_TESTS:
-        finding, outcome = found[name]
-        n = 0 if "p-below" in name else seeds
-        assert (finding.n, outcome) == (n, "not measured"), name
+        expected = "too few pairs" if "p-below" in name else "not measured"
+        assert (found[name][0].n, found[name][1]) == (seeds, expected), name
 
 
 @pytest.mark.parametrize("budget", ["smoke", "short"])
@@ -87,7 +86,7 @@ def test_shorter_runs_decide_early_training(budget, verdict, schedule):
 @pytest.mark.parametrize(
     ("seeds", "contradicts", "outcome"),
     [
-        (9, never, "not measured"),
+        (9, never, "too few pairs"),
         (10, never, "supports"),
         (10, lambda row, column: row["seed"] == "0", "no difference"),
     ],
@@ -96,8 +95,10 @@ def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
     plan = Plan("full", seeds, FULL.workdir)
     names = [name for name in TESTS if "p-below-.001" in name]
     assert len(names) == 7
-    found = outcomes(world(contradicts, plan, ("fig4", "fig5")), names)
-    assert set(found.values()) == {outcome}
+    seen = world(contradicts, plan, ("fig4", "fig5"))
+    assert set(outcomes(seen, names).values()) == {outcome}
+    (best,) = [x for x in claims.judge(seen) if x.claim.name == "cifar100-elu-best"]
+    assert best.verdict == ("reproduced" if outcome == "supports" else "mixed")
 
 
 def test_the_pair_with_the_papers_schedule_is_in_no_claim_test():
@@ -112,8 +113,8 @@ def test_runs_that_diverged_are_in_no_pair(tmp_path):
         write(name, tmp_path, plan=FIVE, diverged={(a, 3) for a in ACTIVATIONS})
     found = judged({name: views.view(name, tmp_path) for name in TRAINED})
     for name in DECIDING_TESTS:
-        n = 0 if "p-below" in name else 4
-        assert (found[name][0].n, found[name][1]) == (n, "not measured"), name
+        expected = "too few pairs" if "p-below" in name else "not measured"
+        assert (found[name][0].n, found[name][1]) == (4, expected), name
 
 
 @pytest.mark.parametrize(

@@ -115,7 +115,8 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
         (LOW, HIGH, 10, "supports"),
         (HIGH, LOW, 10, "contradicts"),
         ([*LOW[:9], 12.0], HIGH, 10, "no difference"),
-        (LOW[:9], HIGH, 0, ""),
+        (LOW[:9], HIGH, 9, "too few pairs"),
+        ([], HIGH, 0, ""),
     ],
 )
 def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):

@@ -84,7 +84,7 @@ def test_budget_and_schedule_decide_evidence(budget, schedule_share, is_ours, ex
 
 
 YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
-DIVERGED = "diverged"
+DIVERGED, FEW = "diverged", "too few pairs"
 REPORTED = "decides nothing"  # the outcome of a test that only reports an effect
 
 
@@ -101,7 +101,8 @@ REPORTED = "decides nothing"  # the outcome of a test that only reports an effec
         ([OPEN, OPEN], "not tested", "not tested"),
         ([MISSING], "not tested", "not tested"),
         ([YES, DIVERGED], "mixed", "mixed"),
-        ([DIVERGED, OPEN], "not tested", "not tested"),
+        ([DIVERGED, OPEN, FEW], "not tested", "not tested"),
+        ([YES, FEW], "mixed", "mixed"),
         ([YES, REPORTED], "reproduced", "reproduced in early training"),
         ([REPORTED], "not tested", "not tested"),
         ([], "not tested", "not tested"),
