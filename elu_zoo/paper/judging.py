@@ -14,6 +14,7 @@ Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
     Literal["diverged", "too few pairs", "decides nothing", "not measured"],
 ]
+LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[Rows], Mapping[str, Values]]
@@ -26,10 +27,13 @@ class Support:
     Attributes:
         sense: whether smaller or larger values support the claim.
         limit: the value with which a measured value is compared; 0 for differences.
+        by_low_end: whether the lower end of a mean's interval is compared with the
+            limit, so that a mean equal to the limit supports the claim.
     """
 
     sense: Literal["smaller", "larger"] = "smaller"
     limit: float = 0.0
+    by_low_end: bool = False
 
     def includes(self, value: float) -> bool:
         """Returns whether a value supports the claim."""
@@ -37,7 +41,8 @@ class Support:
         return value < self.limit if smaller else value > self.limit
 
     def __str__(self) -> str:
-        return f"{self.sense} than {self.limit:.4g}"
+        subject = "lower end " * self.by_low_end
+        return f"{subject}{self.sense} than {self.limit:.4g}"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -143,7 +148,11 @@ def mean_value(read: Read) -> Judge:
 
     def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
-        return _compared(values, dict.fromkeys(values, 0.0), support)
+        finding = _compared(values, dict.fromkeys(values, 0.0), support)
+        if not support.by_low_end or finding.n < LEAST_PAIRS:
+            return finding
+        outcome = "supports" if support.includes(finding.low) else "contradicts"
+        return dataclasses.replace(finding, p=math.nan, outcome=outcome)
 
     return judge
 

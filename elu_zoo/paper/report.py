@@ -47,11 +47,12 @@ pairs of runs, is at most 0.05. This p is two-sided, and Holm's method corrects 
 all tests of the claim and for their layers. The printed p and the intervals (Student's,
 95 %) are without correction.
 
-Four kinds of tests have no such p. Timings are decided by their 95 % bootstrap
+Five kinds of tests have no such p. Timings are decided by their 95 % bootstrap
 interval, theorems by the rounding errors of float64, and statements about a whole
-training by the mean over runs in every epoch. The paper's own tests, p < 0.001, are
-decided by Wilcoxon's exact p of at least ten pairs. Fewer are *too few pairs*, which
-keep a claim from being reproduced.
+training by the mean over runs in every epoch. An error of the paper is
+reached if the lower end of the interval, of at least five runs, is below it. The
+paper's own tests, p < 0.001, are decided by Wilcoxon's exact p of at least ten pairs.
+Fewer are *too few pairs*, which keep a claim from being reproduced.
 
 A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
 say why.

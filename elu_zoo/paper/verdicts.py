@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import Literal
 
 from elu_zoo.paper import statistics
-from elu_zoo.paper.judging import Finding, Outcome, Support
+from elu_zoo.paper.judging import LEAST_PAIRS, Finding, Outcome, Support
 
 Evidence = Literal["whole", "early", "none"]
 VERDICTS = (
@@ -21,7 +21,6 @@ VERDICTS = (
     "not tested",
 )
 LEVEL = 0.05
-LEAST_PAIRS = 5
 
 
 def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:

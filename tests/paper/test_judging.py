@@ -66,10 +66,22 @@ def test_a_mean_value_is_compared_with_the_limit(sense, limit, wilcoxon):
 
 
 @pytest.mark.parametrize(
+    ("shift", "n", "outcome"),
+    [(0.08, 5, "supports"), (0.12, 5, "contradicts"), (-9, 5, "supports"), (9, 4, "")],
+)
+def test_the_low_end_of_an_interval_reaches_the_limit(shift, n, outcome):
+    # For five values the standard deviation is 0.079 and half of the interval 0.098.
+    values = [28.65 + 0.05 * i + shift for i in range(n)]
+    found = find(mean_value(reads(values)), "smaller", 28.75, True)
+    assert (found.n, found.outcome, math.isnan(found.p)) == (n, outcome, n == 5)
+
+
+@pytest.mark.parametrize(
     ("support", "supporting", "text"),
     [
         (Support(), [-1], "smaller than 0"),
         (Support("smaller", 1.0584), [-1, 0, 1.0583], "smaller than 1.058"),
+        (Support("smaller", 0.5, True), [-1, 0], "lower end smaller than 0.5"),
         (Support("larger", 0), [1.0583, 2], "larger than 0"),
     ],
 )
