@@ -83,6 +83,8 @@ def _judge(name: str, claim: Claim, view: View | None) -> Judged:
         decided = verdicts.outcomes([(test.support, findings[test]) for test in tests])
         outcomes |= dict(zip(tests, decided, strict=True))
     of_paper = [outcome for test, outcome in outcomes.items() if not test.ours]
+    if view and view.diverged:
+        of_paper.append("diverged")  # the other runs alone decide no claim
     verdict = verdicts.verdict(of_paper, _evidence(name, view))
     of_tests = [Result(test, findings[test], outcomes[test]) for test in counted]
     return Judged(claim, name, view, of_tests, verdict)
@@ -142,7 +144,8 @@ def table(judged: list[Judged]) -> Table:
             "effect": finding.effect,
             "low": finding.low,
             "high": finding.high,
-            "tests": ", ".join(_count(*each) for each in counts.items()),
+            "tests": ", ".join(_count(*count) for count in counts.items())
+            + ", runs diverged" * bool(each.view and each.view.diverged),
             "gpu": claim.gpu,
             "verdict": each.verdict,
         }

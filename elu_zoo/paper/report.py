@@ -32,9 +32,9 @@ its verdict:
   with the paper's optimizer and learning rates.
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's
   length.
-- *mixed*: measured tests disagree, or only some find a difference, or the runs of some
-  diverged, or single layers of the networks disagree, in runs of the paper's length or
-  shorter ones.
+- *mixed*: measured tests disagree, or only some find a difference, or some of the
+  experiment's runs diverged, or single layers of the networks disagree, in runs of the
+  paper's length or shorter ones.
 - *not tested*: nothing decides the claim. There are no runs or only runs of our own
   schedule, or no test finds a difference, or only shorter runs contradict the claim, or
   the measured effect cannot decide the claim.

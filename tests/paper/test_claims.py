@@ -117,6 +117,16 @@ def test_runs_that_diverged_are_in_no_pair(tmp_path):
         assert (found[name][0].n, found[name][1]) == (4, expected), name
 
 
+@pytest.mark.parametrize("contradicts", [never, always])
+def test_runs_that_diverged_keep_claims_mixed(tmp_path, contradicts):
+    removed = {("elu", seed) for seed in range(15)}  # five pairs are left
+    write("fig2", tmp_path, contradicts=contradicts, diverged=removed)
+    table = claims.table(claims.judge({"fig2": views.view("fig2", tmp_path)}))
+    rows = [row for row in table if row["n"] == 5]
+    assert rows and {row["verdict"] for row in rows} == {"mixed"}
+    assert all(row["tests"].endswith(", runs diverged") for row in rows)
+
+
 @pytest.mark.parametrize(
     ("diverging", "contradicts", "outcome"),
     [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
