@@ -92,7 +92,7 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
                 verdict=_verdict(difference),
                 difference=difference,
                 p=p,
-                wilcoxon=_wilcoxon(*testable[name]),
+                wilcoxon=statistics.paired(*testable[name]).two_sided,
             )
         elif name != reference:
             untested = incomplete & {name, reference}
@@ -129,11 +129,6 @@ def _verdict(interval: Interval) -> Verdict:
     if interval.low <= 0 <= interval.high:
         return "cannot be told apart"
     return "lower error" if interval.high < 0 else "higher error"
-
-
-def _wilcoxon(ours: Sequence[float], theirs: Sequence[float]) -> float:
-    found = statistics.paired(ours, theirs)
-    return min(1.0, 2 * min(found.p, found.opposite))
 
 
 def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:

@@ -185,7 +185,7 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
             return Finding()
         comparison = statistics.paired(*pair)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
-        verdict = statistics.verdict(comparison, level=level, least=least)
+        verdict = statistics.verdict(comparison, level=level)
         finding = _compared(first(rows), second(rows), support)
         outcome = outcomes.get(verdict, "no difference")
         if finding.n < least:  # a measured outcome: without p the claim stays open

@@ -57,9 +57,9 @@ Fewer are *too few pairs*, which keep a claim from being reproduced.
 A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
 say why.
 
-Wilcoxon's p is one-sided: it is at least 1/32 = 0.031 with five pairs and at least
-1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore possible by
-an exact test only one-sided, and only if all ten pairs agree.
+Wilcoxon's p is one-sided in this table: it is at least 1/32 = 0.031 with five pairs and
+at least 1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore
+possible by an exact test only one-sided, and only if all ten pairs agree.
 
 The column of layers has the range of their effects. If some layers support the claim
 and others contradict it, the layers disagree. Tests marked as *ours* are about an
@@ -67,7 +67,7 @@ activation or a measure that the paper does not have there. They take no part in
 verdict, and are corrected apart."""
 
 _PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
-not corrected for the number of tests."""
+two-sided and not corrected for the number of tests."""
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:

@@ -39,6 +39,11 @@ class Comparison:
     opposite: float
     effect: float
 
+    @property
+    def two_sided(self) -> float:
+        """The exact p of the null hypothesis that neither value tends to be smaller."""
+        return min(1.0, 2 * min(self.p, self.opposite))
+
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
@@ -156,31 +161,28 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     )
 
 
-def verdict(comparison: Comparison, *, level: float = 0.05, least: int = 5) -> Verdict:
+def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
     """Returns whether the claim that the first values are smaller holds.
 
     Args:
         comparison: result of `paired`.
-        level: largest p that decides, below 1/2.
-        least: smallest number of pairs that decides. Five pairs that agree have
-            p = 1/32 = 0.031.
+        level: largest one-sided p that decides, below 1/2. The default is a two-sided
+            p of 0.05, which needs six pairs: six that agree have 1/64 = 0.016.
 
     Returns:
         "holds" if `p` is at most the level, "does not hold" if `opposite` is at most
-        the level, and "not decided" if neither is or there are too few pairs.
+        the level, and "not decided" if neither is.
     """
-    if comparison.n < least:
-        return "not decided"
     if comparison.p <= level:
         return "holds"
     return "does not hold" if comparison.opposite <= level else "not decided"
 
 
 def p_text(comparison: Comparison) -> str:
-    """Returns p as text: "p = 0.031 (n = 5)", "p < 0.001 (n = 10)"."""
-    is_small = comparison.p < _SMALL_P
-    p = f"p < {_SMALL_P}" if is_small else f"p = {comparison.p:.3f}"
-    return f"{p} (n = {comparison.n})"
+    """Returns the two-sided p as text: "p = 0.062 (n = 5)", "p < 0.001 (n = 12)"."""
+    p = comparison.two_sided
+    text = f"p < {_SMALL_P}" if p < _SMALL_P else f"p = {p:.3f}"
+    return f"{text} (n = {comparison.n})"
 
 
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:

@@ -282,7 +282,6 @@ EXPERIMENT = Experiment(
         f"among {RATES[SGD]} for SGD and {RATES[NATURAL]} for the natural gradient. An "
         "iteration of the natural gradient takes much longer than one of SGD. `SGD for "
         f"longer` therefore has {_LONGER:,} iterations, and is compared after the same "
-        "number of seconds. p is one-sided, for the claim that the natural gradient's "
-        "loss is lower."
+        "number of seconds. p is two-sided, of Wilcoxon's exact test."
     ),
 )

@@ -129,7 +129,7 @@ def test_methods_are_compared_at_equal_iterations_and_equal_time(drawn):
     lines = experiment.summary(rows).splitlines()[2:]
     assert len(lines) == 5 and "| 400 | 10 |" in lines[2]
     assert "| -0.5 (" in lines[3] and "| 20 and 20 |" in lines[3]
-    assert "p = 0.031" in lines[3] and "p = 1.000" in lines[4]
+    assert "p = 0.062 (n = 5)" in lines[3] and "p = 0.062 (n = 5)" in lines[4]
     assert "| +0.3 (" in lines[4] and "| 20 and 200 |" in lines[4]
     experiment.draw(rows, "stem")
     ((over_steps,), (over_time,)) = drawn[0]
