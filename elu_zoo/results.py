@@ -208,7 +208,17 @@ def published(run: Row, paper: Sequence[Row]) -> Row | None:
     """Returns the row of paper.csv for the experiment of a run, None without a row."""
     keys = "model", "dataset", "activation", "batch_norm"
     rows = (row for row in paper if all(run[key] == row[key] for key in keys))
-    return next(rows, None)
+    return next(rows, None) if has_papers_config(run) else None
+
+
+def has_papers_config(run: Row) -> bool:
+    """Returns whether a run has a config of the paper's network and data set.
+
+    The configs of another padding, of fewer images and of users have other names.
+    """
+    name = f"{run['model']}-{run['dataset']}"
+    config = run["config"].removesuffix(f"-paper{run['epochs']}")
+    return config in (name, f"table1_baselines-{name}")
 
 
 def published_error(row: Row) -> str:
@@ -222,11 +232,7 @@ def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
 
     Returns none without the entry's own row, as rows do not state the learning rate.
     """
-    wanted = _key(entry) | {
-        "config": entry["config"]["name"],
-        "schedule": entry["schedule"],
-        "epochs": str(entry["epochs"]),
-    }
+    wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
     return runs if any(run["sha256"] == entry["sha256"] for run in runs) else []
 
@@ -238,6 +244,9 @@ def _key(entry: Entry) -> Row:
         "dataset": entry["dataset"],
         "activation": arguments["activation"]["name"],
         "batch_norm": str(arguments["batch_norm"]),
+        "config": entry["config"]["name"],
+        "schedule": entry["schedule"],
+        "epochs": str(entry["epochs"]),
     }
 
 

@@ -152,7 +152,7 @@ PAPER = {
     "standard_deviation": "0.24",
     "section": "4.2",
 }
-SCHEDULE = {"schedule": "paper", "schedule_share": 1.0}
+SCHEDULE = {"schedule": "paper", "schedule_share": 1.0, "config": {"name": "net-mnist"}}
 ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
 
 
@@ -179,7 +179,8 @@ def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected
 
 
 def test_the_papers_error_states_the_share_of_its_schedule():
-    error = results.paper_error(ENTRY | SCHEDULE | {"schedule_share": 0.0212}, [PAPER])
+    shorter = {"schedule_share": 0.0212, "config": {"name": "net-mnist-paper30"}}
+    error = results.paper_error(ENTRY | SCHEDULE | shorter, [PAPER])
     assert error.name.endswith(
         " runs, after its whole schedule; this file had 2% of it"
     )

@@ -18,7 +18,7 @@ def entry(activation="elu", **changes):
         "schedule": "fast",
         "epochs": 30,
         "schedule_share": 1.0,
-        "config": {"name": "elu_cifar_11-cifar100-fast30"},
+        "config": {"name": "elu_cifar_11-cifar100"},
         "arguments": {"activation": {"name": activation}, "batch_norm": False},
         "metrics": {"test_error_percent": 35.0},
     } | changes
@@ -87,7 +87,7 @@ def test_other_activations_get_a_column():
 )
 def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
     run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
-    run |= {"config": "elu_cifar_11-cifar100-fast30", "schedule": "fast"}
+    run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast"}
     rows = [
         run
         | {"activation": name, "epochs": epochs, "test_error_percent": f"{seed + 2}"}

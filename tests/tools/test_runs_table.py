@@ -8,6 +8,7 @@ from elu_zoo import results
 
 RUN = {
     **dict.fromkeys(results.COLUMNS, ""),
+    "config": "elu_cifar_11-cifar100",
     "model": "elu_cifar_11",
     "dataset": "cifar100",
     "activation": "relu",
@@ -18,6 +19,8 @@ RUN = {
     "train_loss": "0.5",
     "test_error_percent": "2.5",
 }
+LARGE = {"model": "elu_cifar_18", "activation": "elu"}
+LARGE["config"] = "elu_cifar_18-cifar100"
 
 
 @pytest.mark.parametrize(
@@ -72,7 +75,9 @@ def test_the_share_of_a_shortened_schedule_is_stated(share, text):
     ("changed", "text"),
     [
         ({}, "31.56 ± 0.37 %"),
-        ({"model": "elu_cifar_18", "activation": "elu"}, "24.28 %"),
+        (LARGE, "24.28 %"),
+        (LARGE | {"config": LARGE["config"] + "-same"}, ""),
+        ({"config": "elu_cifar_11-cifar100-validation"}, ""),
         ({"model": "mnist_mlp_8x128"}, ""),
         ({"dataset": "cifar10"}, ""),
         ({"activation": "tanh"}, ""),

@@ -54,6 +54,7 @@ def _error(model: str, data: str, unit: str, rows: Rows) -> str:
         for row in rows
         if (row["model"], row["dataset"], row["activation"]) == (model, data, unit)
         and row["batch_norm"] == "False"
+        and results.has_papers_config(row)
         and (row["schedule"], float(row["schedule_share"])) == ("paper", 1)
     ]
     if not selected:

@@ -67,6 +67,7 @@ def test_only_alexnet_has_runs_of_a_whole_schedule():
 def run(**changes):
     base = {"model": "dsn", "dataset": "cifar10", "activation": "elu"}
     base |= {"batch_norm": "False", "schedule": "paper", "schedule_share": "1.0"}
+    base["config"] = "table1_baselines-dsn-cifar10"
     return base | {"epochs": "140", "test_error_percent": "10.0"} | changes
 
 
@@ -84,6 +85,9 @@ def run(**changes):
         ([run(dataset="cifar100")], "", ""),
         ([run(batch_norm="True")], "", ""),
         ([run(schedule_share="0.5")], "", ""),
+        ([run(), run(config="table1_baselines-dsn-cifar10-validation")],
+         f"10.00 {ONE}", ""),
+        ([run(config="my-dsn-cifar10")], "", ""),
     ],
 )  # fmt: skip
 def test_only_runs_of_a_whole_schedule_are_in_the_table(monkeypatch, runs, elu, ours):
