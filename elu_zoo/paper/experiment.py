@@ -36,8 +36,9 @@ class Experiment:
             no measured value, only the text `diverged`.
         claims: claims of the paper that the experiment tests.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
-        schedule_of: figure whose runs have `paper_epochs` epochs, if the paper does not
-            have this experiment.
+        schedule_of: what has `paper_epochs` epochs, a figure or our config, if the
+            paper does not give the length of this experiment.
+        trains: what the report says of training if the rows have no epochs.
         own_schedules: budgets whose optimizer or learning rates are ours and not the
             paper's, so that their runs decide no claim.
         note: what the paper leaves open, and what this experiment does instead.
@@ -59,5 +60,6 @@ class Experiment:
     claims: tuple[Claim, ...] = ()
     paper_epochs: int = 0
     schedule_of: str = ""
+    trains: str = "No training"
     own_schedules: tuple[str, ...] = ()
     note: str = ""

@@ -82,8 +82,8 @@ class ClaimTest:
     Attributes:
         name: the id in claim_tests.csv.
         measure: describes the effect.
-        judge: tests an experiment's rows, which may be empty; None if only runs of
-            the paper's own schedule could decide the claim.
+        judge: tests an experiment's rows, which may be empty; None if the runs, which
+            need a GPU, are to be compared by eye.
         support: the effects that support the claim.
         ours: whether the paper makes no claim about the activation or the measure; the
             verdict does not depend on such a test.

@@ -122,8 +122,10 @@ def _gpu(judged: Sequence[Judged]) -> str:
     needed: dict[str, list[str]] = {}
     for each in judged:
         if each.claim.gpu and each.verdict == "not tested":
-            needed.setdefault(each.claim.gpu, []).append(each.claim.text)
-    lines = ["## What only a GPU can decide", "", "Runs, and claims they decide:", ""]
+            by_eye = " (by eye)" * (not any(t.judge for t in each.claim.tests))
+            needed.setdefault(each.claim.gpu, []).append(each.claim.text + by_eye)
+    head = "Runs, and the claims that need them. *By eye*: no test decides the claim."
+    lines = ["## What only a GPU can decide", "", head, ""]
     for gpu, texts in needed.items():
         lines += [f"- {gpu}", *(f"  - {text}" for text in texts)]
     return "\n".join(lines)
@@ -139,7 +141,7 @@ def _section(name: str, view: View | None) -> list[str]:
     command = f"elu-zoo-reproduce {name}"
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
-    schedule = claims.schedule(name, view) or "No training"
+    schedule = claims.schedule(name, view) or experiment.trains
     parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
     tests = [test for claim in experiment.claims for test in claim.tests]
     if missing := {t.variant: 0 for t in tests if not t.counts(view.rows)}:

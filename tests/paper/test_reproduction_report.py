@@ -92,6 +92,8 @@ def test_undecided_claims_for_a_gpu_are_listed():
     found = sections(decided)["What only a GPU can decide"]
     words = "is significantly better than for other activation"
     assert words in text and words not in found
+    by_eye = re.findall(r"- (\w+ \w+).*\(by eye\)$", text, re.M)
+    assert by_eye == ["As ELUs", "ELU networks", "On ImageNet"]
 
 
 @pytest.mark.parametrize(
@@ -118,9 +120,19 @@ def test_an_experiment_that_reads_two_others_is_reported():
     assert "figures/wilcoxon.png" in text and "ELU - ReLU + BN" in text
 
 
-def test_an_experiment_without_figure_and_runs_is_reported():
-    text = section("table1", {"table1": View("short", [])})
-    assert "No training. " in text and "figures/" not in text
+@pytest.mark.parametrize(
+    ("name", "rows", "words"),
+    [
+        ("table1", [], "No training"),
+        ("timing", [], "Single training steps"),
+        ("natural_gradient", [], "At most 60 iterations, or 1,200 of `SGD for longer`"),
+        ("fig6", view("fig6", plan()).rows, "1 of our config's 80 epochs"),
+    ],
+)
+def test_an_experiment_states_what_it_trains(name, rows, words):
+    text = section(name, {name: View("short", rows)})
+    assert f"\n{words}. Command" in text
+    assert ("figures/" in text) == (EXPERIMENTS[name].draw is not None)
 
 
 def test_diverged_runs_are_listed():

@@ -113,6 +113,8 @@ EXPERIMENT = Experiment(
     measure=measure,
     columns=("step", "epoch", *(name for name, _, _ in _PANELS)),
     claims=(_CLAIM,),
+    paper_epochs=80,
+    schedule_of="our config",
     note=(
         "The paper does not give batch size, learning rate, number of iterations or "
         "the first layer's stride; the config's card has our choices. A smoke run "

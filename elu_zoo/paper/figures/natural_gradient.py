@@ -1,6 +1,7 @@
 """Theorem 1 as a preconditioner: the unit natural gradient compared with SGD."""
 
 import dataclasses
+import math
 import time
 from pathlib import Path
 from string import ascii_lowercase
@@ -169,7 +170,8 @@ class _Method:
         name: name of the method, such as "SGD".
         rate: learning rate.
         losses: training loss by seed and step.
-        total: seconds of all steps, mean over runs.
+        total: seconds of all steps, mean over the runs that did not diverge; NaN if
+            all diverged.
     """
 
     name: str
@@ -187,7 +189,7 @@ class _Method:
     def step_within(self, seconds: float) -> int:
         """Returns the last measured step that a run reaches in a number of seconds."""
         (run, *_) = self.losses.values()
-        return max(step for step in run if self.seconds(step) <= seconds)
+        return max((i for i in run if self.seconds(i) <= seconds), default=0)
 
     def losses_after(self, step: int) -> dict[int, float]:
         """Returns the loss after a step, by seed, of the runs that did not diverge."""
@@ -211,8 +213,11 @@ def _find_runs(rows: Rows, unit: str, method: str) -> _Method | None:
     for row in runs:
         losses.setdefault(row["seed"], {})[int(row["step"])] = float(row["train_loss"])
     last = max(max(run) for run in losses.values())
-    total = np.mean([float(r["seconds"]) for r in runs if int(r["step"]) == last])
-    return _Method(method, runs[0]["rate"], losses, float(total))
+    # The seconds of a run that diverged end with its last step.
+    ended = [r for r in runs if float(r["train_loss"]) < _DIVERGED]
+    seconds = [float(r["seconds"]) for r in ended if int(r["step"]) == last]
+    total = float(np.mean(seconds)) if seconds else math.nan
+    return _Method(method, runs[0]["rate"], losses, total)
 
 
 def _units(rows: Rows) -> list[str]:
@@ -239,7 +244,7 @@ def _line(unit: str, method: _Method) -> list[object]:
     losses = list(method.losses_after(method.last).values())
     diverged = len(method.losses) - len(losses)
     end = tables.mean(losses) + f" ({diverged} diverged)" * bool(diverged)
-    ms = f"{method.seconds(1) * 1000:.3g}"
+    ms = f"{method.seconds(1) * 1000:.3g}" if losses else ""
     return [unit, method.name, method.rate, len(method.losses), end, method.last, ms]
 
 
@@ -271,6 +276,7 @@ EXPERIMENT = Experiment(
         *("activation", "method", "rate", "seed", "step", "train_loss", "seconds"),
     ),
     covers=_covers,
+    trains=f"At most {_ITERATIONS} iterations, or {_LONGER:,} of `{LONGER}`",
     note=(
         "Networks of eight layers of 32 units learn MNIST at half its resolution, in "
         f"NumPy, for {_ITERATIONS} iterations with batches of {_BATCH} images. The "

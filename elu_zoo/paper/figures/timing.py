@@ -156,6 +156,7 @@ EXPERIMENT = Experiment(
     compute=compute,
     columns=(*_COLUMNS, "machine"),
     covers=_covers,
+    trains="Single training steps",
     claims=_CLAIMS,
     note=(
         "The paper's text has 5 %. Its hours for 10,000 iterations on ImageNet, 12.15 "
