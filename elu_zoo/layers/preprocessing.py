@@ -96,13 +96,17 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
               subtracts the mean image and crops the centre.
 
     Raises:
-        UsageError: the kind is unknown, or an entry is missing or wrong.
+        UsageError: the kind or an entry is unknown, or an entry is missing or wrong.
     """
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
         raise errors.unknown("preprocessing", kind, _KINDS)
     arguments = {}
-    for key, parameter in inspect.signature(_KINDS[kind]).parameters.items():
+    parameters = inspect.signature(_KINDS[kind]).parameters
+    for key in preprocessing:
+        if key not in ("kind", *parameters):
+            raise errors.unknown(f"entry of preprocessing {kind!r}:", key, parameters)
+    for key, parameter in parameters.items():
         if key in preprocessing:
             arguments[key] = preprocessing[key]
         elif parameter.default is parameter.empty:

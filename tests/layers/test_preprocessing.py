@@ -42,7 +42,11 @@ def test_rescale_multiplies_and_adds(dtype):
         ),
         ({"kind": "rescale"}, "'rescale' needs an entry 'scale'. Received: {'kind"),
         ({"kind": "mean"}, "'mean' needs an entry 'statistics'. Received"),
-        ({"kind": "gcn_zca", "scale": 1}, "'gcn_zca' needs an entry 'statistics'"),
+        (
+            {"kind": "rescale", "ofset": -1},
+            "Unknown entry of preprocessing 'rescale': 'ofset'. Did you mean 'offset'",
+        ),
+        ({"kind": "gcn", "scale": 1}, "'gcn': 'scale'. Known: none."),
         ({"kind": "mean_crop", "statistics": "small"}, "needs an entry 'crop'"),
         ({**CROP, "statistics": "smal"}, "no mean image 'smal'. Did you mean 'small'"),
         (
