@@ -4,6 +4,8 @@ from typing import Any
 
 import keras
 
+from elu_zoo import errors
+
 _SMALLEST = 1e-8
 
 
@@ -22,16 +24,22 @@ class GlobalContrastNormalization(keras.layers.Layer):
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
+
+    Raises:
+        UsageError: `norm` is not finite and > 0.
     """
 
     def __init__(self, norm: float = 55.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
+        errors.check_positive("norm", norm)
         self.norm = norm
         self.built = True
 
     def call(self, inputs: Any) -> Any:
         axes = tuple(range(1, len(inputs.shape)))
-        x = keras.ops.cast(inputs, self.compute_dtype)
+        # In float16 the sum of squares of one image would be infinite.
+        dtype = keras.backend.result_type(self.compute_dtype, "float32")
+        x = keras.ops.cast(inputs, dtype)
         # For an image of equal values, one subtraction leaves rounding errors, which
         # the division would scale up. A second subtraction removes them.
         for _ in range(2):
@@ -39,7 +47,8 @@ class GlobalContrastNormalization(keras.layers.Layer):
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)
         divisor = keras.ops.sqrt(squares) / self.norm
         one = keras.ops.ones_like(divisor)
-        return x / keras.ops.where(divisor < _SMALLEST, one, divisor)
+        x = x / keras.ops.where(divisor < _SMALLEST, one, divisor)
+        return keras.ops.cast(x, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

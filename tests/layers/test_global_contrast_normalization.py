@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from elu_zoo import errors
 from elu_zoo.layers import GlobalContrastNormalization
 
 RNG = np.random.default_rng(0)
@@ -22,12 +23,18 @@ def pixels(*shape):
 
 @pytest.mark.parametrize("shape", [(4, 32, 32, 3), (2, 5, 7, 1), (1, 1, 2, 1)])
 @pytest.mark.parametrize("norm", [55.0, 1.0])
-def test_outputs_equal_numpy(shape, norm):
+@pytest.mark.parametrize(
+    ("dtype", "error"),
+    [("float32", 3e-6), ("float16", 1e-3), ("bfloat16", 8e-3), ("float64", 1e-14)],
+)
+def test_outputs_equal_numpy(shape, norm, dtype, error):
     images = pixels(*shape)
     images[0, 0, 0, 0], images[0, -1, -1, -1] = 0, 255  # not all equal
-    y = np.asarray(GlobalContrastNormalization(norm)(images))
-    np.testing.assert_allclose(y, reference(images, norm), atol=3e-6 * norm)
-    np.testing.assert_allclose(np.linalg.norm(y[0]), norm, rtol=1e-5)
+    y = GlobalContrastNormalization(norm, dtype=dtype)(images)
+    assert y.dtype == dtype
+    y = np.asarray(tf.cast(y, "float64"))
+    np.testing.assert_allclose(y, reference(images, norm), atol=error * norm)
+    np.testing.assert_allclose(np.linalg.norm(y[0]), norm, rtol=4 * error)
 
 
 @pytest.mark.parametrize("jit_compile", [None, False, True])
@@ -42,6 +49,12 @@ def test_an_image_of_equal_values_becomes_zeros(jit_compile):
     y = np.asarray(function(images))
     assert not y[:256].any()
     np.testing.assert_allclose(y[256:], reference(images[256:]), atol=1e-4)
+
+
+@pytest.mark.parametrize("norm", [0, -1.0, float("nan"), float("inf"), "55", None])
+def test_a_norm_that_is_not_positive_and_finite_is_refused(norm):
+    with pytest.raises(errors.UsageError, match="norm must be finite and > 0"):
+        GlobalContrastNormalization(norm)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
