@@ -139,7 +139,8 @@ def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:
 
 
 def _ranks(complete: Mapping[str, Values]) -> dict[str, int]:
-    means = {name: np.mean(list(values.values())) for name, values in complete.items()}
+    # Rounded, because the mean of equal errors depends on their order.
+    means = {n: float(f"{np.mean([*x.values()]):.12g}") for n, x in complete.items()}
     return {
         name: 1 + sum(other < mean for other in means.values())
         for name, mean in means.items()

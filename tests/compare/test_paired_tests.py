@@ -83,3 +83,6 @@ def test_a_worse_and_a_better_activation_have_p_and_ranks():
 def test_equal_means_have_equal_ranks():
     found = compared(REFERENCE, np.add(REFERENCE, 1), np.subtract(REFERENCE, 1))
     assert [each.rank for each in found] == [2, 2, 4, 1]
+    errors = [6.8, 2.8, 8.6, 8.2, 1.2]  # their sum depends on their order in float64
+    found = compared(errors, errors[::-1], reference=[9.0] * 5)
+    assert [each.rank for each in found] == [3, 1, 1]
