@@ -71,13 +71,8 @@ def check(runs: dict[Path, manifest.Entry], to: str) -> None:
     if to != _PACKAGE:
         _check_hub(to, len(runs))
     for workdir, entry in runs.items():
-        _check_run(workdir, entry, to)
-        path = workdir / (entry["tag"] + manifest.SUFFIX)
-        if files.sha256(path) != entry["sha256"]:
-            raise errors.CorruptError(
-                f"{path} is damaged: its SHA-256 is not that of its entry, "
-                f"{entry['sha256']}. Train again into another folder."
-            )
+        _check_run(workdir, entry)
+        _check_statistics(entry, to)
     if to == _PACKAGE:
         _check_size(list(runs.values()))
 
@@ -98,7 +93,7 @@ def _check_hub(to: str, count: int) -> None:
         )
 
 
-def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
+def _check_run(workdir: Path, entry: manifest.Entry) -> None:
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; it cannot be released.")
     if "config_changes" in entry:
@@ -106,6 +101,15 @@ def _check_run(workdir: Path, entry: manifest.Entry, to: str) -> None:
             f"The config of {workdir} changed during the run, so that no config "
             "reproduces the weights. Train again with one config."
         )
+    path = workdir / (entry["tag"] + manifest.SUFFIX)
+    if files.sha256(path) != entry["sha256"]:
+        raise errors.CorruptError(
+            f"{path} is damaged: its SHA-256 is not that of its entry, "
+            f"{entry['sha256']}. Train again into another folder."
+        )
+
+
+def _check_statistics(entry: manifest.Entry, to: str) -> None:
     statistics = entry["preprocessing"].get("statistics")
     if to != _PACKAGE:
         _statistics(entry)  # raises if the file to upload is missing
@@ -255,6 +259,8 @@ def main(argv: list[str]) -> None:
     if not runs:
         raise errors.UsageError("Pass the folders of finished runs.")
     if _RESULTS_ONLY.value:
+        for path, entry in runs.items():
+            _check_run(path, entry)
         for path, entry in runs.items():
             results.add(_RESULTS, results.row(path, entry))
             print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")

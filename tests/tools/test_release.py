@@ -323,9 +323,11 @@ def test_folders_of_finished_runs_are_required(script, run, tmp_path):
 
 
 def test_flags_select_the_changes(script, run, repository, tmp_path, cheap, hub):
-    workdir, entry = run
-    output = tmp_path / "o"
+    (workdir, entry), output = run, tmp_path / "o"
     assert script(workdir, output=output).endswith("--push makes the changes.\n")
+    finish_run(tmp_path / "smoke", config={**entry["config"], "smoke": True})
+    with pytest.raises(errors.UsageError, match="is a smoke run"):
+        script(workdir, tmp_path / "smoke", results_only=True)
     assert tree(repository) == {} and len(tree(output)) == 3
     out = script(workdir, results_only=True)
     assert out.startswith(f"{entry['tag']}: error ") and len(out.splitlines()) == 1
