@@ -80,9 +80,10 @@ def main(argv: list[str]) -> None:
     table = dict(manifest.published())
     of_twin = twins(_TWIN.value)
     missing = [tag for tag, entry in table.items() if "training_pflop" not in entry]
-    for tag in dict.fromkeys(argv[1:] or [*missing, *of_twin]):
-        if tag not in table:
-            raise errors.unknown("weights", tag, table)
+    tags = dict.fromkeys(argv[1:] or [*missing, *of_twin])
+    for tag in tags:
+        errors.check_choice("weights", tag, table)
+    for tag in tags:
         entry = table[tag] | training_cost.measure(table[tag])
         if entry["classes"]:
             entry["calibration"] = measure(entry, of_twin.get(tag))

@@ -4,7 +4,7 @@
     python tools/change_images.py --images=1000 TAG ...   the first 1000 test images
 
 elu_zoo/data/image_changes.py defines the changes. Older rows of the measured tags are
-replaced. Run tools/results_table.py afterwards.
+replaced, and rows of unpublished tags removed. Run tools/results_table.py afterwards.
 """
 
 from pathlib import Path
@@ -48,10 +48,12 @@ def main(argv: list[str]) -> None:
     published = manifest.published()
     classifiers = [t for t in manifest.list_weights() if published[t]["classes"]]
     path = Path(_FILE.value)
-    for tag in argv[1:] or classifiers:
-        if tag not in classifiers:
-            raise errors.unknown("classifier", tag, classifiers)
-        rows = [row for row in results.read_file(path) if row["tag"] != tag]
+    tags = argv[1:] or classifiers
+    for tag in tags:
+        errors.check_choice("classifier", tag, classifiers)
+    for tag in tags:
+        others = set(classifiers) - {tag}
+        rows = [row for row in results.read_file(path) if row["tag"] in others]
         rows += measure(published[tag], _IMAGES.value)
         rows.sort(key=lambda row: classifiers.index(row["tag"]))
         results.write(path, cards_measures.COLUMNS, rows)

@@ -16,11 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from absl import app
 
 import elu_zoo
-from elu_zoo import files, quiet, results
+from elu_zoo import errors, files, results
 from elu_zoo.benchmark import machine, rounds
+from elu_zoo.bin import flags as binary
 from elu_zoo.data import load
 from elu_zoo.data.dataset import Split
 from elu_zoo.export import interchange, predictor, quantization, versions
@@ -110,8 +110,9 @@ def _error_percent(call: Any, split: Split) -> float:
 
 
 def main(argv: list[str]) -> None:
-    quiet.start()
     names = argv[1:] or [name for name, _ in _NETWORKS]
+    for name in names:
+        errors.check_choice("network", name, dict(_NETWORKS))
     rows = [row for row in results.read_file(_CSV) if row["model"] not in names]
     for name, dataset in _NETWORKS:
         if name in names:
@@ -125,4 +126,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    binary.run(main, lambda argv: None)
