@@ -12,9 +12,9 @@ unusual images. ImageNet takes about 24 GB.
 
 import signal
 
-from absl import app, flags, logging
+from absl import flags
 
-from elu_zoo import errors
+from elu_zoo.bin import flags as binary
 
 _FOLDER = flags.DEFINE_string(
     "folder", "", "Folder of images; by default imagenet2012 of tensorflow-datasets."
@@ -31,11 +31,8 @@ _MAX_BAD_EXAMPLES = flags.DEFINE_integer(
 
 
 def main(argv: list[str]) -> None:
-    if argv[1:]:
-        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
     from elu_zoo.data import prepare
 
-    logging.set_verbosity(logging.INFO)
     # SIGTERM, which a scheduler sends, removes the unfinished folder like Ctrl-C.
     before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
@@ -47,8 +44,6 @@ def main(argv: list[str]) -> None:
             quality=_QUALITY.value,
             max_bad_examples=_MAX_BAD_EXAMPLES.value,
         )
-    except errors.EluZooError as error:
-        raise SystemExit(f"error: {error}") from None
     except KeyboardInterrupt:
         raise SystemExit("error: interrupted; nothing was written.") from None
     finally:
@@ -60,4 +55,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    app.run(main)
+    binary.run(main, binary.no_arguments, verbose=True)
