@@ -11,6 +11,8 @@ from elu_zoo.data import load, plausibility
 from elu_zoo.data.image_files import read_images
 from elu_zoo.export.predictor import Predictor, ranked, reconstructed
 
+_BATCH = 64  # images in a call of the model, whose memory grows with the batch
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Inputs:
@@ -54,12 +56,18 @@ class Inputs:
             predictor: the predictor of the model.
             top: the largest number of classes per image.
         """
-        if predictor.is_autoencoder:
-            predictions, pixels = reconstructed(predictor, self.images)
-        else:
-            predictions, pixels = ranked(predictor, self.images, top), None
+        predictions, pixels = [], []
+        for start in range(0, len(self.images), _BATCH):
+            images = self.images[start : start + _BATCH]
+            if predictor.is_autoencoder:
+                rows, reconstructions = reconstructed(predictor, images)
+                pixels.append(reconstructions)
+            else:
+                rows = ranked(predictor, images, top)
+            predictions += rows
         pairs = zip(self.rows, predictions, strict=True)
-        return [row | prediction for row, prediction in pairs], pixels
+        rows = [row | prediction for row, prediction in pairs]
+        return rows, np.concatenate(pixels) if pixels else None
 
 
 def read_files(paths: Sequence[str], predictor: Predictor) -> Inputs:

@@ -28,6 +28,25 @@ def test_dark_on_light_digits_get_a_warning(dataset, warning):
     assert len(complaints) == bool(warning) and warning in "".join(complaints)
 
 
+@pytest.mark.parametrize("names", ["01", ""])
+def test_images_are_predicted_in_small_batches(names):
+    sizes = []
+
+    def answer(images):
+        sizes.append(len(images))
+        codes = images[:, 0, 0]
+        outputs = {"probabilities": np.hstack([150.0 - codes, codes])}
+        return {**outputs, "reconstructions": images, "codes": codes}
+
+    images = np.arange(150, dtype=np.uint8).reshape(150, 1, 1, 1)
+    named = inputs.Inputs(images, [{"image": str(index)} for index in range(150)])
+    rows, pixels = named.predict(Predictor(answer, (1, 1, 1), names), 1)
+    assert sizes == [64, 64, 22]
+    expected = ["0"] * 76 + ["1"] * 74 if names else [[i] for i in range(150)]
+    assert [row["class" if names else "code"] for row in rows] == expected
+    np.testing.assert_array_equal(pixels, None if names else images)
+
+
 def test_warnings_begin_with_the_files_left_out():
     images = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
     complaints = images.complaints(Predictor(None, (28, 28, 1), "01"))
