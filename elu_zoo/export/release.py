@@ -1,13 +1,14 @@
 """The files of a release: weights, their entry, the model card, the exported model."""
 
 import gzip
+import os
 import shutil
 import tarfile
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import files, zoo
+from elu_zoo import errors, files, zoo
 from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.weights import cards, manifest, pretrained
@@ -20,7 +21,7 @@ def write(
     folder: Path,
     statistics: Path | None = None,
 ) -> None:
-    """Replaces a folder with the files of a release, atomically.
+    """Replaces a folder with the files of a release, when all of them are written.
 
     The files are `<tag>.weights.h5`, `<tag>.json`, the model card `README.md`,
     `<tag>.tar.gz` with the SavedModel as `<model>/1/`, and the statistics.
@@ -29,7 +30,7 @@ def write(
         weights: the float16 weight file of a finished run.
         entry: the published entry of the weights.
         rows: the rows of configs/results/results.csv, including the row of the run.
-        folder: the folder of the release; an existing folder is deleted.
+        folder: the folder of the release; an existing folder is replaced.
         statistics: the statistics file that the entry names; None to leave it out.
 
     Raises:
@@ -37,30 +38,39 @@ def write(
         ResourceError: the folder cannot be written.
     """
     card = cards.text(entry, rows, front_matter=True)
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
+            with files.new_directory(Path(scratch, "new")) as new:
+                shutil.copyfile(weights, new / (entry["tag"] + manifest.SUFFIX))
+                files.write_bytes(new / "README.md", card.encode())
+                if statistics:
+                    shutil.copyfile(statistics, new / statistics.name)
+                _export(entry, new)
+            if folder.is_dir():
+                os.rename(folder, Path(scratch, "old"))
+            os.rename(Path(scratch, "new"), folder)
+    except errors.EluZooError:
+        raise
+    except OSError as error:
+        raise errors.ResourceError(
+            f"The release cannot be written to {folder}: {error}. Pass another folder."
+        ) from error
+
+
+def _export(entry: manifest.Entry, new: Path) -> None:
+    """Adds the entry of weights in the folder `new`, and the exported model."""
     tag, name = entry["tag"], entry["model"]
-    shutil.rmtree(folder, ignore_errors=True)
-    with files.new_directory(folder) as new:
-        path = new / (tag + manifest.SUFFIX)
-        shutil.copyfile(weights, path)
-        files.write_json(new / f"{tag}.json", entry)
-        files.write_bytes(new / "README.md", card.encode())
-        if statistics:
-            shutil.copyfile(statistics, new / statistics.name)
-        released = pretrained.find(name, path)
-        model = zoo.get_model(name, weights=released)
-        description = predictor.description(model, name, released)
-        with tempfile.TemporaryDirectory() as scratch:
-            export_saved_model(
-                model,
-                scratch,
-                name=name,
-                source=origin.of_weights(released),
-                version=1,
-                **description,
-            )
-            # A release omits models.config, which lists the models of one machine.
-            Path(scratch, models_config.NAME).unlink()
-            archive(Path(scratch), new / f"{tag}.tar.gz")
+    files.write_json(new / f"{tag}.json", entry)
+    released = pretrained.find(name, new / (tag + manifest.SUFFIX))
+    model = zoo.get_model(name, weights=released)
+    described = {"name": name, "source": origin.of_weights(released), "version": 1}
+    described |= predictor.description(model, name, released)
+    with tempfile.TemporaryDirectory() as scratch:
+        export_saved_model(model, scratch, **described)
+        # A release omits models.config, which lists the models of one machine.
+        Path(scratch, models_config.NAME).unlink()
+        archive(Path(scratch), new / f"{tag}.tar.gz")
 
 
 def archive(folder: Path, target: Path) -> None:
