@@ -18,9 +18,9 @@ Latencies = np.ndarray  # seconds, in any order
 def time_threads(call: Callable[[], object], clients: int, requests: int) -> Latencies:
     """Returns the latencies of `requests` calls by `clients` threads."""
 
-    def client(_) -> list[float]:
+    def client(index: int) -> list[float]:
         seconds = []
-        for _ in range(requests // clients):
+        for _ in range(index, requests, clients):
             start = time.perf_counter()
             call()
             seconds.append(time.perf_counter() - start)
@@ -104,11 +104,11 @@ def time_rest(
 async def _measure(call: Callable, clients: int, requests: int) -> Latencies:
     seconds: list[float] = []
 
-    async def client():
-        for _ in range(requests // clients):
+    async def client(index: int):
+        for _ in range(index, requests, clients):
             start = time.perf_counter()
             await call()
             seconds.append(time.perf_counter() - start)
 
-    await asyncio.gather(*(client() for _ in range(clients)))
+    await asyncio.gather(*map(client, range(clients)))
     return np.array(seconds)
