@@ -45,6 +45,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     for row in rows:
         if row.part in _PARTS and row.unit == "ms":
             cases.setdefault((row.part, row.case), []).append(row)
+    if not cases:
+        return
     heights = [len(forms) + 1.5 for forms in cases.values()]
     figure = Figure((8, 0.3 * sum(heights)), layout="constrained")
     panels = figure.subplots(len(cases), height_ratios=heights, squeeze=False)[:, 0]

@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import dataclasses
+import importlib.util
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Sequence
@@ -32,7 +33,7 @@ class Settings:
     Attributes:
         models: names of networks.
         batch_size: images per training step; None for the paper's batch sizes.
-        rounds: rounds of every measurement; None for as many as its time allows.
+        rounds: rounds of all parts but memory; None for as many as their time allows.
     """
 
     models: Sequence[str]
@@ -140,11 +141,12 @@ def policy(settings: Settings) -> list[Row]:
         forms = {}
         chosen = devices.choose_compilation(case.create(), 1, "auto", None)
         for compiled, calls in ((True, 100), (True, 1), (False, 10), (False, 1)):
-            is_slow = compiled and case.is_convolutional
+            # On a CPU, the trainer does not compile convolutions by XLA.
+            is_slow = compiled and case.is_convolutional and not chosen.compiled
             if is_slow and calls > 1:
-                continue  # on a CPU, convolutions in a loop of XLA take minutes
+                continue  # convolutions in a loop of XLA take minutes
             policy = Compilation(compiled, calls)
-            # On a CPU, XLA's convolutions are not faster in bfloat16.
+            # XLA's convolutions are not faster in bfloat16.
             dtype = "float32" if is_slow else None
             forms[_policy_name(policy)] = step.ours(case, dtype, policy)
         extent = settings.extent(60 if case.is_convolutional else 20)
@@ -240,7 +242,8 @@ def check(
 
     Raises:
         UsageError: a part or model is unknown, a part needs TensorFlow but Keras has
-            another backend, or two devices cannot share a batch.
+            another backend, two devices cannot share a batch, or the extra `serving` is
+            not installed.
     """
     for name in names:
         if name not in PARTS:
@@ -254,6 +257,11 @@ def check(
         raise errors.UsageError(
             "--batch_size must be even, because the part replicas halves each batch. "
             f"Received: {batch_size}. Set an even size or remove replicas from --parts."
+        )
+    if "serving" in names and importlib.util.find_spec("tensorflow_serving") is None:
+        raise errors.UsageError(
+            "The part serving needs an extra. Run: pip install 'elu-zoo[serving]', or "
+            "set --parts without serving."
         )
     for name in models:
         registry.entry(name)

@@ -3,7 +3,6 @@
 import asyncio
 import contextlib
 import functools
-import importlib.util
 import multiprocessing
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,14 +31,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
         name: name of the network, see `inference.export`.
         rounds: number of rounds; each measures every form once, in a random order.
         folder: an empty folder for the exported model.
-
-    Raises:
-        UsageError: the extra `serving` is not installed.
     """
-    if importlib.util.find_spec("tensorflow_serving") is None:
-        raise errors.UsageError(
-            "The part serving needs an extra. Run: pip install 'elu-zoo[serving]'"
-        )
     # Not at the top, because the server's process imports this file before
     # `quiet.follow` hides the messages of TensorFlow.
     from elu_zoo.benchmark import inference

@@ -27,7 +27,7 @@ _BATCH = absl_flags.DEFINE_integer(
     "batch_size", None, "Images per step; by default 64, for convolutional nets 100.", 1
 )
 _ROUNDS = absl_flags.DEFINE_integer(
-    "rounds", None, "Rounds; by default as many as fit into a fixed time.", 1
+    "rounds", None, "Rounds of each part but memory; by default for a fixed time.", 1
 )
 _CSV = absl_flags.DEFINE_string(
     "csv", None, "CSV file for the results; only rows of measured parts change."
@@ -59,8 +59,9 @@ def main(_: list[str]) -> None:
         print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
         try:
             rows = parts.measure(name, settings)
-        except errors.EluZooError as error:
-            failed.append(f"{name} was not measured: {error}")
+        except Exception as error:  # the other parts can still be measured
+            failed.append(f"{name} was not measured: {type(error).__name__}: {error}")
+            cause = error
             continue
         measured += [dataclasses.replace(row, machine=measured_on) for row in rows]
         for title, shown in report.tables(rows):
@@ -68,10 +69,10 @@ def main(_: list[str]) -> None:
             table.show(shown)
         if _CSV.value:
             report.update(Path(_CSV.value), measured)
-    if failed:
-        raise errors.EluZooError(" ".join(failed))
     if _CHART.value:
         chart.draw(measured, Path(_CHART.value))
+    if failed:
+        raise errors.EluZooError(" ".join(failed)) from cause
 
 
 def run() -> None:

@@ -5,9 +5,10 @@ import os
 import signal
 
 import pytest
+import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.benchmark import parts
+from elu_zoo.benchmark import parts, step
 from elu_zoo.benchmark.parts import PARTS, Settings
 
 SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
@@ -60,6 +61,17 @@ def test_each_part_compares_forms_with_one_baseline(measured, part, forms):
         assert all(row.value > 0 and row.rounds == 1 for row in of_case)
 
 
+@pytest.mark.parametrize(
+    ("gpus", "chosen"), [([], "plain, 10 a call"), (["GPU:0"], "XLA, 100 a call")]
+)
+def test_policies_are_compared_with_the_trainers_choice(monkeypatch, gpus, chosen):
+    devices = {"GPU": gpus, "CPU": ["CPU:0"]}
+    monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+    monkeypatch.setattr(step, "ours", lambda *_: lambda: None)
+    rows = parts.policy(Settings(["elu_cifar_11"], 8, 1))
+    assert {row.baseline for row in rows} == {chosen} and len(rows) == 3 + len(gpus)
+
+
 def kill(settings):
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -76,15 +88,20 @@ def test_a_killed_process_raises_a_resource_error(monkeypatch):
         (["replicas"], [], 7, "tensorflow", "batch_size must be even, .* Received: 7"),
         (["steps"], [], None, "tensorflow", "Unknown part 'steps'. Did you mean 'step"),
         (["step"], ["mlp"], None, "tensorflow", "mlp"),
+        (["op", "serving"], [], 8, "tensorflow", r"install 'elu-zoo\[serving\]', or"),
         (["step", "op"], [], None, "jax", "The part op needs KERAS_BACKEND=tensorflow"),
     ],
 )
-def test_wrong_arguments_are_refused(names, models, batch_size, backend, words):
+def test_wrong_arguments_are_refused(
+    monkeypatch, names, models, batch_size, backend, words
+):
+    monkeypatch.setattr(parts.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(errors.EluZooError, match=words):
         parts.check(names, models, batch_size, backend)
 
 
 def test_valid_arguments_are_accepted():
+    pytest.importorskip("tensorflow_serving")
     parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(list(PARTS), ["elu_cifar_11"], None, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
