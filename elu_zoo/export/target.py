@@ -126,17 +126,13 @@ class Target:
 
 
 def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
-    """Refuses a SavedModel among versions of another format, and the reverse.
+    """Refuses a version among versions of another format.
 
-    A server loads the highest version, and fails if this version is not a SavedModel.
+    A program that loads the highest version fails if this version has another format.
     """
-    is_saved_model = file == versions.SAVED_MODEL
-    others = (versions.SAVED_MODEL,)
-    if is_saved_model:
-        others = (versions.ONNX, versions.LITERT)
     for path in paths.values():
-        for other in others:
-            if (path / other).exists():
+        for other in (versions.SAVED_MODEL, versions.ONNX, versions.LITERT):
+            if other != file and (path / other).exists():
                 raise errors.UsageError(
                     f"{path} holds {other}, and all versions of a name must have the "
                     f"same format, got {file}. Pass another --export_dir (in Python "

@@ -10,9 +10,10 @@ SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
 QUANTIZATIONS = ("dynamic", "float16", "int8")
+MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version on servers
 # Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
-# a version.
-_NAME = re.compile(r"(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
+# a version, and the file models.config lies beside the folders of the models.
+_NAME = re.compile(r"(?!models\.config$)(?=.*[A-Za-z_])[A-Za-z0-9_][A-Za-z0-9_.-]*")
 
 
 def is_name(name: object) -> bool:
@@ -29,7 +30,8 @@ def check_name(name: object) -> None:
     if not is_name(name):
         raise errors.UsageError(
             "name must consist of letters, digits, '_', '-' and '.', contain a letter "
-            f"or '_', and not start with '-' or '.'. Received: {name!r}."
+            "or '_', not start with '-' or '.', and not be models.config. Received: "
+            f"{name!r}."
         )
 
 
@@ -52,11 +54,9 @@ def versions(folder: Path) -> dict[int, Path]:
     """Returns the versions in the folder of a model, in ascending order."""
     if not folder.is_dir():
         return {}
-    by_number = {}
-    for path in folder.iterdir():
-        if path.name.isascii() and path.name.isdecimal() and int(path.name) > 0:
-            by_number[int(path.name)] = path
-    return dict(sorted(by_number.items()))
+    paths = [p for p in folder.iterdir() if p.name.isascii() and p.name.isdecimal()]
+    by_number = {int(path.name): path for path in paths}
+    return {n: by_number[n] for n in sorted(by_number) if 0 < n <= MAX_VERSION}
 
 
 def write_labels(path: Path, class_names: Sequence[str]) -> None:
@@ -69,17 +69,19 @@ def new_version(folder: Path, version: int | None) -> Path:
 
     Args:
         folder: <directory>/<name>, which may be missing.
-        version: a positive integer, or None for the highest version plus 1.
+        version: an integer from 1 to `MAX_VERSION`, or None for the highest version
+            plus 1.
 
     Raises:
-        UsageError: `version` is not a positive integer, or this version exists.
+        UsageError: `version` is not such an integer, or this version exists.
     """
     existing = versions(folder)
     if version is None:
         version = max(existing, default=0) + 1
-    if type(version) is not int or version < 1:
+    if type(version) is not int or not 1 <= version <= MAX_VERSION:
         raise errors.UsageError(
-            f"version must be a positive integer or None, got {version!r}."
+            f"version must be a positive integer up to {MAX_VERSION}, the largest of "
+            f"servers, or None. Received: {version!r}. Pass another version."
         )
     if version in existing:
         raise errors.UsageError(

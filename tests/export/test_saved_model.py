@@ -117,7 +117,7 @@ def test_version_is_new_and_follows_versions_of_other_weights_only_on_request(tm
     assert export(tmp_path, model, source=origin_a) == tmp_path / "net" / "1"
     assert not model.compiled
     np.testing.assert_equal(model.get_weights(), before)
-    for version in (0, -1, 1.0, True, "2"):
+    for version in (0, -1, 1.0, True, "2", 2**63):
         with pytest.raises(errors.UsageError, match="positive integer"):
             export(tmp_path, version=version)
     for source in (origin_b, None):
@@ -125,7 +125,8 @@ def test_version_is_new_and_follows_versions_of_other_weights_only_on_request(tm
             export(tmp_path, source=source)
     path = export(tmp_path, version=7, source=origin_b, replace=True)
     assert path == tmp_path / "net" / "7"
-    (tmp_path / "net" / "notes").mkdir()
+    for ignored in ("notes", str(2**63)):
+        (tmp_path / "net" / ignored).mkdir()
     with pytest.raises(errors.UsageError, match="exists already .* write 8"):
         export(tmp_path, version=7, source=origin_b)
     with pytest.raises(errors.EluZooError, match="differ by"):
@@ -145,6 +146,7 @@ TWO_INPUTS = [keras.Input((4, 4, 1)), keras.Input((4, 4, 1))]
         (None, {"class_names": ["a", 1]}, "one line"),
         (None, {"name": "../net"}, "name must consist"),
         (None, {"name": "12"}, "name must consist"),
+        (None, {"name": "models.config"}, "name must .*not be models.config"),
         (None, {"name": None}, "name must consist"),
         (small((4,)), {}, "one image input"),
         (small((None, 4, 1), keras.layers.GlobalMaxPooling2D()), {}, "fixed size"),

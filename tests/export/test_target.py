@@ -91,6 +91,17 @@ def test_another_model_is_replaced_only_with_replace(
     assert line.replace(provenance.UNKNOWN, "UNKNOWN").startswith(message)
 
 
+FILES = versions.SAVED_MODEL, versions.ONNX, versions.LITERT
+PAIRS = [(one, other) for one in FILES for other in FILES if one != other]
+
+
+@pytest.mark.parametrize(("existing", "file"), PAIRS)
+def test_versions_of_another_format_are_refused(tmp_path, existing, file):
+    publish(Target(tmp_path, "net", existing, source=A))
+    with pytest.raises(errors.UsageError, match=f"1 holds {existing}, .* got {file}"):
+        Target(tmp_path, "net", file, source=A).check()
+
+
 @pytest.mark.parametrize(
     ("version", "effect"), [(None, "be served instead"), (3, "be lower and not served")]
 )
