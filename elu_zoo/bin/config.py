@@ -1,5 +1,6 @@
 """The flag --config: the path of a config, or the name of an installed config."""
 
+import contextlib
 import importlib
 import os
 import re
@@ -95,10 +96,15 @@ def _flag_name(argument: str) -> str:
 
 
 def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
-    """Checks that an override sets an entry, and not only one element of a tuple."""
+    """Checks that an override sets one entry, not a group or an element of a tuple."""
     entry, bracket, _ = key.partition("[")
-    is_entry_or_group = any(f"{other}.".startswith(f"{entry}.") for other in known)
-    if not (entry in known if bracket else is_entry_or_group):
+    members = [other for other in known if other.startswith(f"{entry}.")]
+    if members and not bracket:
+        raise errors.UsageError(
+            f"--config.{key} sets a group of entries, but only single entries can be "
+            f"set. Set --config.{'=..., --config.'.join(members)}=..."
+        )
+    if entry not in known:
         raise errors.unknown("config entry", entry, known)
     if not bracket:
         return
@@ -140,7 +146,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     Raises:
         UsageError: the config's name is not a relative path without "..".
     """
-    name = config.get("name", "config")
+    name, section = config.get("name"), config.get("data")
     if isinstance(name, str) and (
         not name or os.path.isabs(name) or ".." in name.split(os.sep)
     ):
@@ -148,8 +154,9 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
             'The config entry name must be a relative path without "..", because it is '
             f"part of the path runs/<name>/. Received: {name!r}."
         )
-    if data is None:
-        return config
+    has_names = isinstance(section, ConfigDict) and "name" in section
+    if data is None or not (has_names and isinstance(name, str)):
+        return config  # `resolve` refuses a config without these names
     if os.path.isdir(data):
         data = data.rstrip(os.sep) or os.sep  # photos/ and photos make equal configs
     _make_boundaries_fractions(config)
@@ -167,15 +174,17 @@ def _make_boundaries_fractions(config: ConfigDict) -> None:
 
     if config.data.name not in load.names():
         return
-    examples = config.data.train_examples or load.training_images(
-        config.data.name, config.data.train_on_validation
-    )
-    total = examples // config.train.batch_size * config.train.epochs
-    for key in ("boundaries", "phase_boundaries"):
-        if key in config.train:
-            config.train[key] = tuple(
-                b / total if isinstance(b, int) else b for b in config.train[key]
-            )
+    # `resolve` refuses a config whose entries are missing or wrong.
+    with contextlib.suppress(AttributeError, TypeError, ZeroDivisionError):
+        examples = config.data.train_examples or load.training_images(
+            config.data.name, config.data.train_on_validation
+        )
+        total = examples // config.train.batch_size * config.train.epochs
+        for key in ("boundaries", "phase_boundaries"):
+            if key in config.train:
+                config.train[key] = tuple(
+                    b / total if isinstance(b, int) else b for b in config.train[key]
+                )
 
 
 def _joined(argv: list[str]) -> list[str]:

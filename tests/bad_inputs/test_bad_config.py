@@ -22,6 +22,11 @@ CASES = [
     ),
     ("field_without_a_name", ["--config.=3"], "Unknown config entry ''"),
     (
+        "group",
+        ["--config.model.activation=relu"],
+        "Set --config.model.activation.alpha=..., --config.model.activation.name=...",
+    ),
+    (
         "element_of_a_tuple",
         ["--config.train.learning_rates[0]=0.2"],
         "the flag for its current value is '--config.train.learning_rates=(0.05,)'",
@@ -82,7 +87,10 @@ def test_training_of_a_network_larger_than_the_memory_is_refused(refused, data):
 
 
 MODEL, WEIGHTS = "--model=mnist_mlp_8x128", "--weights=mnist"
+OTHER_DATA = "--config=elu_cifar_11", "--data=cifar10"
 BINARIES = [
+    ("train", [*OTHER_DATA, "--config.train.batch_size=0"], "batch_size must be >= 1"),
+    ("train", [*OTHER_DATA, "--config.train.epochs=0"], "train.epochs must be >= 1"),
     ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5k", "--splt=test"], "mean '--split'?"),
     ("evaluate", ["--model=mnist_mlp", WEIGHTS, "--data=mnist_5k"], "'mnist_mlp_8x12"),
     ("predict", [MODEL, WEIGHTS, "--data=mnist_5k", "--top=0"], "not a positive"),

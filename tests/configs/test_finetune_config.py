@@ -166,6 +166,15 @@ def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
     assert schedules.in_iterations(photos.train[key], total // 2) == halves
 
 
+@pytest.mark.parametrize("entry", ["name", "data", "train"])
+def test_with_data_leaves_an_incomplete_config_to_resolve(entry):
+    config = get_config("elu_cifar_11")
+    with config.unlocked():
+        del config[entry]
+    with pytest.raises(errors.UsageError, match=f"are missing: .*{entry}"):
+        resolve(with_data(config, "cifar10"))
+
+
 def test_with_data_sets_the_folder_of_the_imagenet_config():
     config = with_data(get_config("elu_imagenet_15"), "photos")
     assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
