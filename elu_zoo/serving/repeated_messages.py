@@ -7,7 +7,7 @@ _SECONDS = 60.0
 
 
 class RepeatedMessageFilter(logging.Filter):
-    """Drops and counts warnings and errors that repeat a message of the last minute."""
+    """Drops warnings and errors that repeat a message of the last minute."""
 
     def __init__(self):
         super().__init__()
