@@ -175,6 +175,9 @@ class Server:
             pool.shutdown(wait=False, cancel_futures=True)
 
     async def _stop_http(self, end: float) -> None:
+        # Accepts the connections that the system has queued. `close` would reset them.
+        for _ in range(_BACKLOG // _ACCEPTED + 1):
+            await asyncio.sleep(0)
         self._listening.close()
         loop = asyncio.get_running_loop()
         idle_end = loop.time() + _STOP_IDLE_SECONDS

@@ -99,6 +99,23 @@ def test_stop_waits_for_a_running_request(run, gate):
         stop.result()
 
 
+def test_stop_responds_on_connections_that_the_system_has_queued(run, monkeypatch):
+    running, clients = run(), []
+    monkeypatch.setattr(server_module, "_STOP_IDLE_SECONDS", 1.0)
+    host, port = running.server.rest_address.split(":")
+
+    async def connect_and_stop():
+        for _ in range(100):  # the event loop is blocked, and cannot accept them
+            clients.append(socket.create_connection((host, int(port)), SECONDS))
+            clients[-1].sendall(b"GET /livez HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        await running.server.stop()
+
+    running.call(connect_and_stop())
+    for client in clients:
+        with client:
+            assert client.recv(9) == b"HTTP/1.1 "
+
+
 def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
     running = run(drain_seconds=0.2)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
