@@ -30,9 +30,7 @@ absl_flags.DEFINE_integer("port", 8500, "Port of gRPC; 0: any free port.", 0, 65
 absl_flags.DEFINE_integer(
     "rest_api_port", 8501, "Port of HTTP; 0: any free port.", 0, 65535
 )
-absl_flags.DEFINE_bool(
-    "enable_batching", True, "Combine waiting requests of a signature into one batch."
-)
+absl_flags.DEFINE_bool("enable_batching", True, "Combine waiting requests in batches.")
 absl_flags.DEFINE_integer(
     "max_batch_size", 64, "Largest number of examples in a batch or request.", 1
 )
@@ -40,7 +38,9 @@ absl_flags.DEFINE_integer(
     "max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1
 )
 absl_flags.DEFINE_integer(
-    "max_body_bytes", 32 << 20, "Largest size of a request in bytes.", 1024
+    *("max_body_bytes", 32 << 20),
+    "Largest size of a request in bytes; memory holds up to 256 gRPC requests at once.",
+    *(1024, 2**31 - 1),
 )
 absl_flags.DEFINE_integer(
     "rest_api_timeout_in_ms", 30_000, "Time limit of a request in milliseconds.", 1

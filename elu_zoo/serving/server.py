@@ -106,6 +106,13 @@ class Server:
             await self._poll()
             self._check_models()
             await self._runner.setup()
+            try:
+                listening.listen(_BACKLOG)
+            except OSError as error:  # another server has begun to listen since `_bind`
+                raise errors.ResourceError(
+                    f"The server cannot listen on {self.rest_address} (REST): {error}. "
+                    "Set another port with --rest_api_port."
+                ) from error
             # The socket is duplicated: the event loop and `with` close one socket each.
             # asyncio accepts `backlog` connections in one step. Each needs a file
             # descriptor before `Connections` counts it, so `backlog` must be small.

@@ -3,6 +3,8 @@
 import dataclasses
 import os
 
+from elu_zoo import errors
+
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
@@ -34,3 +36,12 @@ class Settings:
     rest_api_timeout_in_ms: int = 30_000
     file_system_poll_wait_seconds: float = 1.0
     drain_seconds: float = 30.0
+
+    def __post_init__(self):
+        if self.port and self.port == self.rest_api_port:
+            raise errors.UsageError(
+                "--port (gRPC) and --rest_api_port (REST) must differ. Received: "
+                f"{self.port} for both. Change one of them."
+            )
+        for name in ("file_system_poll_wait_seconds", "drain_seconds"):
+            errors.check_non_negative(name, getattr(self, name))

@@ -91,6 +91,7 @@ OTHER_DATA = "--config=elu_cifar_11", "--data=cifar10"
 BINARIES = [
     ("train", [*OTHER_DATA, "--config.train.batch_size=0"], "batch_size must be >= 1"),
     ("train", [*OTHER_DATA, "--config.train.epochs=0"], "train.epochs must be >= 1"),
+    ("serve", ["--max_body_bytes=3000000000"], "[1024, 2147483647]"),
     ("evaluate", [MODEL, WEIGHTS, "--data=mnist_5k", "--splt=test"], "mean '--split'?"),
     ("evaluate", ["--model=mnist_mlp", WEIGHTS, "--data=mnist_5k"], "'mnist_mlp_8x12"),
     ("predict", [MODEL, WEIGHTS, "--data=mnist_5k", "--top=0"], "not a positive"),

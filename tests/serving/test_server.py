@@ -16,7 +16,9 @@ from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 from elu_zoo import errors
 from elu_zoo.serving import servable
 from elu_zoo.serving import server as server_module
+from elu_zoo.serving.settings import Settings
 
+NAN = float("nan")
 BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 
 
@@ -79,6 +81,26 @@ def test_occupied_port_raises_before_a_model_is_loaded(run, monkeypatch, setting
     with socket.create_server(("127.0.0.1", 0)) as occupied:
         with pytest.raises(errors.ResourceError, match="ports with --rest_api_port"):
             run(**{setting: occupied.getsockname()[1]})
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("port", 8501), ("file_system_poll_wait_seconds", NAN), ("drain_seconds", NAN)],
+)
+def test_wrong_settings_are_refused(name, value):
+    with pytest.raises(errors.UsageError, match=f"{name} .*must .* Received: {value}"):
+        Settings("models", **{name: value})
+
+
+def test_port_that_another_server_takes_during_the_start_is_named(run, monkeypatch):
+    load = servable.load
+    with socket.socket() as other:
+        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        other.bind(("127.0.0.1", 0))
+        port = other.getsockname()[1]
+        monkeypatch.setattr(servable, "load", lambda *x: (other.listen(), load(*x))[1])
+        with pytest.raises(errors.ResourceError, match=rf"on .*:{port} \(REST\)"):
+            run(rest_api_port=port)
 
 
 def test_the_address_of_another_machine_raises_an_error(run):

@@ -14,6 +14,7 @@ pytest.importorskip("served")
     [
         ([], 1, "cannot be served: "),
         (["--max_batch_size=0"], 2, "max_batch_size"),
+        (["--drain_seconds=nan"], 2, "drain_seconds must be finite and >= 0"),
     ],
 )
 def test_failed_start_prints_one_line(tmp_path, flags, code, text):
