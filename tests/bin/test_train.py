@@ -112,7 +112,7 @@ def test_a_bad_flag_is_refused(cli, argument, message):
         (["--config.train.batch_size=641"], "do not fill one batch of 641"),
         (
             ["--config.data.train_examples=3501", "--config.smoke=False"],
-            "the split has 3500",
+            "must be at most 3500",
         ),
         (["--config.data.name=mnist", "--data_dir=nowhere"], "tfds build mnist"),
         (["--workdir=a_file"], "a_file"),

@@ -79,7 +79,7 @@ def test_the_summary_has_five_measurements():
         "PyTorch 1.75 (0.50 to 7.00) in bfloat16 and 2.50 (",
         "`tf.nn.elu` takes 3.50 (0.50 to 7.00) times as long as ours",
         "that training step 4.50 (0.50 to 7.00) times as long",
-        "SavedModel takes 0.5 ms; `model.predict` takes 5.50 (",
+        "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
         ": 75% of the rate of 32 threads",
         "](../configs/results/speed.md)",
