@@ -35,6 +35,8 @@ elu-zoo-serve() {{
   cat serve.log >&2
   return 1
 }}
+# The running server looks for new models once a second.
+elu-zoo-export() {{ command elu-zoo-export "$@"; sleep 5; }}
 elu-zoo-train() {{
   local large=--config=elu_imagenet_15 baseline=--config=table1_baselines:
   set -- "${{@/#$large/$large:smoke=True}}"
