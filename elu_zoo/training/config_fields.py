@@ -45,7 +45,7 @@ def check_fields(config: ConfigDict) -> None:
     for key, value in values.items():
         kind = types[key]
         fits = isinstance(value, int | float if kind is float else kind)
-        if not fits or (isinstance(value, bool) and kind is not bool):
+        if not fits or (isinstance(value, bool) and kind not in (bool, object)):
             raise errors.UsageError(
                 f"The config entry {key} must be of type {kind.__name__}. Received: "
                 f"{value!r} of type {type(value).__name__}."
@@ -96,7 +96,8 @@ def optional_types(model: Any) -> dict[str, type]:
     registered = registry.entry(model)
     phased = ("dropout", "dropout_placement") if registered.is_phased else ()
     arguments = {
-        f"model.{key}": type(parameter.default)
+        # A default of None does not tell a type.
+        f"model.{key}": object if parameter.default is None else type(parameter.default)
         for key, parameter in registered.parameters.items()
         if key not in (*_COMMON_ARGUMENTS, *phased)
     }

@@ -1,4 +1,4 @@
-"""Training of a network that a user registered, with the extra argument `units`."""
+"""Training of a network that a user registered, with arguments of its own."""
 
 import keras
 import pytest
@@ -18,11 +18,12 @@ def own_network(
     preprocessing=None,
     dropout=0.5,
     units=4,
+    copies=None,
 ):
     image = x = keras.Input(input_shape)
     for layer in preprocessing_layers(preprocessing) if preprocessing else ():
         x = layer(x)
-    x = keras.layers.Dense(units)(keras.layers.Flatten()(x))
+    x = keras.layers.Dense(units * (copies or 1))(keras.layers.Flatten()(x))
     x = Dropout(dropout, seed=seed, name="drop")(x)
     return keras.Model(image, keras.layers.Dense(num_classes, name="classifier")(x))
 
@@ -38,13 +39,13 @@ def config(smoke, monkeypatch):
 
 
 def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_path):
-    config.model.dropout, config.model.units = 0.25, 7
+    config.model.dropout, config.model.units, config.model.copies = 0.25, 7, 2
     entry = train(config, tmp_path / "run")
     assert entry["arguments"]["units"] == 7
     # Dropout acts in training only, so that the entry needs no rate.
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
-    assert entry["parameters"] == 785 * 7 + 8 * 10
+    assert entry["parameters"] == 785 * 14 + 15 * 10
 
 
 @pytest.mark.parametrize(
