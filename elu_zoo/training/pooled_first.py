@@ -5,7 +5,10 @@ import inspect
 import keras
 
 from elu_zoo import activations
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
+
+# Not their subclasses, which may compute another function.
+_MONOTONIC = activations.ELU, LeakyReLU, VeryLeakyReLU, ShiftedReLU
 
 
 def pooled_first(model: keras.Model) -> keras.Model:
@@ -23,7 +26,7 @@ def pooled_first(model: keras.Model) -> keras.Model:
     if not is_chain(layers) or not _ends_with_its_last_layer(model):
         return model
     for i in range(len(layers) - 1):
-        is_pooling = isinstance(layers[i + 1], keras.layers.MaxPooling2D)
+        is_pooling = type(layers[i + 1]) is keras.layers.MaxPooling2D
         if is_pooling and _is_monotonic(layers[i]):
             layers[i], layers[i + 1] = layers[i + 1], layers[i]
     return model if layers == model.layers else _Chain(layers, model)
@@ -67,4 +70,4 @@ def _ends_with_its_last_layer(model: keras.Model) -> bool:
 def _is_monotonic(layer: keras.layers.Layer) -> bool:
     if isinstance(layer, keras.layers.Activation):
         return layer.activation is keras.activations.relu
-    return isinstance(layer, activations.ELU | LeakyReLU | ShiftedReLU)
+    return type(layer) in _MONOTONIC

@@ -66,4 +66,5 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
 def _keeps_values(layer: keras.layers.Layer) -> bool:
     if isinstance(layer, keras.layers.Activation):
         return layer.activation is keras.activations.relu
-    return isinstance(layer, activations.ELU | ShiftedReLU | keras.layers.MaxPooling2D)
+    # Not a subclass, which may compute another function.
+    return type(layer) in (activations.ELU, ShiftedReLU, keras.layers.MaxPooling2D)

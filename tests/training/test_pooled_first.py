@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import zoo
+from elu_zoo import ELU, zoo
 from elu_zoo.training import precision
 from elu_zoo.training.pooled_first import pooled_first
 
@@ -88,7 +88,14 @@ def test_the_original_model_does_not_change(images):
     assert features(images).shape[1:3] == (32, 32)
 
 
-@pytest.mark.parametrize("activation", ["prelu", "rrelu", "gelu"])
+class Bump(ELU):
+    """An activation that inherits from ELU, and decreases."""
+
+    def call(self, inputs):
+        return -keras.ops.abs(inputs)
+
+
+@pytest.mark.parametrize("activation", ["prelu", "rrelu", "gelu", Bump])
 def test_a_model_with_an_activation_that_may_decrease_does_not_change(activation):
     model = build(activation)
     assert pooled_first(model) is model

@@ -124,6 +124,7 @@ def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
         ("leaky_relu", False),
         ("prelu", False),
         ("tanh", False),
+        (type("Own", (elu_zoo.ELU,), {}), False),
     ],
 )
 @pytest.mark.parametrize("batch_norm", [False, True])
