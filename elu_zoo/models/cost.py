@@ -4,6 +4,14 @@ import math
 
 import keras
 
+_COUNTED = (
+    keras.layers.Dense,
+    keras.layers.Conv2D,
+    keras.layers.DepthwiseConv2D,
+    keras.layers.SeparableConv2D,
+)
+_KERNELS = "kernel", "depthwise_kernel", "pointwise_kernel"
+
 
 def parameters(model: keras.Model) -> int:
     """Returns the number of scalar weights of a model.
@@ -15,10 +23,18 @@ def parameters(model: keras.Model) -> int:
 
 
 def multiply_accumulates(model: keras.Model) -> int:
-    """Returns the multiply-accumulates per image in dense and convolution layers."""
+    """Returns the multiply-accumulates per image in dense and 2-D convolution layers.
+
+    The number includes layers of nested models. A layer that is called twice counts
+    once, and all other layers, such as attention, count as 0.
+    """
     total = 0
     for layer in model.layers:
-        if isinstance(layer, keras.layers.Dense | keras.layers.Conv2D):
+        if isinstance(layer, keras.Model):
+            total += multiply_accumulates(layer)
+        elif isinstance(layer, _COUNTED):
             positions = math.prod(layer.output.shape[1:-1])
-            total += positions * math.prod(layer.kernel.shape)
+            kernels = (getattr(layer, name, None) for name in _KERNELS)
+            sizes = (math.prod(k.shape) for k in kernels if k is not None)
+            total += positions * sum(sizes)
     return total

@@ -111,7 +111,8 @@ def choose(facts: set[str], compile_: str) -> Rule:
 
 def kind(model: keras.Model) -> str:
     """Returns `convolutional` for a model with convolutions, otherwise `dense`."""
-    has_conv = any(isinstance(layer, keras.layers.Conv2D) for layer in model.layers)
+    # A kernel (height, width, ...) also shows convolutions in nested models.
+    has_conv = any(len(weight.shape) > 3 for weight in model.weights)
     return "convolutional" if has_conv else "dense"
 
 

@@ -21,3 +21,13 @@ def test_parameters_and_multiply_accumulates_of_convolutions_and_a_dense_layer()
         positions * 3 * 3 * 3 * 5 + positions * 1 * 2 * 5 * 4 + dense
     )
     assert cost.parameters(model) == 3 * 3 * 3 * 5 + 5 + 1 * 2 * 5 * 4 + dense + 2
+
+
+def test_separable_depthwise_and_nested_convolutions_are_counted():
+    depthwise = keras.layers.DepthwiseConv2D(3, depth_multiplier=2)
+    separable = keras.layers.SeparableConv2D(7, 2)
+    nested = keras.Sequential([keras.Input((6, 6, 5)), depthwise, separable])
+    model = keras.Sequential([keras.Input((6, 6, 5)), nested])
+    # Maps of 4 x 4 and 3 x 3 positions.
+    expected = 16 * 3 * 3 * 5 * 2 + 9 * (2 * 2 * 10 + 10 * 7)
+    assert cost.multiply_accumulates(model) == expected

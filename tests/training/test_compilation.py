@@ -49,6 +49,8 @@ def test_every_rule_is_used_and_has_a_reason():
     [
         (keras.layers.Dense(2), (4,), "dense"),
         (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
+        (keras.layers.SeparableConv2D(2, 3), (4, 4, 1), "convolutional"),
+        (keras.Sequential([keras.layers.Conv2D(2, 1)]), (4, 4, 1), "convolutional"),
     ],
 )
 def test_kind_distinguishes_convolutional_and_dense_networks(layer, shape, expected):
