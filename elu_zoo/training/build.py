@@ -79,9 +79,9 @@ def build(
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
-        finetuning.freeze(model, config)
         classifier = registry.entry(config.model.name).classifier
         precision.apply(model, train.precision, classifier)
+        finetuning.freeze(model, config)  # last, because frozen layers keep it
         updater = optimizer.create(config, model, length.total)
     compile_, steps, accumulate = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)

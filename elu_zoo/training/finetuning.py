@@ -2,6 +2,7 @@
 
 import dataclasses
 import re
+from typing import Any
 
 import keras
 from ml_collections import ConfigDict
@@ -49,12 +50,21 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
             model.activation = ConfigDict({"alpha": None, **activation})
         for key in [key for key in model if model[key] is None]:
             model[key] = arguments[key]
+        if parent:
+            _add_arguments(model, parent.entry["arguments"])
     if parent:
         requested = model.to_dict()
         if shape := config.data.get("image_shape", ()):
             requested["input_shape"] = shapes.check_shape(shape)
         parent.merged(requested)
     return config, parent
+
+
+def _add_arguments(model: ConfigDict, trained: dict[str, Any]) -> None:
+    """Adds the parent's arguments for which the network's own config has no field."""
+    for key, value in trained.items():
+        if key not in model and key not in ("num_classes", "input_shape"):
+            model[key] = tuple(value) if isinstance(value, list) else value
 
 
 def image_shape(

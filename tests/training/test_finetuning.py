@@ -13,7 +13,8 @@ from elu_zoo.configs import finetune, quickstart
 from elu_zoo.data import load
 from elu_zoo.export import predictor, saved_model
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import config_checks, finetuning
+from elu_zoo.training import backends, build, config_checks, finetuning
+from elu_zoo.training.config import resolve
 from elu_zoo.weights import pretrained
 
 MLP = "mnist_mlp_8x128"
@@ -35,9 +36,13 @@ def npz(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def parent(tmp_path_factory):
-    """The folder of a run of a narrow network with ReLU and batch normalisation."""
+    """The folder of a run of a small network with ReLU and batch normalisation."""
     config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
     config.model.width, config.train.epochs = 0.1, 1
+    with config.unlocked():
+        config.model.hidden_layers = (
+            3  # the config of the fine-tuning has no such field
+        )
     folder = tmp_path_factory.mktemp("parent") / "relu"
     training.train(config, folder, compile="off")
     return str(folder)
@@ -65,6 +70,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, npz, train, tmp_path
     entry = train(make_config(parent, npz), tmp_path / "run")
     first = pretrained.find(MLP, parent).entry
     assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
+    assert entry["arguments"]["hidden_layers"] == 3
     assert entry["preprocessing"] == first["preprocessing"]
     assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
     assert entry["classes"] == ["dark", "grey", "light"]
@@ -115,6 +121,7 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
     for classes in (3, 10):  # the parent has ten classes
         config, weights = finetuning.resolve(make_config(parent, npz))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
+        arguments["hidden_layers"] = 3
         seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
         model = zoo.get_model(MLP, seed=config.seed, **arguments)
@@ -126,6 +133,19 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
                 expected = seeded.get_layer("classifier").get_weights()
             for a, b in zip(values, expected, strict=True):
                 np.testing.assert_array_equal(a, b.astype("float32"))
+
+
+def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
+    config = make_config(parent, npz, "freeze=body")
+    config.train.precision = "bfloat16_matmuls"
+    resolved = resolve(config)
+    data, placement = (
+        build.load_data(resolved, None),
+        backends.place(False, "one", None),
+    )
+    run = build.build(resolved, data, placement, ("off", None, 1))
+    reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]
+    assert reduced == ["dense1", "dense2", "dense3"]
 
 
 @pytest.mark.slow
