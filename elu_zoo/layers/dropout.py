@@ -11,7 +11,6 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.initializers import layer_seed
 
 _keys: contextvars.ContextVar = contextvars.ContextVar(
     "elu_zoo_dropout_keys", default=None
@@ -51,7 +50,7 @@ class Dropout(keras.layers.Layer):
 
     Args:
         rate: in [0, 1).
-        seed: seed of the masks.
+        seed: seed of the masks; required within `keyed`, and so by elu_zoo's training.
         scaled: whether kept values are divided by 1 - `rate`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
@@ -154,8 +153,14 @@ def batch_draws(layer: Any, count: int) -> Any:
 
 
 def _seed(layer: Any) -> int:
-    """Returns the seed of a layer, or a hash of its name if it has no seed."""
-    return layer_seed(0, layer.name) if layer.seed is None else layer.seed
+    """Returns the seed of a layer; raises `UsageError` if it has none."""
+    if layer.seed is None:
+        raise errors.UsageError(
+            f"The layer {layer.name} needs a seed, on which its draws depend in "
+            "training. Pass seed=layer_seed(seed, name), from elu_zoo.initializers, "
+            "with the network's seed and the layer's name."
+        )
+    return layer.seed
 
 
 def _hash_step(seed, iteration):
