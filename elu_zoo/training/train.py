@@ -12,7 +12,15 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import backends, build, calls, result, resuming, signals
+from elu_zoo.training import (
+    backends,
+    build,
+    calls,
+    recorder,
+    result,
+    resuming,
+    signals,
+)
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.outputs import Outputs, open_outputs
@@ -64,7 +72,8 @@ def train(
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
             another config.
-        DataError: the data set is missing, or has changed since the run began.
+        DataError: the data set is missing, or has changed since the run began; or the
+            run is finished and lacks records of `observe`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.
@@ -86,6 +95,8 @@ def train(
         peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
         if finished:
             resuming.check_finished(finished, workdir, load_data)
+            if chief:
+                recorder.check_kept(workdir, observe)
             return finished
         resuming.check_unlocked(workdir, chief)
 

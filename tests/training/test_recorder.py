@@ -35,6 +35,9 @@ def random_images():
         yield
 
 
+OFTEN = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
+
+
 @contextlib.contextmanager
 def record_calls():
     """Yields a list to which a run adds the number of iterations of each call."""
@@ -53,9 +56,8 @@ def record_calls():
 def unobserved(tmp_path_factory):
     """Folder, entry and call lengths of an unobserved run with all checkpoints kept."""
     workdir = tmp_path_factory.mktemp("unobserved") / "run"
-    often = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
     with record_calls() as lengths:
-        entry = train(get_config(often), workdir, steps_per_call=4)
+        entry = train(get_config(OFTEN), workdir, steps_per_call=4)
     return workdir, entry, lengths
 
 
@@ -298,7 +300,7 @@ def test_read_rows_ignores_an_incomplete_last_row(tmp_path):
         assert recorder.read_rows(tmp_path) == [{"step": 5}, {"step": 10}]
 
 
-def test_check_kept_names_the_missing_records(tmp_path, observed):
+def test_check_kept_names_the_missing_records(tmp_path, observed, unobserved):
     Observe(test_every=5, measured_images=96).check(DATA, several=False)
     Observe(losses=True).check(ENCODED, several=False)
     recorder.check_kept(observed[0], OBSERVE)
@@ -308,3 +310,6 @@ def test_check_kept_names_the_missing_records(tmp_path, observed):
         errors.DataError, match="not record losses.float32, activations, snap"
     ):
         recorder.check_kept(tmp_path, OBSERVE)
+    words = "The finished run in .* did not record losses.float32, test.jsonl, activ"
+    with pytest.raises(errors.DataError, match=words):
+        train(get_config(OFTEN), unobserved[0], OBSERVE)

@@ -58,7 +58,6 @@ def _perform(trial, plan, measure):
     import keras
 
     from elu_zoo import errors, files, training, user_module
-    from elu_zoo.training import recorder
 
     if _stopped:  # the pool queued this run before the signal arrived
         raise errors.Interrupted(_stopped[0])
@@ -84,7 +83,6 @@ def _perform(trial, plan, measure):
     except errors.TrainingError as error:
         files.write_json(diverged, {"reason": str(error)})
         return str(error)
-    recorder.check_kept(workdir, trial.observe)
     return measure(trial, workdir, plan)
 
 

@@ -7,8 +7,7 @@ from processes import DIVERGING, ELU, OWN, trial_of
 
 from elu_zoo import errors, training
 from elu_zoo.paper.run import worker
-from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.training.recorder import Observe
+from elu_zoo.paper.run.spec import Plan
 
 
 @pytest.fixture
@@ -53,14 +52,6 @@ def test_a_run_is_trained_and_measured(trained, plan):
         "observe": ELU.observe,
         "command": ELU.command,
     }
-
-
-def test_a_finished_run_without_recorded_files_raises_an_error(trained, plan):
-    trial = Trial("quickstart", "", "smoke", "elu", 0, observe=Observe(losses=True))
-    words = "did not record losses.float32. Delete"
-    with pytest.raises(errors.DataError, match=words):
-        worker.perform(trial, plan, unmeasured)
-    assert trained[0][2]["observe"] == Observe(losses=True)
 
 
 def test_a_run_that_diverges_is_not_trained_again(trained, plan):
