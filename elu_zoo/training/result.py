@@ -134,7 +134,7 @@ def write(
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
-    optional |= {"images": data.images, "note": data.note}
+    optional |= {"images": data.images, "note": data.note, "code": state.code}
     optional["config_changes"] = state.config_changes
     entry |= {key: value for key, value in optional.items() if value}
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)

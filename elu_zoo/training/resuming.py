@@ -71,16 +71,40 @@ def check_images(old: str, new: str, workdir: Path) -> None:
         )
 
 
+def check_parent(old: str, new: str, workdir: Path) -> None:
+    """Compares the tags of the weights from which a run began and would begin now.
+
+    Raises:
+        DataError: the weights differ.
+    """
+    if new != old:
+        raise errors.DataError(
+            f"The run in {workdir} began with the weights {old}, but model.weights now "
+            f"selects {new}. Restore the old weights, or pass another --workdir."
+        )
+
+
+def warn_of_code(workdir: Path, when: str) -> None:
+    """Logs that the user's network or activation differs from that of a run."""
+    logging.warning(
+        "The file of your network or activation has changed since the run in %s, %s. "
+        "Pass another --workdir to train with the new code from the start.",
+        workdir,
+        when,
+    )
+
+
 def check_finished(
-    finished: Entry, workdir: Path, load_data: Callable[[], ImageData]
+    finished: Entry, workdir: Path, load_data: Callable[[], ImageData], code: str
 ) -> None:
-    """Compares the images of a finished run with the current images, if any exist.
+    """Compares a finished run with the current images, if any exist, and the code.
 
     Args:
         finished: the run's entry.
         workdir: the run's folder.
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
+        code: hash of the user's code now.
 
     Raises:
         DataError: the images differ.
@@ -100,6 +124,8 @@ def check_finished(
             )
         else:
             check_images(old, new, workdir)
+    if finished.get("code", code) != code:
+        warn_of_code(workdir, "which is finished")
     logging.info("%s is finished.", workdir)
 
 

@@ -50,6 +50,8 @@ class TrainState:
     Attributes:
         config: the run's config, as JSON values.
         images: name of the training images, with a hash if they are the user's own.
+        parent: tag of the weights from which the run starts, or "".
+        code: hash of the user's code, see `user_code.digest`.
         step: number of finished iterations.
         epoch_loss: sum of the losses of the current epoch.
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
@@ -60,6 +62,8 @@ class TrainState:
 
     config: dict[str, Any]
     images: str
+    parent: str = ""
+    code: str = ""
     step: int = 0
     epoch_loss: float = 0.0
     epochs_recorded: int = 0
@@ -99,12 +103,14 @@ class TrainState:
                 run.
             CorruptError: the checkpoint is of an earlier version, which saved a hash
                 instead of the config, and the hash differs.
-            DataError: the checkpoint was trained on other images.
+            DataError: the run began with other images or other weights.
         """
         # Values of this run replace values that earlier versions did not save.
         values = {
             "config": self.config,
             "images": self.images,
+            "parent": self.parent,
+            "code": self.code,
             "epochs_recorded": saved["step"] // length.steps_per_epoch,
         }
         values |= {key: value for key, value in saved.items() if key != "config_hash"}
@@ -117,11 +123,16 @@ class TrainState:
             )
         changed = differences(loaded.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
+        if loaded.code != self.code:
+            resuming.warn_of_code(workdir, f"after iteration {loaded.step}")
+            changed.append(f"code: {loaded.code} -> {self.code}")
+            loaded.code = self.code
         if changed:
             text = f"after iteration {loaded.step}: {'; '.join(changed)}"
             loaded.config_changes = [*loaded.config_changes, text]
             loaded.config = self.config
         resuming.check_images(loaded.images, self.images, workdir)
+        resuming.check_parent(loaded.parent, self.parent, workdir)
         logging.info("Resuming %s after iteration %d.", workdir, loaded.step)
         if loaded.step > length.total:
             raise errors.UsageError(

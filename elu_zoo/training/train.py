@@ -20,6 +20,7 @@ from elu_zoo.training import (
     result,
     resuming,
     signals,
+    user_code,
 )
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig, resolve
@@ -91,10 +92,11 @@ def train(
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
+    code = user_code.digest(resolved.config.model)
     with peers.guard():
         peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
         if finished:
-            resuming.check_finished(finished, workdir, load_data)
+            resuming.check_finished(finished, workdir, load_data, code)
             if chief:
                 recorder.check_kept(workdir, observe)
             return finished
@@ -110,7 +112,9 @@ def train(
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
             arguments = run, workdir, checkpoints, placement, allow_config_change
-            state = _restore(TrainState(resolved.values, data.images), *arguments)
+            parent = run.parent.name if run.parent else ""
+            state = TrainState(resolved.values, data.images, parent, code)
+            state = _restore(state, *arguments)
             stopped = functools.partial(_stopped, state, run, workdir)
             arguments = workdir, chief, checkpoints, observe, run, state
             with (

@@ -1,5 +1,6 @@
 """Fine-tuning: runs that start from trained weights."""
 
+import shutil
 import signal
 from pathlib import Path
 
@@ -40,12 +41,18 @@ def parent(tmp_path_factory):
     config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
     config.model.width, config.train.epochs = 0.1, 1
     with config.unlocked():
-        config.model.hidden_layers = (
-            3  # the config of the fine-tuning has no such field
-        )
+        config.model.hidden_layers = 3  # make_config has no such field
     folder = tmp_path_factory.mktemp("parent") / "relu"
     training.train(config, folder, compile="off")
     return str(folder)
+
+
+def parent_config(seed=0):
+    config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
+    config.model.width, config.train.epochs, config.seed = 0.1, 1, seed
+    with config.unlocked():
+        config.model.hidden_layers = 3  # make_config has no such field
+    return config
 
 
 def make_config(weights, data, arg="", entries=()):
@@ -163,6 +170,19 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     assert (tmp_path / "cut/metrics.jsonl").read_bytes() == (
         tmp_path / "unstopped/metrics.jsonl"
     ).read_bytes()
+
+
+def test_a_run_is_not_resumed_from_other_weights(npz, train, tmp_path, stop_after):
+    first = train(parent_config(), tmp_path / "parent")["tag"]
+    config = make_config(tmp_path / "parent", npz)
+    stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(config, tmp_path / "run")
+    shutil.rmtree(tmp_path / "parent")
+    second = train(parent_config(seed=1), tmp_path / "parent")["tag"]
+    words = f"began with the weights {first}, but model.weights now selects {second}"
+    with pytest.raises(errors.DataError, match=words):
+        train(config, tmp_path / "run")
 
 
 def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_arrays):

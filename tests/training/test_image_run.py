@@ -173,7 +173,8 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     words = "with a-1, but the images are now a-2. Restore"
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
-        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"))
+        data = mock.Mock(images="a-2")
+        resuming.check_finished(entry, tmp_path, lambda: data, "")
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):

@@ -1,9 +1,13 @@
 """Training of a network that a user registered, with arguments of its own."""
 
+import re
+import signal
+
 import keras
 import pytest
 
-from elu_zoo import errors, registry
+from elu_zoo import errors, registry, user_module
+from elu_zoo.activations import table
 from elu_zoo.layers import Dropout, preprocessing_layers
 
 
@@ -59,3 +63,32 @@ def test_wrong_arguments_are_refused(config, train, tmp_path, key, value, words)
     config.model[key] = value
     with pytest.raises(errors.UsageError, match=words):
         train(config, tmp_path / "run")
+
+
+def test_changed_code_of_an_own_activation_is_reported(
+    config, train, tmp_path, monkeypatch, caplog, stop_after
+):
+    monkeypatch.setattr(table, "_table", dict(table._table))
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "own_wave.py"
+    path.write_text(
+        "import keras\nimport elu_zoo\n@elu_zoo.register_activation\n"
+        "def wave(x):\n    return keras.ops.sin(x)\n"
+    )
+    user_module.load(str(path))
+    config.model.activation.name, config.model.name = "wave", "mnist_mlp_8x128"
+    stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
+    with pytest.raises(errors.Interrupted):
+        train(config, tmp_path / "run", steps_per_call=1)
+    path.write_text(path.read_text().replace("sin", "cos"))
+    entry = train(config, tmp_path / "run")
+    words = "has changed since the run in .*, after iteration 4"
+    assert re.search(words, caplog.text)
+    (change,) = entry["config_changes"]
+    assert change.startswith("after iteration 4: code: ")
+    assert change.endswith(f" -> {entry['code']}")
+    caplog.clear()
+    assert train(config, tmp_path / "run") == entry and "changed" not in caplog.text
+    path.write_text(path.read_text().replace("cos", "tan"))
+    assert train(config, tmp_path / "run") == entry
+    assert "which is finished. Pass another --workdir" in caplog.text
