@@ -50,6 +50,9 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
             "--workdir, or pass --allow_config_change to resume this run."
         )
     for change in changed:
+        own = not any(repr(name) in change for name in load.names())
+        if own and change.startswith(("data.name:", "data.folder:")):
+            continue  # `check_images` compares the images, which may have moved
         if change.startswith(("data.", "train.batch_size:")):
             raise errors.UsageError(
                 f"A run cannot be resumed with {change}, which changes the examples of "
@@ -66,8 +69,8 @@ def check_images(old: str, new: str, workdir: Path) -> None:
     if new != old:
         raise errors.DataError(
             f"The images have changed since the run in {workdir} began. The run began "
-            f"with {old}, but the images are now {new}. Restore the added, removed "
-            "or changed files, or pass another --workdir."
+            f"with {old}, but the images are now {new}. Restore the added, removed, "
+            "changed or renamed files, or pass another --workdir."
         )
 
 

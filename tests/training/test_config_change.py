@@ -106,6 +106,7 @@ def test_the_flag_without_a_change_records_nothing(smoke, train, tmp_path):
             {"data.train_examples": 320},
             "with data.train_examples: .* the examples of an epoch",
         ),
+        ({"data.name": "mnist"}, "data.name: 'mnist_5k' -> 'mnist', which changes"),
         ({"train.batch_size": 32}, "train.batch_size: 64 -> 32, which changes the ex"),
         ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
     ],
