@@ -29,10 +29,10 @@ _BATCH = absl_flags.DEFINE_integer(
 _ROUNDS = absl_flags.DEFINE_integer(
     "rounds", None, "Rounds of each part but memory; by default for a fixed time.", 1
 )
-_CSV = absl_flags.DEFINE_string(
+_CSV = flags.define_path(
     "csv", None, "CSV file for the results; only rows of measured parts change."
 )
-_CHART = absl_flags.DEFINE_string("chart", None, "PNG, SVG or PDF file for a chart.")
+_CHART = flags.define_path("chart", None, "PNG, SVG or PDF file for a chart.")
 
 
 def main(_: list[str]) -> None:

@@ -39,7 +39,7 @@ _DECIDING = "activations", "seeds", "tune", "budget"  # flags that decide the nu
 _JOBS = absl_flags.DEFINE_integer(
     "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
 )
-_OUTPUT = absl_flags.DEFINE_string(
+_OUTPUT = flags.define_path(
     "output",
     None,
     "Folder for tables, figures, report.md and runs. By default "

@@ -14,7 +14,7 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags
 from elu_zoo.export import versions
 
-_EXPORT_DIR = absl_flags.DEFINE_string(
+_EXPORT_DIR = flags.define_path(
     "export_dir", None, "Folder for <name>/<version>/.", required=True
 )
 _NAME = absl_flags.DEFINE_string(

@@ -48,8 +48,23 @@ def define(*names: str) -> None:
     for name in names:
         if name == "config":
             config.define()
+        elif name == "data_dir":
+            define_path(name, None, _STRINGS[name])
         else:
             flags.DEFINE_string(name, None, _STRINGS[name])
+
+
+class _PathParser(flags.ArgumentParser):
+    def parse(self, argument: str) -> str:
+        return os.path.expanduser(argument)  # bash leaves ~ in --flag=~/folder
+
+
+def define_path(
+    name: str, default: str | None, help: str, **options: bool
+) -> flags.FlagHolder[str]:
+    """Defines the flag of a file or folder, whose value may begin with `~`."""
+    parser, serializer = _PathParser(), flags.ArgumentSerializer()
+    return flags.DEFINE(parser, name, default, help, serializer=serializer, **options)
 
 
 def define_model() -> None:

@@ -18,14 +18,14 @@ from elu_zoo import errors
 from elu_zoo.bin import early, flags, table
 from elu_zoo.weights import fetch_weights
 
-_SAVED_MODEL = absl_flags.DEFINE_string(
+_SAVED_MODEL = flags.define_path(
     "saved_model",
     None,
     "Folder of an exported model, instead of --model and --weights.",
 )
 _COUNT = absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 _TOP = absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
-_PICTURE = absl_flags.DEFINE_string(
+_PICTURE = flags.define_path(
     "picture",
     "reconstructions.png",
     "PNG file of reconstructions; with --json it is written only if this flag is set.",

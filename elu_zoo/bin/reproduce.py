@@ -30,13 +30,13 @@ _BUDGET = absl_flags.DEFINE_enum(
 _JOBS = absl_flags.DEFINE_integer(
     "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
 )
-_OUTPUT = absl_flags.DEFINE_string(
+_OUTPUT = flags.define_path(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
-_WORKDIR = absl_flags.DEFINE_string(
+_WORKDIR = flags.define_path(
     "workdir", "runs/reproduction", "Folder with one subfolder per run."
 )
-_IMAGENET = absl_flags.DEFINE_string(
+_IMAGENET = flags.define_path(
     "imagenet", None, "Folder of ImageNet's images, for fig6."
 )
 flags.define("data_dir")

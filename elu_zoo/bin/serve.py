@@ -17,7 +17,7 @@ from elu_zoo import errors
 from elu_zoo.bin import flags
 
 # Each of these flags is a field of serving.server.Settings.
-absl_flags.DEFINE_string(
+flags.define_path(
     "model_base_path",
     None,
     "Folder of models, <name>/<version>/, or of one model, <version>/.",

@@ -11,7 +11,7 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags
 from elu_zoo.bin.config import command, default_workdir, with_data
 
-_WORKDIR = absl_flags.DEFINE_string(
+_WORKDIR = flags.define_path(
     "workdir",
     None,
     "Folder of the run. A run that was stopped in this folder is resumed. By default "
