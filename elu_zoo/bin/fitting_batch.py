@@ -1,11 +1,18 @@
 """Reduction of the default batch size for fine-tuning on few images."""
 
+import concurrent.futures
+import contextlib
+import json
+import multiprocessing
+import os
 import sys
+from pathlib import Path
 
 from absl import flags, logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
+from elu_zoo.bin.config import default_workdir
 from elu_zoo.data import imagenet, load, order
 from elu_zoo.training import finetuning
 from elu_zoo.training.config import ResolvedConfig, resolve
@@ -17,19 +24,33 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     """Returns a resolved config whose batch is not larger than the training split.
 
     `config.train.batch_size` is reduced only if `config` has the field `model.weights`
-    and --config.train.batch_size is not set. `resolved` is `resolve(config)`.
+    and --config.train.batch_size is not set. If the images are missing, a run that
+    exists keeps its batch size. `resolved` is `resolve(config)`.
     """
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:
         return resolved
+    arguments = resolved, flags.FLAGS.data_dir
     try:
-        count = _count_images(resolved)
+        if _configures_devices():
+            # TensorFlow, which decodes images, must not start before.
+            spawn = multiprocessing.get_context("spawn")
+            with concurrent.futures.ProcessPoolExecutor(1, spawn) as pool:
+                count = pool.submit(_count_images, *arguments).result()
+        else:
+            count = _count_images(*arguments)
     except errors.EluZooError:  # raised again by `train` unless the run is finished
-        return resolved
+        workdir = flags.FLAGS.workdir or default_workdir(resolved.config)
+        # `train` raises the error of a damaged file.
+        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+            recorded = json.loads(Path(workdir, "config.json").read_text())
+            config.train.batch_size = recorded["train"]["batch_size"]
+        return resolve(config)
     size = config.train.batch_size
     if count >= size:
         return resolved
-    config.train.batch_size = order.smaller_batch_size(count)
+    smaller, devices = order.smaller_batch_size(count), flags.FLAGS.num_devices or 1
+    config.train.batch_size = max(smaller - smaller % devices, devices)
     logging.warning(
         "%d training images do not fill a batch of %d. The batch size is reduced to "
         "%d. Set --config.train.batch_size for another batch size.",
@@ -38,9 +59,14 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     return resolve(config)
 
 
-def _count_images(resolved: ResolvedConfig) -> int:
+def _configures_devices() -> bool:
+    several = flags.FLAGS.strategy in ("mirrored", "multi_worker")
+    return several or bool(flags.FLAGS.num_devices) or "TF_CONFIG" in os.environ
+
+
+def _count_images(resolved: ResolvedConfig, data_dir: str | None) -> int:
     """Returns the number of training images."""
-    settings, data_dir = resolved.config.data, flags.FLAGS.data_dir
+    settings = resolved.config.data
     if settings.name in load.names():
         count = load.training_images(settings.name, settings.train_on_validation)
     elif settings.name in load.ENCODED:

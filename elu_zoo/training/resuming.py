@@ -12,7 +12,7 @@ from elu_zoo import errors, files
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
-from elu_zoo.training.recorder import ACTIVATIONS, SNAPSHOTS
+from elu_zoo.training.recorder import ACTIVATIONS, SNAPSHOTS, Observe, check_kept
 from elu_zoo.weights.manifest import Entry
 
 
@@ -98,9 +98,13 @@ def warn_of_code(workdir: Path, when: str) -> None:
 
 
 def check_finished(
-    finished: Entry, workdir: Path, load_data: Callable[[], ImageData], code: str
+    finished: Entry,
+    workdir: Path,
+    load_data: Callable[[], ImageData],
+    code: str,
+    observe: Observe,
 ) -> None:
-    """Compares a finished run with the current images, if any exist, and the code.
+    """Compares a finished run with the images, if any exist, the code and `observe`.
 
     Args:
         finished: the run's entry.
@@ -108,9 +112,10 @@ def check_finished(
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
         code: hash of the user's code now.
+        observe: the records that the run must have.
 
     Raises:
-        DataError: the images differ.
+        DataError: the images differ, or records are missing.
     """
     data = finished["config"]["data"]
     own = data.get("folder") or data["name"] not in (*load.names(), *load.ENCODED)
@@ -129,6 +134,7 @@ def check_finished(
             check_images(old, new, workdir)
     if finished.get("code", code) != code:
         warn_of_code(workdir, "which is finished")
+    check_kept(workdir, observe)
     logging.info("%s is finished.", workdir)
 
 

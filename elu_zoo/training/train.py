@@ -16,7 +16,6 @@ from elu_zoo.training import (
     backends,
     build,
     calls,
-    recorder,
     result,
     resuming,
     signals,
@@ -87,18 +86,15 @@ def train(
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
-    resolved, placement = _check(config, strategy, num_devices)
+    resolved, placement, code = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
-    code = user_code.digest(resolved.config.model)
     with peers.guard():
         peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
         if finished:
-            resuming.check_finished(finished, workdir, load_data, code)
-            if chief:
-                recorder.check_kept(workdir, observe)
+            resuming.check_finished(finished, workdir, load_data, code, observe)
             return finished
         resuming.check_unlocked(workdir, chief)
 
@@ -112,9 +108,7 @@ def train(
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
             arguments = run, workdir, checkpoints, placement, allow_config_change
-            parent = run.parent.name if run.parent else ""
-            state = TrainState(resolved.values, data.images, parent, code)
-            state = _restore(state, *arguments)
+            state = _restore(_first_state(resolved, run, code), *arguments)
             stopped = functools.partial(_stopped, state, run, workdir)
             arguments = workdir, chief, checkpoints, observe, run, state
             with (
@@ -180,15 +174,20 @@ def _end_epoch(
 
 def _check(
     config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
-) -> tuple[ResolvedConfig, Placement]:
-    """Resolves the config and chooses the devices, before data are loaded."""
+) -> tuple[ResolvedConfig, Placement, str]:
+    """Resolves the config, chooses the devices and hashes the user's code."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
     placement = backends.place(encoded, strategy, num_devices)
     # After `place`, because an activation with a random state starts the devices.
     activations.describe(resolved.config.model.activation)
-    return resolved, placement
+    return resolved, placement, user_code.digest(resolved.config.model)
+
+
+def _first_state(resolved: ResolvedConfig, run: Run, code: str) -> TrainState:
+    parent = run.parent.name if run.parent else ""
+    return TrainState(resolved.values, run.data.images, parent, code)
 
 
 def _facts(

@@ -75,7 +75,7 @@ def test_a_finished_run_refuses_changed_images(cli, photos):
     assert "changed since the run in run began. The run began with photos-" in (
         result.error
     )
-    assert result.error.endswith("changed files, or pass another --workdir.")
+    assert result.error.endswith("renamed files, or pass another --workdir.")
     added.unlink()
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)
@@ -156,6 +156,15 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkey
     assert result.code == 0, result.err  # an export works without the module
 
 
+def test_finetuning_on_two_devices_counts_images_before_they_start(process, photos):
+    result = process(
+        *(*TRAIN, "--data=photos", "--compile=off", "--workdir=run"),
+        *("--strategy=mirrored", "--num_devices=2"),
+    )
+    assert result.code == 0, result.err
+    assert "do not fill a batch of 64. The batch size is reduced to 4." in result.err
+
+
 def test_finetuning_reduces_the_default_batch(cli, photos, tmp_path):
     """The training split has about 32 of 40 photographs; the default batch is 64."""
     flags = "--data=photos", "--compile=off", "--workdir=run"
@@ -166,7 +175,9 @@ def test_finetuning_reduces_the_default_batch(cli, photos, tmp_path):
     entry = json.loads((tmp_path / "run/outcome.json").read_text())
     assert entry["config"]["train"]["batch_size"] == size == count // 5
     assert entry["step"] == count // size
+    photos.rename(tmp_path / "gone")  # a finished run does not need its images
     again = cli(*TRAIN, *flags)
     assert (again.code, again.out) == (0, result.out)
+    (tmp_path / "gone").rename(photos)
     result = cli(*TRAIN, *flags[:2], "--workdir=other", "--config.train.batch_size=64")
     assert result.code == 1 and "do not fill one batch of 64" in result.error

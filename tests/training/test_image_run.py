@@ -19,6 +19,7 @@ from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import resuming
 from elu_zoo.training.config import dict_hash
+from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Length
 from elu_zoo.training.state import TrainState
 from elu_zoo.training.step_stream import StreamStep
@@ -174,7 +175,7 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
         data = mock.Mock(images="a-2")
-        resuming.check_finished(entry, tmp_path, lambda: data, "")
+        resuming.check_finished(entry, tmp_path, lambda: data, "", Observe())
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
