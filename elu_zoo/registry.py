@@ -170,6 +170,13 @@ def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
 
     @functools.wraps(builder)
     def checked(*args: Any, **arguments: Any) -> Any:
+        import keras  # here, because the registry is imported without Keras
+
+        if keras.config.image_data_format() != "channels_last":
+            raise errors.UsageError(
+                "The networks need images (height, width, channels). Call "
+                'keras.config.set_image_data_format("channels_last").'
+            )
         for name, value in arguments.items():
             _check_argument(name, value)
         if "input_shape" in arguments:

@@ -2,6 +2,7 @@
 
 import math
 
+import keras
 import pytest
 
 import elu_zoo.models
@@ -161,6 +162,12 @@ REFUSED = [
 def test_shared_arguments_out_of_range_are_refused(name, value, message):
     with pytest.raises(errors.UsageError, match=message):
         registry.register_model(shaped)(**{name: value})
+
+
+def test_networks_need_channels_last(monkeypatch):
+    monkeypatch.setattr(keras.config, "image_data_format", lambda: "channels_first")
+    with pytest.raises(errors.UsageError, match=r'_format\("channels_last"\)'):
+        registry.register_model(shaped)()
 
 
 @pytest.mark.parametrize("shape", [[28, 28, 1], (1, 1, 1), (3, 32, 3), (1, 28, 4)])

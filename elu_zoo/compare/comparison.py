@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
 from elu_zoo.compare.answer import Answer, Runs
 from elu_zoo.compare.estimate import Stage
-from elu_zoo.compare.question import TUNING_SEED, Question
+from elu_zoo.compare.question import TUNING_SEED, Question, with_images
 from elu_zoo.compare.spec import Measured, Spec
 from elu_zoo.compare.tuning import Choice
 from elu_zoo.paper.run import runner
@@ -30,11 +30,13 @@ def compare(question: Question, jobs: int, say: Say) -> None:
         say: receives each line of progress.
 
     Raises:
-        UsageError: a network cannot be built or trained with the config.
+        UsageError: a network cannot be built or trained with the config, or its initial
+            kernels depend on the activation.
         DataError: the data set is missing.
         ResourceError: a training process died.
         Interrupted: a signal stopped the runs; they are saved.
     """
+    question = with_images(question)
     plan = Plan(
         *("full", None, question.output / "runs"),
         data_dir=question.data_dir,

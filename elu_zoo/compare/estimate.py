@@ -76,7 +76,8 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
         path: JSON file of measured costs, which need not exist.
 
     Raises:
-        UsageError: a network cannot be built or trained, or no data set has the name.
+        UsageError: a network cannot be built or trained, its initial kernels depend on
+            the activation, or no data set has the name.
         DataError: the data set is missing or damaged.
         ResourceError: the process that measures crashed.
     """
@@ -112,9 +113,10 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
         _checked(spec.activation, each, data)
         for spec, each in zip(specs, resolved, strict=True)
     ]
+    _check_pairs(specs, [kernels for *_, kernels in built])
     times = _in_turn([call for call, *_ in built])
     costs = []
-    for spec, (_, run, start, evaluation), seconds in zip(
+    for spec, (_, run, start, evaluation, _), seconds in zip(
         specs, built, times, strict=True
     ):
         validations = run.train.epochs // run.train.evaluate_every
@@ -134,6 +136,21 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     return costs
 
 
+def _check_pairs(specs: Sequence[Spec], kernels: Sequence[list[np.ndarray]]) -> None:
+    """Checks that the initial kernels of the networks are equal."""
+    expected, *others = kernels
+    for spec, own in zip(specs[1:], others, strict=True):
+        equal = len(own) == len(expected)
+        if not equal or not all(map(np.array_equal, own, expected)):
+            raise errors.UsageError(
+                f"The initial kernels with {spec.activation} differ from those with "
+                f"{specs[0].activation} and the same seed, so that runs would not be "
+                "pairs. Give each layer of the network an initializer with its own "
+                "seed: kernel_initializer=HeUniform(layer_seed(seed, name)), from "
+                "elu_zoo.initializers."
+            )
+
+
 def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tuple:
     """Calls `_built`; raises UsageError for any error of a user's activation."""
     try:
@@ -150,10 +167,12 @@ def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tupl
 
 
 def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
-    """Returns a timer of a step, the run, and the seconds of start and evaluation."""
+    """Returns a timer of a step, the run, seconds of start and evaluation, kernels."""
     begin = time.perf_counter()
     placement = backends.place(False, "auto", None)
     run = build.build(resolved, data, placement, ("auto", None, 1))
+    variables = run.model.trainable_variables
+    kernels = [np.array(v) for v in variables if v.name == "kernel"]
     state = TrainState(resolved.values, data.images)
     call = next(calls.remaining_calls(run, state, lambda step: run.length.total))
     run.step.start(call.rest)
@@ -173,7 +192,7 @@ def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     start = time.perf_counter() - begin
     begin = time.perf_counter()
     run.evaluator(split)
-    return seconds_of_step, run, start, time.perf_counter() - begin
+    return seconds_of_step, run, start, time.perf_counter() - begin, kernels
 
 
 def _in_turn(timers: Sequence[Callable[[], float]]) -> list[list[float]]:

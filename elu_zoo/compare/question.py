@@ -9,6 +9,8 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
+from elu_zoo.training import build
+from elu_zoo.training.config import resolve
 
 TUNING_SEED = 10_000  # the first one, above all seeds of paired runs
 
@@ -27,6 +29,7 @@ class Question:
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
         module: a user's file or module that registers activations, see `user_module`.
+        images: name with a hash of the user's images, see `with_images`.
     """
 
     config: ConfigDict
@@ -38,6 +41,7 @@ class Question:
     output: Path
     data_dir: str | None = None
     module: str | None = None
+    images: str = ""
 
     @property
     def reference(self) -> str:
@@ -73,6 +77,12 @@ def check(question: Question) -> Question:
             "config.model.activation.alpha, or register an activation with another "
             f"alpha (--module). Received: {config.model.activation.alpha}."
         )
+    if config.model.get("weights"):
+        raise errors.UsageError(
+            "Runs of a comparison start from equal weights, but trained weights belong "
+            "to one activation. Set config.model.weights to '' (in the config "
+            f"finetune, weights=none). Received: {config.model.weights}."
+        )
     if question.tune > 1 and config.data.name in load.ENCODED:
         raise errors.UsageError(
             "Learning rates are tuned on validation images, and the validation images "
@@ -101,3 +111,19 @@ def check(question: Question) -> Question:
             f"Received: {','.join(names) or 'none'}."
         )
     return dataclasses.replace(question, activations=tuple(names))
+
+
+def with_images(question: Question) -> Question:
+    """Returns the question with the field `images`, which is "" for other data sets.
+
+    The user may change the images between two commands: runs on old images must not
+    count as finished.
+
+    Raises:
+        DataError: the images are missing or damaged.
+    """
+    data = question.config.data
+    if not load.is_own(data.name, data.get("folder", "")):
+        return question
+    images = build.load_data(resolve(question.config), question.data_dir).images
+    return dataclasses.replace(question, images=images)

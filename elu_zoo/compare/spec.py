@@ -75,8 +75,8 @@ class Spec:
         return changes.command(question.train_command, question.config, self.load())
 
     def folder(self, plan: Plan) -> Path:
-        """Returns the run's folder; its name depends on the config and on `code`."""
-        text = config_hash(self.load()) + self.code
+        """Returns the folder; its name depends on config, `code` and own images."""
+        text = config_hash(self.load()) + self.code + self.question.images
         digits = hashlib.sha256(text.encode()).hexdigest()[:8]
         name = f"{self.activation}-s{self.seed}-x{self.factor:g}-{digits}"
         return plan.workdir / name

@@ -21,6 +21,11 @@ def names() -> list[str]:
     return sorted(catalog.ENTRIES)
 
 
+def is_own(name: str, folder: str = "") -> bool:
+    """Returns whether the fields `data.name` and `data.folder` name a user's images."""
+    return bool(folder) or name not in (*names(), *ENCODED)
+
+
 def training_images(name: str, with_validation: bool) -> int:
     """Returns the number of training (and validation) images of a zoo data set."""
     entry = catalog.ENTRIES[name]

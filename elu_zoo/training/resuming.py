@@ -118,7 +118,7 @@ def check_finished(
         DataError: the images differ, or records are missing.
     """
     data = finished["config"]["data"]
-    own = data.get("folder") or data["name"] not in (*load.names(), *load.ENCODED)
+    own = load.is_own(data["name"], data.get("folder", ""))
     # Entries of earlier versions have no field `images`.
     old = finished.get("images")
     if old and own:

@@ -17,6 +17,22 @@ import elu_zoo
 def my_unit(x):
     return keras.ops.where(x > 0, x, keras.ops.tanh(x))
 """
+NETWORK = """
+import keras
+import elu_zoo
+from elu_zoo.layers import image_input
+from elu_zoo.models.blocks import norm_act
+
+@elu_zoo.register_model
+def unseeded(
+    activation="elu", *, batch_norm=False, num_classes=10, input_shape=(28, 28, 1),
+    width=1.0, seed=0, preprocessing=None,
+):
+    image, x = image_input(input_shape, preprocessing)
+    x = keras.layers.Dense(8)(keras.layers.Flatten()(x))
+    x = norm_act(x, "dense", activation, batch_norm, seed)
+    return keras.Model(image, keras.layers.Dense(num_classes, name="classifier")(x))
+"""
 QUICK = "--config=quickstart"
 
 
@@ -76,6 +92,8 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,relu", "--config.model.activation.alpha=0.5"],
          "their own default parameters. Remove config.model.activation.alpha"),
         (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
+        (["--config=finetune", "--data=mnist_5k", "--activations=elu,relu"],
+         "belong to one activation. Set config.model.weights to ''"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
          "images of imagenet2012 are test images. Use --tune=1"),
     ],
@@ -99,6 +117,17 @@ def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_pat
     assert result.code == 2
     assert "cannot be trained with the activation 'my_unit': " in result.error
     assert not list((tmp_path / "out" / "runs").glob("*-s*"))
+
+
+@pytest.mark.slow
+def test_a_network_whose_kernels_depend_on_the_activation_is_refused(process, tmp_path):
+    (tmp_path / "my_zoo.py").write_text(NETWORK)
+    result = process(
+        *("compare", QUICK, "--activations=elu,relu", "--module=my_zoo.py"),
+        *("--budget=smoke", "--output=out", "--config.model.name=unseeded"),
+    )
+    assert result.code == 2
+    assert "The initial kernels with relu differ from those with elu" in result.error
 
 
 @pytest.mark.slow

@@ -7,12 +7,13 @@ import json
 import math
 import types
 
+import numpy as np
 import pytest
 
 from elu_zoo import registry
 from elu_zoo.activations import table
 from elu_zoo.compare import comparison, spec
-from elu_zoo.compare.question import TUNING_SEED
+from elu_zoo.compare.question import TUNING_SEED, with_images
 from elu_zoo.paper.run.spec import Plan
 
 WORSE = {"elu": 0.0, "relu": 1.0, "tanh": 0.0}
@@ -167,8 +168,21 @@ def test_runs_that_differ_in_a_field_have_different_folders(question, tmp_path):
         dataclasses.replace(run, seed=1),
         dataclasses.replace(run, factor=2.0),
         dataclasses.replace(run, activation="relu"),
+        dataclasses.replace(run, question=dataclasses.replace(question, images="a-1")),
     ]
-    assert len({each.folder(plan) for each in (run, *others)}) == 5
+    assert len({each.folder(plan) for each in (run, *others)}) == 6
+
+
+def test_a_question_has_the_hash_of_a_users_images(question, tmp_path):
+    assert with_images(question) == question
+    path, found = tmp_path / "own.npz", []
+    question.config.data.name = str(path)
+    for shade in (0, 0, 1):
+        images = np.zeros((20, 28, 28, 1), "uint8")
+        images[:, 0, 0, 0], images[:, 1, 1, 0] = np.arange(20), shade
+        np.savez(path, x_train=images, y_train=np.arange(20) % 2)
+        found.append(with_images(question).images)
+    assert found[0] == found[1] != found[2]
 
 
 def test_runs_depend_on_a_users_file_with_their_code(question, tmp_path, monkeypatch):
