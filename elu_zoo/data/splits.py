@@ -57,6 +57,11 @@ def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
     missing = [part for part in NAMES if part not in by_name]
     train = by_name["train"]
     hashes = np.array([_uniform_hash(image) for image in train.images])
+    if len(set(hashes)) <= len(missing):
+        raise errors.DataError(
+            f"{name} has only {len(set(hashes))} different training images; expected "
+            f"at least {len(missing) + 1}."
+        )
     # The split of each image: 0 for validation, 1 for test, 2 for training.
     split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int)
     order = np.argsort(hashes, kind="stable")
@@ -65,7 +70,8 @@ def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
             split_of[split_of == index] = 2
             continue
         if not (split_of == index).any():  # This happens only with few images.
-            split_of[next(i for i in order if split_of[i] == 2)] = index
+            donors = [i for i in order if split_of[i] == 2] or order
+            split_of[hashes == hashes[donors[0]]] = index
         chosen = np.flatnonzero(split_of == index)
         by_name[part] = Split(train.images[chosen], train.labels[chosen])
         logging.info("%s: %d images held out for %s.", name, len(chosen), part)

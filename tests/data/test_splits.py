@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from image_files import noise, uniform
 
+from elu_zoo import errors
 from elu_zoo.data import load
 
 
@@ -48,3 +49,13 @@ def test_few_images_have_all_splits(tmp_path, count):
     data = load.load(str(tmp_path / "x.npz"))
     sizes = [len(x) for x in (data.train, data.validation, data.test)]
     assert sum(sizes) == count and min(sizes) >= 1
+
+
+def test_equal_images_share_a_split_or_are_refused(tmp_path):
+    kinds = np.stack([noise(8, 8, seed) for seed in range(3)])
+    np.savez(tmp_path / "x.npz", x=np.repeat(kinds, 9, 0), y=np.arange(27) % 2)
+    data = load.load(str(tmp_path / "x.npz"))
+    assert [len(x) for x in (data.train, data.validation, data.test)] == [9, 9, 9]
+    np.savez(tmp_path / "y.npz", x=np.repeat(kinds[:2], 9, 0), y=np.arange(18) % 2)
+    with pytest.raises(errors.DataError, match="only 2 different training images; ex"):
+        load.load(str(tmp_path / "y.npz"))
