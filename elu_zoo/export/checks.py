@@ -13,6 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
 from elu_zoo.export.answers import FEATURES, Answer
+from elu_zoo.models.nested import all_layers
 
 # Ops that call back into the Python process that traced them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
@@ -118,7 +119,7 @@ def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray
         EluZooError: an output is not finite.
     """
     call = functools.partial(answer.model, training=False)
-    if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
+    if any(x.compute_dtype != "float32" for x in all_layers(answer.model)):
         # In reduced precision a graph rounds less often than eager layers, so an
         # export can only agree with a graph of the model.
         call = tf.function(call)

@@ -18,6 +18,7 @@ from elu_zoo.export import answers, checks, origin, quantization, versions
 from elu_zoo.export.answers import Answer, Autoencoder
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import embed_constants
+from elu_zoo.models.nested import all_layers
 
 INPUT = "images"
 
@@ -134,7 +135,7 @@ def export_interchange(
             "the same for all backends."
         )
     answer = answers.make(model, class_names, autoencoder)
-    if any(layer.compute_dtype != "float32" for layer in answer.model.layers):
+    if any(x.compute_dtype != "float32" for x in all_layers(answer.model)):
         raise errors.UsageError(
             f"{chosen.file} needs a model of float32 layers, but the model has other "
             "layers. Build the model in float32, with the same weights."

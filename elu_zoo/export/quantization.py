@@ -24,6 +24,7 @@ from elu_zoo.layers import (
     MeanSubtraction,
     ZCAWhitening,
 )
+from elu_zoo.models.nested import all_layers
 from elu_zoo.weights.pretrained import Pretrained
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)
@@ -55,13 +56,15 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
     """Returns the images that calibrate int8 activations.
 
     These are the first `CALIBRATION_IMAGES` training images of the weights' data set,
-    in the order of `order.permutation(order.SPLIT_SEED, 0, ...)`.
+    in the order of `order.permutation(order.SPLIT_SEED, 0, ...)`. A user's images are
+    read from the path that the entry records.
 
     Returns:
         uint8 array `(images, height, width, channels)`, 0..255.
 
     Raises:
-        UsageError: the weights have no entry, or their data set cannot be loaded.
+        UsageError: the weights have no entry, or their data set cannot be loaded or has
+            changed.
     """
     problem = f"int8 is calibrated on training images of {weights.name}, but "
     remedy = (
@@ -70,24 +73,42 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
     )
     if weights.dataset is None:
         raise errors.UsageError(f"{problem}the file has no entry. {remedy}")
+    name, recorded = weights.dataset, None
+    if load.is_own(name):
+        recorded = weights.entry.get("images")
+        name = weights.entry["config"]["data"]["name"]
     try:
-        train = load.load(weights.dataset, image_shape=tuple(image_shape)).train
+        data = load.load(name, image_shape=tuple(image_shape))
     except errors.EluZooError as error:
         raise errors.UsageError(
             f"{problem}its data set cannot be loaded. {error} {remedy}"
         ) from error
-    indices = order.permutation(order.SPLIT_SEED, 0, len(train))[:CALIBRATION_IMAGES]
-    return train.images[indices]
+    if recorded and recorded != data.images:
+        raise errors.UsageError(
+            f"{problem}the images of {name} have changed from {recorded} to "
+            f"{data.images}. {remedy}"
+        )
+    count = len(data.train)
+    indices = order.permutation(order.SPLIT_SEED, 0, count)[:CALIBRATION_IMAGES]
+    return data.train.images[indices]
 
 
 def check(kind: str, format: str, answer: Answer, images: np.ndarray | None) -> None:
     """Checks the arguments of a quantized export.
 
     Raises:
-        UsageError: the kind is unknown, the format is not LiteRT, or int8 has no
-            calibration images, images of another shape, or a model without classes.
+        UsageError: the kind is unknown, the format is not LiteRT, the preprocessing is
+            in a nested model, or int8 has no calibration images, images of another
+            shape, or a model without classes.
     """
     versions.check_quantize(kind, format)
+    layers = [x for x in all_layers(answer.model) if isinstance(x, PREPROCESSING)]
+    if any(layer not in answer.model.layers for layer in layers):
+        raise errors.UsageError(
+            "A quantized file needs preprocessing in layers of the model itself, but "
+            f"{layers[0].name} is in a model inside it. Build one model, for example "
+            "by get_model(..., num_classes=...)."
+        )
     if kind != "int8":
         return
     if not answer.class_names:

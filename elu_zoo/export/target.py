@@ -43,12 +43,17 @@ class Target:
         """Checks that the version can be written.
 
         Raises:
-            UsageError: the name or version is not valid, the versions of this name have
-                another format, or the highest version is another model and `replace` is
-                False.
+            UsageError: the name, folder or version is not valid, the versions of this
+                name have another format, or the highest version is another model and
+                `replace` is False.
             ResourceError: the folder cannot be read.
         """
         versions.check_name(self.name)
+        if self.file == versions.SAVED_MODEL and "[" in os.path.abspath(self.directory):
+            raise errors.UsageError(
+                f"TensorFlow cannot read models from a path with '[', such as "
+                f"{self.directory}. Choose another folder."
+            )
         with self._disk_errors():
             self._describe_replacement(self._path())
 

@@ -4,6 +4,8 @@ import math
 
 import keras
 
+from elu_zoo.models.nested import all_layers
+
 _COUNTED = (
     keras.layers.Dense,
     keras.layers.Conv2D,
@@ -29,10 +31,8 @@ def multiply_accumulates(model: keras.Model) -> int:
     once, and all other layers, such as attention, count as 0.
     """
     total = 0
-    for layer in model.layers:
-        if isinstance(layer, keras.Model):
-            total += multiply_accumulates(layer)
-        elif isinstance(layer, _COUNTED):
+    for layer in all_layers(model):
+        if isinstance(layer, _COUNTED):
             positions = math.prod(layer.output.shape[1:-1])
             kernels = (getattr(layer, name, None) for name in _KERNELS)
             sizes = (math.prod(k.shape) for k in kernels if k is not None)

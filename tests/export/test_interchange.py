@@ -34,6 +34,10 @@ def format(request):
     return request.param
 
 
+def reduced():
+    return [keras.layers.Dense(2, dtype="mixed_bfloat16")]
+
+
 def small(*layers):
     ends = [keras.layers.Flatten(), keras.layers.Dense(2)]
     return keras.Sequential([keras.Input((4, 4, 1)), *layers, *ends])
@@ -157,7 +161,9 @@ def with_softmax():
         (lambda: small(Differs()), {}, errors.EluZooError, "logits of model.* differ"),
         (lambda: small(CallsPython()), {}, errors.EluZooError, "cannot be written as"),
         (
-            lambda: small(keras.layers.Dense(2, dtype="mixed_bfloat16")),
+            lambda: keras.Sequential(
+                [small(keras.layers.Dense(2, dtype="mixed_bfloat16"))]
+            ),
             {},
             errors.UsageError,
             "of float32 layers",

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import order
+from elu_zoo.data import load, order
 from elu_zoo.data.dataset import Split
 from elu_zoo.export import answers, interchange, quantization
 from elu_zoo.export.interchange import export_interchange
@@ -84,6 +84,13 @@ def test_wrong_arguments_are_refused(kind, format, images, message):
         quantization.check(kind, format, answer, images)
 
 
+def test_preprocessing_in_a_nested_model_is_refused():
+    inner = classifier(GlobalContrastNormalization())
+    answer = answers.make(keras.Sequential([keras.Input(SHAPE), inner]), NAMES, None)
+    with pytest.raises(errors.UsageError, match="is in a model inside it. Build one"):
+        quantization.check("dynamic", "litert", answer, None)
+
+
 def test_int8_refuses_an_autoencoder(autoencoders):
     described = answers.Autoencoder("code", "linear", 1 / 64)
     answer = answers.make(autoencoders["linear"], None, described)
@@ -118,6 +125,24 @@ def test_calibration_images_are_the_first_of_the_seeded_order(monkeypatch):
     chosen = quantization.calibration_images(weights, (1, 1, 1))
     expected = order.permutation(order.SPLIT_SEED, 0, 600)[:500]
     assert chosen.ravel().tolist() == expected.tolist()
+
+
+def test_calibration_images_of_a_user_are_those_of_the_training(tmp_path, monkeypatch):
+    generator = np.random.default_rng(0)
+    for folder in ("one", "two"):
+        (tmp_path / folder).mkdir()
+        images = generator.integers(0, 256, (30, 8, 8, 1), np.uint8)
+        np.savez(tmp_path / folder / "own.npz", x=images, y=np.arange(30) % 2)
+    data = load.load(str(tmp_path / "one/own.npz"))
+    settings = {"name": "own.npz"}
+    entry = {"images": data.images, "config": {"data": settings}}
+    weights = types.SimpleNamespace(dataset="own", name="tag", entry=entry)
+    monkeypatch.chdir(tmp_path / "one")
+    chosen = quantization.calibration_images(weights, (8, 8, 1))
+    assert len(chosen) == len(data.train)
+    monkeypatch.chdir(tmp_path / "two")
+    with pytest.raises(errors.UsageError, match=f"have changed from {data.images} to"):
+        quantization.calibration_images(weights, (8, 8, 1))
 
 
 @pytest.mark.parametrize(

@@ -95,6 +95,12 @@ FILES = versions.SAVED_MODEL, versions.ONNX, versions.LITERT
 PAIRS = [(one, other) for one in FILES for other in FILES if one != other]
 
 
+def test_a_path_that_tensorflow_takes_for_a_pattern_is_refused(tmp_path):
+    with pytest.raises(errors.UsageError, match=r"a path with '\['"):
+        Target(tmp_path / "ex[1]", "net", versions.SAVED_MODEL, source=A).check()
+    Target(tmp_path / "ex[1]", "net", versions.LITERT, source=A).check()
+
+
 @pytest.mark.parametrize(("existing", "file"), PAIRS)
 def test_versions_of_another_format_are_refused(tmp_path, existing, file):
     publish(Target(tmp_path, "net", existing, source=A))
