@@ -130,7 +130,8 @@ def decode_predictions(
             applied unless all rows are probabilities.
         name: the model's name.
         weights: the weights of the model, see `get_model`. None is possible if all
-            published weights of the model have the same classes.
+            published weights of the model have the same classes. Classes of weights
+            without an entry are named by their numbers.
         top: the largest number of classes.
 
     Returns:
@@ -147,6 +148,8 @@ def decode_predictions(
     errors.check_integer("top", top, minimum=1)
     values = np.asarray(predictions, dtype=np.float64)
     classes = _class_names(name, weights)
+    if not classes and values.ndim == 2:  # weights without an entry
+        classes = [str(index) for index in range(values.shape[1])]
     if values.ndim != 2 or values.shape[1] != len(classes):
         raise errors.UsageError(
             f"predictions must have the shape (batch, {len(classes)}), with one column "

@@ -9,6 +9,7 @@ import pytest
 
 import elu_zoo
 from elu_zoo import errors, predictions
+from elu_zoo.weights import pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
 MODEL = made_weights.MODEL
@@ -177,6 +178,14 @@ def test_classes_of_model_and_data_must_be_equal(count, trained, names, words):
 def test_decode_needs_a_column_per_class(published, shape):
     with pytest.raises(errors.UsageError, match=r"shape \(batch, 10\).*Received"):
         elu_zoo.decode_predictions(np.zeros(shape), MODEL, "mnist")
+
+
+def test_decode_numbers_the_classes_of_weights_without_an_entry(tmp_path):
+    path = tmp_path / "own.weights.h5"
+    elu_zoo.get_model(MODEL).save_weights(path)
+    weights = pretrained.find(MODEL, path, allow_unverified=True)
+    (best,) = elu_zoo.decode_predictions(np.eye(1, 10, 3), MODEL, weights, top=1)
+    assert best == [("3", 1.0)]
 
 
 def test_decode_needs_weights_with_classes(monkeypatch, tmp_path):

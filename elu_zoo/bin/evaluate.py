@@ -12,7 +12,7 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags, table
 
 _SPLIT = absl_flags.DEFINE_enum(
-    "split", "test", ["train", "validation", "test"], "The split to measure."
+    "split", "test", ["train", "validation", "test", "all"], "The split to measure."
 )
 _CHANGES = absl_flags.DEFINE_bool(
     "changes",
@@ -43,7 +43,7 @@ def main(_: list[str]) -> None:
     if is_classifier:
         classes = model.output_shape[1]
         predictions.check_classes(classes, weights, data.name, data.class_names)
-    split = getattr(data, _SPLIT.value)
+    split = data.split(_SPLIT.value)
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     rows, notes = [], []
     if _CHANGES.value:

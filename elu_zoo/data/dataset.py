@@ -91,6 +91,21 @@ class ImageData:
             f"image_shape={self.image_shape}, num_classes={self.num_classes})"
         )
 
+    def split(self, name: str) -> Split:
+        """Returns the split `train`, `validation` or `test`, or `all` of them joined.
+
+        Raises:
+            UsageError: the images stay on the disk and cannot be joined.
+        """
+        if name != "all":
+            return getattr(self, name)
+        if not isinstance(self.train, Split):
+            raise errors.UsageError(
+                f"The splits of {self.name} are not joined, because its images stay on "
+                "the disk. Choose one split."
+            )
+        return self.train.joined(self.validation).joined(self.test)
+
     @property
     def image_shape(self) -> tuple[int, int, int]:
         """`(height, width, channels)` of every image."""

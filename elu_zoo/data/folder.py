@@ -17,6 +17,7 @@ from elu_zoo.data.encoded import EncodedImages, Example, UnusableFileError
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
 _READERS = 16  # files that are read in parallel, to hide the latency of a network disk
+_VALIDATION = "validation", "val", "valid"  # names of the folder of the split
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -59,11 +60,12 @@ def find(
     """Finds the images `<folder>/<class>/<file>`.
 
     The label of a class is its position in the sorted list of folders that hold images.
-    If `folder` has a subfolder `train/`, the splits are `train/` and `val/` (or
-    `validation/`). Otherwise all images are the training split. A file
+    If `folder` has a subfolder `train/`, the splits are `train/` and `val/` (also
+    `validation/` or `valid/`). Otherwise all images are the training split. A file
     `class_names.txt` may hold display names, see `class_names.read`. A file is an image
     if its name ends in one of `formats.SUFFIXES`. Other files are ignored and counted
-    in the log. The fingerprint is a hash of the names and sizes of all images.
+    in the log, which also warns of folders that are not read. The fingerprint is a hash
+    of the names and sizes of all images.
 
     Args:
         folder: the folder.
@@ -71,9 +73,9 @@ def find(
 
     Raises:
         NotFoundError: `folder` does not exist.
-        DataError: the folder holds no images or cannot be read, has both `val/` and
-            `validation/`, or has a class whose name is not UTF-8 or that the training
-            split lacks.
+        DataError: the folder holds no images or cannot be read, has several folders
+            of validation images, or has a class whose name is not UTF-8 or that the
+            training split lacks.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
@@ -110,13 +112,22 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
         return {"train": folder}
     roots = {"train": train}
     for split in names[1:]:
-        for name in (split, split.removesuffix("idation")):  # validation/ or val/
-            if (folder / name).is_dir():
-                if roots.setdefault(split, folder / name) != folder / name:
-                    raise errors.DataError(
-                        f"{folder} has two folders of validation images, validation "
-                        "and val. Move the images of one into the other."
-                    )
+        aliases = _VALIDATION if split == "validation" else (split,)
+        found = [name for name in aliases if (folder / name).is_dir()]
+        if len(found) > 1:
+            raise errors.DataError(
+                f"{folder} has several folders of validation images, "
+                f"{' and '.join(found)}. Move the images of one into the other."
+            )
+        for name in found:
+            roots[split] = folder / name
+    read = {root.name for root in roots.values()}
+    others = [x.name for x in _visible(folder) if x.is_dir() and x.name not in read]
+    if others:
+        logging.warning(
+            "Folders in %s that are not splits are not read: %s.",
+            *(folder, ", ".join(sorted(others))),
+        )
     return roots
 
 
@@ -183,7 +194,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image in the class folders, sorted by path."""
-    images, ignored = [], []
+    images, ignored, nested = [], [], []
     try:
         for folder in (entry for entry in _visible(root) if entry.is_dir()):
             before = len(images)
@@ -192,13 +203,19 @@ def _scan(root: Path) -> list[tuple[str, int]]:
                 if file.name.lower().endswith(SUFFIXES):
                     images.append((path, file.stat().st_size))
                 else:
-                    ignored.append(path)
+                    (nested if file.is_dir() else ignored).append(path)
             if len(images) == before:
                 logging.warning("%s holds no images and is not a class.", folder.path)
     except OSError as error:
         raise errors.DataError(
             f"Cannot read {error.filename or root}: {error.strerror}."
         ) from error
+    if nested:
+        logging.warning(
+            "%d folders inside class folders of %s are not read, such as %s. Move "
+            "their images into the class folders.",
+            *(len(nested), root, min(nested)),
+        )
     if ignored:
         logging.info(
             "Ignored %d files in %s that are not images, such as %s.",

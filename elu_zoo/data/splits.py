@@ -42,11 +42,15 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
         for part in NAMES
         if f"{part}_images" in arrays
     }
+    given, total = list(by_name), sum(map(len, by_name.values()))
+    complete = _with_held_out(name, by_name)
+    cut = [f"{len(complete[x])} for {x}" for x in NAMES if x not in given]
+    note = f"{name} has {total} images; held out of its training images are "
     return ImageData(
         name,
-        **_with_held_out(name, by_name),
+        **complete,
         class_names=class_names,
-        note="",
+        note=f"{note}{' and '.join(cut)}." if cut else "",
         terms=terms,
         images=f"{name}-{content.hexdigest()[:8]}",
     )

@@ -7,7 +7,10 @@ _SECONDS = 60.0
 
 
 class RepeatedMessageFilter(logging.Filter):
-    """Drops warnings and errors that repeat a message of the last minute."""
+    """Drops warnings and errors that repeat a message of the last minute.
+
+    The content of malformed requests is removed from messages.
+    """
 
     def __init__(self):
         super().__init__()
@@ -17,6 +20,11 @@ class RepeatedMessageFilter(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         if record.levelno < logging.WARNING:
             return True
+        error = record.exc_info[1] if record.exc_info else None
+        if type(error).__module__ == "aiohttp.http_exceptions":
+            # The text and the traceback contain the client's bytes.
+            record.msg, record.args = f"{record.getMessage()}: malformed HTTP", None
+            record.exc_info = None
         text, now = record.getMessage(), time.monotonic()
         key = record.name, text.partition("\n")[0]
         end, count = self._seen.get(key, (now, 0))

@@ -57,14 +57,14 @@ def evaluate(
     Args:
         evaluator: the evaluator of a classifier with the softmax cross entropy.
         data: images and labels.
-        split: "train", "validation" or "test".
+        split: a name for `ImageData.split`.
         entry: the entry of the weights, if they have one.
     """
     fitted, notes = None, []
     if split == "test" and entry and entry["dataset"] == data.name:
         fitted, source = temperature(entry, evaluator, data)
         notes = [] if fitted else [source]
-    measured, logits, labels = evaluator.responses(getattr(data, split))
+    measured, logits, labels = evaluator.responses(data.split(split))
     return measured | calibration.measure(logits, labels, fitted), notes
 
 

@@ -10,10 +10,11 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     Args:
         entry: the entry of the weights, if they have one.
         data: the data set of the evaluation.
-        split: "train", "validation" or "test".
+        split: a name for `ImageData.split`.
     """
     if not (entry and entry["dataset"] == data.name):
-        return [data.note] if data.note else []
+        shown = data.note and split != "all"
+        return [f"{data.note} --split=all measures all its images."] if shown else []
     texts = []
     if entry.get("images", data.images) != data.images:
         texts.append(
@@ -21,7 +22,8 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
             f"{entry['images']} to {data.images}."
         )
     settings = entry["config"].get("data", {})
-    seen = split == "train" or settings.get("train_on_validation")
-    if seen and split != "test":
+    if split == "all":
+        texts.append(f"{entry['tag']} was trained on most of these images.")
+    elif split != "test" and (split == "train" or settings.get("train_on_validation")):
         texts.append(f"{entry['tag']} was trained on these {split} images.")
     return texts

@@ -101,7 +101,8 @@ def check_boundaries(
         raise errors.UsageError(
             f"{name} must increase, between 0 and the run's {iterations} iterations. "
             f"Received: {tuple(at)}. Fractions fit every length: 0.5 is the middle of "
-            "the run."
+            "the run. A run needs more iterations than boundaries: increase "
+            "train.epochs, or reduce train.batch_size."
         )
 
 

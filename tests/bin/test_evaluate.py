@@ -5,6 +5,7 @@ import json
 import math
 import shutil
 
+import numpy as np
 import pytest
 
 from elu_zoo import zoo
@@ -132,7 +133,7 @@ def test_unverified_weights_need_a_flag(cli, unverified):
         ([], "Missing: --data, --model, --weights. See --help."),
         ([MODEL, DATA, "--weights=."], "a folder with 0 weight files"),
         ([MODEL, "--weights=RUN", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
-        ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test>"),
+        ([MODEL, "--weights=RUN", DATA, "--split=tset"], "<train|validation|test|all>"),
         ([MODEL, "--weights=RUN", DATA, "--activation=relu"], "Remove the argument"),
         ([MODEL, "--weights=RUN", DATA, "--activation=ellu"], "Did you mean 'elu'?"),
         ([MODEL, "--weights=RUN", DATA, "--wieghts=x"], "Did you mean '--weights'?"),
@@ -170,6 +171,19 @@ def letters(monkeypatch):
 def test_data_with_other_classes_are_refused(cli, trained, letters):
     result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
     assert result.code == 2 and "but the data set mnist has 10 cl" in result.err
+
+
+def test_all_images_of_new_data_are_measured(cli, trained, tmp_path):
+    images = np.random.default_rng(0).integers(0, 256, (60, 28, 28, 1), np.uint8)
+    names = [str(digit) for digit in range(10)]
+    path = tmp_path / "new.npz"
+    np.savez(path, x=images, y=np.arange(60) % 10, class_names=names)
+    arguments = "evaluate", MODEL, "--weights", trained, f"--data={path}"
+    result = cli(*arguments)
+    assert "note: new has 60 images; held out of its training images are " in result.err
+    result = cli(*arguments, "--split=all")
+    assert "on new, 60 all images: error" in result.out
+    assert "note" not in result.err
 
 
 @pytest.mark.parametrize(

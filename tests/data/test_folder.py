@@ -43,6 +43,11 @@ def paths_and_labels(images):
             {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
         ),
         (
+            ["train/a/1.png", "valid/a/2.png", "dev/a/3.png", "train/a/b/4.png"],
+            ("a",),
+            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
+        ),
+        (
             ["val/1.png", "validation/1.png"],
             ("val", "validation"),
             {"train": [("val/1.png", 0), ("validation/1.png", 1)]},
@@ -109,8 +114,14 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     assert caplog.text == ""
     image_folder.find(write_tree(tmp_path, "a/3.csv", "b/4/5.jpg"))
     assert f"{tmp_path}/b holds no images and is not a class." in caplog.messages
-    ignored = f"Ignored 2 files in {tmp_path} that are not images, such as a/3.csv."
+    ignored = f"Ignored 1 files in {tmp_path} that are not images, such as a/3.csv."
     assert ignored in caplog.messages
+    nested = f"1 folders inside class folders of {tmp_path} are not read, such as b/4."
+    assert nested + " Move their images into the class folders." in caplog.messages
+    image_folder.find(write_tree(tmp_path / "x", "train/a/1.jpg", "dev/a/2.jpg"))
+    assert f"Folders in {tmp_path}/x that are not splits are not read: dev." in (
+        caplog.messages
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +159,7 @@ def test_files_are_read_by_position(tmp_path):
         (
             [f"data/{split}/a/1.jpg" for split in ("train", "val", "validation")],
             errors.DataError,
-            "data has two folders of validation images, validation and val. Move",
+            "data has several folders of validation images, validation and val. M",
         ),
         (
             ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],

@@ -35,7 +35,7 @@ def format(request):
 
 
 def reduced():
-    return [keras.layers.Dense(2, dtype="mixed_bfloat16")]
+    return keras.layers.Dense(2, dtype="mixed_bfloat16")
 
 
 def small(*layers):
@@ -161,9 +161,7 @@ def with_softmax():
         (lambda: small(Differs()), {}, errors.EluZooError, "logits of model.* differ"),
         (lambda: small(CallsPython()), {}, errors.EluZooError, "cannot be written as"),
         (
-            lambda: keras.Sequential(
-                [small(keras.layers.Dense(2, dtype="mixed_bfloat16"))]
-            ),
+            lambda: small(keras.Sequential([keras.Input((4, 4, 1)), reduced()])),
             {},
             errors.UsageError,
             "of float32 layers",

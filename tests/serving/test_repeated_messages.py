@@ -3,6 +3,7 @@
 import logging
 
 import pytest
+from aiohttp import http_exceptions
 
 from elu_zoo.serving import repeated_messages
 from elu_zoo.serving.repeated_messages import RepeatedMessageFilter
@@ -37,6 +38,16 @@ def test_different_messages_are_logged(log):
     assert log(1, "b") == "b"
     assert log(2, "a", name="aiohttp.server") == "a"
     assert [log(3, "c", level=logging.INFO) for _ in range(2)] == ["c", "c"]
+
+
+def test_the_bytes_of_a_malformed_request_are_not_logged():
+    error = http_exceptions.BadHttpMessage("Pause on PRI/Upgrade: b'secret'")
+    exc_info = type(error), error, None
+    record = logging.LogRecord(
+        "aiohttp.server", logging.ERROR, "", 0, "Error from %s", ("::1",), exc_info
+    )
+    assert RepeatedMessageFilter().filter(record)
+    assert logging.Formatter().format(record) == "Error from ::1: malformed HTTP"
 
 
 def test_old_messages_are_forgotten(log):

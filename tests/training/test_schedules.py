@@ -88,7 +88,7 @@ def test_exponential_decays_between_boundaries(boundaries, values, expected):
         (
             (10,),
             (0.1, 0.2),
-            "Fractions fit every length: 0.5 is the middle of the run.$",
+            "Fractions fit every length: 0.5 is the middle of the run. A run needs",
         ),
         ((0.01, 0.02), (0.1, 0.2, 0.3), r"must increase.*\(1, 1\)"),
         ((0.99,), (0.1, 0.2), r"must increase.*\(10,\)"),

@@ -139,7 +139,8 @@ class Peers:
                 raise
             raise errors.ResourceError(
                 f"{others[0] if others else 'Another machine'} stopped answering. The "
-                "last checkpoint is intact. Start all machines again to resume."
+                "last checkpoint is intact. Start all machines again to resume. If "
+                "this happens at the start, compare the lists of machines in TF_CONFIG."
             ) from error
 
     def _others(self, message: str) -> list[str]:

@@ -26,7 +26,8 @@ def read(path: Path, limit: int, what: str) -> bytes:
         target = path.resolve(strict=True)
         if target.parent != path.parent.resolve():
             raise errors.CorruptError(
-                f"is a link out of its folder, to {target}. Pass the path of the target"
+                f"is a link out of its folder, to {target}. Replace the link by a copy "
+                "of the file, for example with cp -rL"
             )
         return files.read_regular(target, limit, what, follow_links=False)
     except (FileNotFoundError, NotADirectoryError) as error:
