@@ -32,8 +32,12 @@ RESIDENT = {"data.name": "", "data.image_shape": [], "data.train_on_validation":
 # network: (the network's config, fields that differ in addition to SHARED).
 NETWORKS = {
     "elu_cifar_11": (
-        get_config("elu_cifar_11", "schedule=fast"),
-        {**RESIDENT, "model.padding": None},
+        get_config("elu_cifar_11"),
+        {
+            **RESIDENT,
+            "model.padding": None,
+            "train.dropout": [[0, 0.05, 0.1, 0.15, 0.2, 0.25, 0]],
+        },
     ),
     "elu_cifar_18": (
         get_config("elu_cifar_18"),
