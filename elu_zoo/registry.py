@@ -175,7 +175,8 @@ def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
         if keras.config.image_data_format() != "channels_last":
             raise errors.UsageError(
                 "The networks need images (height, width, channels). Call "
-                'keras.config.set_image_data_format("channels_last").'
+                'keras.config.set_image_data_format("channels_last"), or correct '
+                "image_data_format in ~/.keras/keras.json."
             )
         for name, value in arguments.items():
             _check_argument(name, value)

@@ -18,7 +18,7 @@ def load(module: str) -> Path:
         UsageError: the file does not exist, another module has the name of the file,
             or the import fails.
     """
-    path, folder = Path(module), os.getcwd()
+    path, folder = Path(module).expanduser(), os.getcwd()
     is_file = path.suffix == ".py"
     if is_file and not path.is_file():
         raise errors.NotFoundError(f"There is no file {module} (--module).")

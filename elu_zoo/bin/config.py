@@ -157,7 +157,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     has_names = isinstance(section, ConfigDict) and "name" in section
     if data is None or not (has_names and isinstance(name, str)):
         return config  # `resolve` refuses a config without these names
-    if os.path.isdir(data):
+    if os.path.isdir(os.path.expanduser(data)):
         data = data.rstrip(os.sep) or os.sep  # photos/ and photos make equal configs
     _make_boundaries_fractions(config)
     name = re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
@@ -205,9 +205,10 @@ def _folder() -> Path:
 
 def _path(name: str) -> Path:
     if name.endswith(".py") or os.sep in name:
-        if not Path(name).is_file():
+        path = Path(name).expanduser()
+        if not path.is_file():
             raise errors.NotFoundError(f"There is no config file {name}.")
-        return Path(name)
+        return path
     if name not in installed():
         raise errors.unknown("config", name, installed())
     return _folder() / f"{name}.py"

@@ -1,6 +1,6 @@
 """Reduction of the default batch size for fine-tuning on few images."""
 
-import concurrent.futures
+import concurrent.futures.process
 import contextlib
 import json
 import multiprocessing
@@ -14,6 +14,7 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.bin.config import default_workdir
 from elu_zoo.data import imagenet, load, order
+from elu_zoo.data.shapes import Shape
 from elu_zoo.training import finetuning
 from elu_zoo.training.config import ResolvedConfig, resolve
 
@@ -30,16 +31,25 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     is_given = any(a.lstrip("-").partition("=")[0] == _FLAG for a in sys.argv[1:])
     if is_given or "weights" not in config.model:
         return resolved
-    arguments = resolved, flags.FLAGS.data_dir
+    # The shape needs the network, which a user's module may have registered.
+    shape = finetuning.image_shape(resolved.config, resolved.parent)
+    arguments = resolved.config.data, flags.FLAGS.data_dir, shape
     try:
         if _configures_devices():
             # TensorFlow, which decodes images, must not start before.
             spawn = multiprocessing.get_context("spawn")
             with concurrent.futures.ProcessPoolExecutor(1, spawn) as pool:
-                count = pool.submit(_count_images, *arguments).result()
+                try:
+                    count = pool.submit(_count_images, *arguments).result()
+                except concurrent.futures.process.BrokenProcessPool:
+                    raise errors.ResourceError(
+                        "The process that decodes the images died, perhaps for lack "
+                        "of memory."
+                    ) from None
         else:
             count = _count_images(*arguments)
-    except errors.EluZooError:  # raised again by `train` unless the run is finished
+    # `train` raises these errors again unless the run is finished.
+    except (errors.CorruptError, errors.DataError, errors.UsageError):
         workdir = flags.FLAGS.workdir or default_workdir(resolved.config)
         # `train` raises the error of a damaged file.
         with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
@@ -64,16 +74,16 @@ def _configures_devices() -> bool:
     return several or bool(flags.FLAGS.num_devices) or "TF_CONFIG" in os.environ
 
 
-def _count_images(resolved: ResolvedConfig, data_dir: str | None) -> int:
-    """Returns the number of training images."""
-    settings = resolved.config.data
+def _count_images(
+    settings: ConfigDict, data_dir: str | None, shape: Shape | None
+) -> int:
+    """Returns the number of training images of a config's section `data`."""
     if settings.name in load.names():
         count = load.training_images(settings.name, settings.train_on_validation)
     elif settings.name in load.ENCODED:
         sizes = settings.image_size, settings.validation_images
         count = len(imagenet.load(settings.folder, *sizes, data_dir).train)
     else:
-        shape = finetuning.image_shape(resolved.config, resolved.parent)
         data = load.load(settings.name, data_dir, shape)
         count = len(data.train) + len(data.validation) * settings.train_on_validation
     return min(settings.train_examples or count, count)

@@ -81,7 +81,7 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
         DataError: the data set is missing or damaged.
         ResourceError: the process that measures crashed.
     """
-    key = [f"{jobs} jobs", *(str(spec.folder(plan)) for spec in specs)]
+    key = [f"{jobs} jobs, equal kernels", *(str(spec.folder(plan)) for spec in specs)]
     if path.exists() and (stored := json.loads(path.read_text()))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
     with runner.threads(jobs):
@@ -140,8 +140,13 @@ def _check_pairs(specs: Sequence[Spec], kernels: Sequence[list[np.ndarray]]) -> 
     """Checks that the initial kernels of the networks are equal."""
     expected, *others = kernels
     for spec, own in zip(specs[1:], others, strict=True):
-        equal = len(own) == len(expected)
-        if not equal or not all(map(np.array_equal, own, expected)):
+        if [k.shape for k in own] != [k.shape for k in expected]:
+            raise errors.UsageError(
+                f"The networks with {spec.activation} and {specs[0].activation} have "
+                "kernels of different shapes, so that their runs would not be pairs. "
+                "Remove one of the two activations."
+            )
+        if not all(map(np.array_equal, own, expected)):
             raise errors.UsageError(
                 f"The initial kernels with {spec.activation} differ from those with "
                 f"{specs[0].activation} and the same seed, so that runs would not be "
@@ -171,8 +176,7 @@ def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     begin = time.perf_counter()
     placement = backends.place(False, "auto", None)
     run = build.build(resolved, data, placement, ("auto", None, 1))
-    variables = run.model.trainable_variables
-    kernels = [np.array(v) for v in variables if v.name == "kernel"]
+    kernels = [np.array(v) for v in run.model.weights if v.name.endswith("kernel")]
     state = TrainState(resolved.values, data.images)
     call = next(calls.remaining_calls(run, state, lambda step: run.length.total))
     run.step.start(call.rest)

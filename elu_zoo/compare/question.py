@@ -120,7 +120,9 @@ def with_images(question: Question) -> Question:
     count as finished.
 
     Raises:
+        UsageError: the config is wrong, or no data set has its name.
         DataError: the images are missing or damaged.
+        ResourceError: the images are too large for the memory.
     """
     data = question.config.data
     if not load.is_own(data.name, data.get("folder", "")):

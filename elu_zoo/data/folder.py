@@ -125,8 +125,7 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     others = [x.name for x in _visible(folder) if x.is_dir() and x.name not in read]
     if others:
         logging.warning(
-            "Folders in %s that are not splits are not read: %s.",
-            *(folder, ", ".join(sorted(others))),
+            "These folders in %s are not read: %s.", folder, ", ".join(sorted(others))
         )
     return roots
 

@@ -1,6 +1,7 @@
 """Division of a user's images into training, validation and test splits."""
 
 import hashlib
+from typing import Any
 
 import numpy as np
 from absl import logging
@@ -45,7 +46,7 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     given, total = list(by_name), sum(map(len, by_name.values()))
     complete = _with_held_out(name, by_name)
     cut = [f"{len(complete[x])} for {x}" for x in NAMES if x not in given]
-    note = f"{name} has {total} images; held out of its training images are "
+    note = f"{name} has {total} images, of which a hash held out "
     return ImageData(
         name,
         **complete,
@@ -69,20 +70,28 @@ def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
     # The split of each image: 0 for validation, 1 for test, 2 for training.
     split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int)
     order = np.argsort(hashes, kind="stable")
-    for index, part in enumerate(("validation", "test")):
-        if part not in missing:
-            split_of[split_of == index] = 2
-            continue
+    wanted = [index for index in (0, 1) if NAMES[1 + index] in missing] + [2]
+    split_of[~np.isin(split_of, wanted)] = 2
+    for index in wanted:
         if not (split_of == index).any():  # This happens only with few images.
-            donors = [i for i in order if split_of[i] == 2] or order
-            split_of[hashes == hashes[donors[0]]] = index
-        chosen = np.flatnonzero(split_of == index)
+            _fill(split_of, hashes, index, order)
+    for index in wanted[:-1]:
+        chosen, part = np.flatnonzero(split_of == index), NAMES[1 + index]
         by_name[part] = Split(train.images[chosen], train.labels[chosen])
         logging.info("%s: %d images held out for %s.", name, len(chosen), part)
     # In this order, the first images of the split have all classes.
     remaining = [i for i in order if split_of[i] == 2]
     by_name["train"] = Split(train.images[remaining], train.labels[remaining])
     return by_name
+
+
+def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: Any) -> None:
+    """Moves the first image whose split keeps other images, of training if possible."""
+    for i in sorted(order, key=lambda i: split_of[i] != 2):
+        others = set(hashes[split_of == split_of[i]]) - {hashes[i]}
+        if others:
+            split_of[hashes == hashes[i]] = index
+            return
 
 
 def _uniform_hash(image: np.ndarray) -> float:

@@ -76,7 +76,8 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
     name, recorded = weights.dataset, None
     if load.is_own(name):
         recorded = weights.entry.get("images")
-        name = weights.entry["config"]["data"]["name"]
+        settings = weights.entry["config"]["data"]
+        name = settings.get("folder") or settings["name"]
     try:
         data = load.load(name, image_shape=tuple(image_shape))
     except errors.EluZooError as error:
@@ -103,10 +104,11 @@ def check(kind: str, format: str, answer: Answer, images: np.ndarray | None) -> 
     """
     versions.check_quantize(kind, format)
     layers = [x for x in all_layers(answer.model) if isinstance(x, PREPROCESSING)]
-    if any(layer not in answer.model.layers for layer in layers):
+    nested = [x.name for x in layers if x not in answer.model.layers]
+    if nested:
         raise errors.UsageError(
             "A quantized file needs preprocessing in layers of the model itself, but "
-            f"{layers[0].name} is in a model inside it. Build one model, for example "
+            f"{nested[0]} is in a model inside it. Build one model, for example "
             "by get_model(..., num_classes=...)."
         )
     if kind != "int8":

@@ -74,7 +74,7 @@ def find(name: str, kind: str = "zca") -> Path:
         f"{errors.did_you_mean(name, [*known, *sorted(sets)])}"
         f"Known: {', '.join(known) or 'none'}. Training on a data set writes its "
         f"statistics file into the run's folder and into {cache_folder()}. For a model "
-        "of another machine, copy its file from there into this folder."
+        "of another machine, copy the file from that machine into this folder."
     )
 
 

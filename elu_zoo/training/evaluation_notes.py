@@ -1,6 +1,7 @@
 """Notes that elu-zoo-evaluate prints beside its measures."""
 
-from elu_zoo.data.dataset import ImageData
+from elu_zoo.data import load
+from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.weights.manifest import Entry
 
 
@@ -13,8 +14,11 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
         split: a name for `ImageData.split`.
     """
     if not (entry and entry["dataset"] == data.name):
-        shown = data.note and split != "all"
-        return [f"{data.note} --split=all measures all its images."] if shown else []
+        # `ImageData.split` joins the images of a user that are in memory.
+        joined = load.is_own(data.name) and isinstance(data.train, Split)
+        if not data.note or (joined and split == "all"):
+            return []
+        return [data.note + " --split=all measures all images." * joined]
     texts = []
     if entry.get("images", data.images) != data.images:
         texts.append(
@@ -23,7 +27,7 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
         )
     settings = entry["config"].get("data", {})
     if split == "all":
-        texts.append(f"{entry['tag']} was trained on most of these images.")
+        texts.append(f"{entry['tag']} was trained on some of these images.")
     elif split != "test" and (split == "train" or settings.get("train_on_validation")):
         texts.append(f"{entry['tag']} was trained on these {split} images.")
     return texts

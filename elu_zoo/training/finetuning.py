@@ -2,6 +2,8 @@
 
 import dataclasses
 import re
+from collections.abc import Mapping
+from inspect import Parameter
 from typing import Any
 
 import keras
@@ -51,7 +53,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
         for key in [key for key in model if model[key] is None]:
             model[key] = arguments[key]
         if parent:
-            _add_arguments(model, parent.entry["arguments"])
+            _add_arguments(model, parent.entry["arguments"], parameters)
     if parent:
         requested = model.to_dict()
         if shape := config.data.get("image_shape", ()):
@@ -60,11 +62,15 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     return config, parent
 
 
-def _add_arguments(model: ConfigDict, trained: dict[str, Any]) -> None:
+def _add_arguments(
+    model: ConfigDict, trained: dict[str, Any], parameters: Mapping[str, Parameter]
+) -> None:
     """Adds the parent's arguments for which the network's own config has no field."""
     for key, value in trained.items():
-        if key not in model and key not in ("num_classes", "input_shape"):
-            model[key] = tuple(value) if isinstance(value, list) else value
+        known = key in parameters and key not in ("num_classes", "input_shape")
+        if known and key not in model:
+            is_list = isinstance(parameters[key].default, list)  # JSON has no tuples
+            model[key] = value if is_list or not isinstance(value, list) else (*value,)
 
 
 def image_shape(

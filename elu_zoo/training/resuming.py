@@ -1,10 +1,10 @@
-"""Checks of a run's lock, config and images, before the run is resumed."""
+"""Checks of a run's lock, config, images, parent and code, before it is resumed."""
 
 import contextlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
@@ -14,6 +14,9 @@ from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
 from elu_zoo.training.recorder import ACTIVATIONS, SNAPSHOTS, Observe, check_kept
 from elu_zoo.weights.manifest import Entry
+
+if TYPE_CHECKING:
+    from elu_zoo.training.state import TrainState
 
 
 def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
@@ -70,7 +73,7 @@ def check_images(old: str, new: str, workdir: Path) -> None:
         raise errors.DataError(
             f"The images have changed since the run in {workdir} began. The run began "
             f"with {old}, but the images are now {new}. Restore the added, removed, "
-            "changed or renamed files, or pass another --workdir."
+            "changed or renamed files and folders, or pass another --workdir."
         )
 
 
@@ -82,8 +85,10 @@ def check_parent(old: str, new: str, workdir: Path) -> None:
     """
     if new != old:
         raise errors.DataError(
-            f"The run in {workdir} began with the weights {old}, but model.weights now "
-            f"selects {new}. Restore the old weights, or pass another --workdir."
+            f"The run in {workdir} began with the weights {old or 'none'}, but "
+            f"model.weights now selects {new or 'none'}. Set model.weights to the tag "
+            "or folder of the old weights with --allow_config_change, or pass another "
+            "--workdir."
         )
 
 
@@ -101,21 +106,21 @@ def check_finished(
     finished: Entry,
     workdir: Path,
     load_data: Callable[[], ImageData],
-    code: str,
     observe: Observe,
+    now: "TrainState",
 ) -> None:
-    """Compares a finished run with the images, if any exist, the code and `observe`.
+    """Compares a finished run with its images, if any exist, and what it depended on.
 
     Args:
         finished: the run's entry.
         workdir: the run's folder.
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
-        code: hash of the user's code now.
         observe: the records that the run must have.
+        now: the first state of a run that would begin now.
 
     Raises:
-        DataError: the images differ, or records are missing.
+        DataError: the images or the parent differ, or records are missing.
     """
     data = finished["config"]["data"]
     own = load.is_own(data["name"], data.get("folder", ""))
@@ -132,7 +137,8 @@ def check_finished(
             )
         else:
             check_images(old, new, workdir)
-    if finished.get("code", code) != code:
+    check_parent(finished.get("parent", ""), now.parent, workdir)
+    if now.code and finished.get("code", now.code) != now.code:
         warn_of_code(workdir, "which is finished")
     check_kept(workdir, observe)
     logging.info("%s is finished.", workdir)

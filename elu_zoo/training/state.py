@@ -57,7 +57,8 @@ class TrainState:
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
         metrics_length: length of metrics.jsonl in bytes.
         seconds: wall time of training, in seconds.
-        config_changes: changes of the config since the run began, and their iterations.
+        config_changes: changes of the config and the user's code since the run began,
+            and their iterations.
     """
 
     config: dict[str, Any]
@@ -123,7 +124,7 @@ class TrainState:
             )
         changed = differences(loaded.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
-        if loaded.code != self.code:
+        if self.code and loaded.code != self.code:
             resuming.warn_of_code(workdir, f"after iteration {loaded.step}")
             changed.append(f"code: {loaded.code} -> {self.code}")
             loaded.code = self.code

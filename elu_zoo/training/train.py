@@ -22,7 +22,7 @@ from elu_zoo.training import (
     user_code,
 )
 from elu_zoo.training.backends import Placement
-from elu_zoo.training.config import ResolvedConfig, resolve
+from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
 from elu_zoo.training.outputs import Outputs, open_outputs
 from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Run
@@ -72,8 +72,9 @@ def train(
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
             another config.
-        DataError: the data set is missing, or has changed since the run began; or the
-            run is finished and lacks records of `observe`.
+        DataError: the data set is missing; the data set or the parent weights have
+            changed since the run began; or the run is finished and lacks records of
+            `observe`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.
@@ -86,15 +87,15 @@ def train(
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
-    resolved, placement, code = _check(config, strategy, num_devices)
+    resolved, placement, first = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
-        peers.check_same(_facts(resolved.hash, options, allow_config_change, finished))
+        peers.check_same(_facts(first, options, allow_config_change, finished))
         if finished:
-            resuming.check_finished(finished, workdir, load_data, code, observe)
+            resuming.check_finished(finished, workdir, load_data, observe, first)
             return finished
         resuming.check_unlocked(workdir, chief)
 
@@ -108,7 +109,7 @@ def train(
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
             arguments = run, workdir, checkpoints, placement, allow_config_change
-            state = _restore(_first_state(resolved, run, code), *arguments)
+            state = _restore(dataclasses.replace(first, images=data.images), *arguments)
             stopped = functools.partial(_stopped, state, run, workdir)
             arguments = workdir, chief, checkpoints, observe, run, state
             with (
@@ -174,24 +175,21 @@ def _end_epoch(
 
 def _check(
     config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
-) -> tuple[ResolvedConfig, Placement, str]:
-    """Resolves the config, chooses the devices and hashes the user's code."""
+) -> tuple[ResolvedConfig, Placement, TrainState]:
+    """Resolves the config, chooses the devices, and returns the first train state."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
     placement = backends.place(encoded, strategy, num_devices)
     # After `place`, because an activation with a random state starts the devices.
     activations.describe(resolved.config.model.activation)
-    return resolved, placement, user_code.digest(resolved.config.model)
-
-
-def _first_state(resolved: ResolvedConfig, run: Run, code: str) -> TrainState:
-    parent = run.parent.name if run.parent else ""
-    return TrainState(resolved.values, run.data.images, parent, code)
+    parent = resolved.parent.name if resolved.parent else ""
+    code = user_code.digest(resolved.config.model)
+    return resolved, placement, TrainState(resolved.values, "", parent, code)
 
 
 def _facts(
-    config_hash: str,
+    first: TrainState,
     options: tuple[str, int | None, int],
     allow_config_change: bool,
     finished: Entry | None,
@@ -199,7 +197,9 @@ def _facts(
     """Returns the values, by name, that must be equal on all machines of a run."""
     compile_, steps_per_call, accumulate = options
     return {
-        "the config": config_hash,
+        "the config": dict_hash(first.config),
+        "the weights to start from": first.parent,
+        "the file of the network or activation": first.code,
         "versions": versions(),
         "--compile": compile_,
         "--steps_per_call": steps_per_call,

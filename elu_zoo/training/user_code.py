@@ -15,7 +15,8 @@ def digest(model: ConfigDict) -> str:
     """Returns a hash of the files of a user's network and activation, or "".
 
     The digest is "" for networks and activations of this package and of Keras, and for
-    code whose source Python cannot find.
+    code whose source Python cannot find. It is that of the files now, which a notebook
+    may have changed since it imported them.
 
     Args:
         model: the section `model` of a config.
@@ -24,10 +25,10 @@ def digest(model: ConfigDict) -> str:
     if not is_maxout(model.activation):
         layer = activations.make(model.activation, "activation", seed=0)
         of_function = type(layer) is keras.layers.Activation
-        used.append(layer.activation if of_function else type(layer))
+        used.append(inspect.unwrap(layer.activation) if of_function else type(layer))
     sources = set()
     for each in used:
-        if each.__module__.partition(".")[0] not in ("elu_zoo", "keras"):
+        if (each.__module__ or "keras").partition(".")[0] not in ("elu_zoo", "keras"):
             # Python finds no source of, for example, the code of an interactive shell.
             with contextlib.suppress(OSError, TypeError):
                 sources.add(_source(each))

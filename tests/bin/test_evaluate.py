@@ -180,7 +180,7 @@ def test_all_images_of_new_data_are_measured(cli, trained, tmp_path):
     np.savez(path, x=images, y=np.arange(60) % 10, class_names=names)
     arguments = "evaluate", MODEL, "--weights", trained, f"--data={path}"
     result = cli(*arguments)
-    assert "note: new has 60 images; held out of its training images are " in result.err
+    assert "note: new has 60 images, of which a hash held out " in result.err
     result = cli(*arguments, "--split=all")
     assert "on new, 60 all images: error" in result.out
     assert "note" not in result.err

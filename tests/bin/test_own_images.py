@@ -75,7 +75,7 @@ def test_a_finished_run_refuses_changed_images(cli, photos):
     assert "changed since the run in run began. The run began with photos-" in (
         result.error
     )
-    assert result.error.endswith("renamed files, or pass another --workdir.")
+    assert result.error.endswith("files and folders, or pass another --workdir.")
     added.unlink()
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)

@@ -119,9 +119,7 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     nested = f"1 folders inside class folders of {tmp_path} are not read, such as b/4."
     assert nested + " Move their images into the class folders." in caplog.messages
     image_folder.find(write_tree(tmp_path / "x", "train/a/1.jpg", "dev/a/2.jpg"))
-    assert f"Folders in {tmp_path}/x that are not splits are not read: dev." in (
-        caplog.messages
-    )
+    assert f"These folders in {tmp_path}/x are not read: dev." in caplog.messages
 
 
 @pytest.mark.parametrize(

@@ -175,14 +175,16 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
 def test_a_run_is_not_resumed_from_other_weights(npz, train, tmp_path, stop_after):
     first = train(parent_config(), tmp_path / "parent")["tag"]
     config = make_config(tmp_path / "parent", npz)
+    train(config, tmp_path / "finished")
     stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(config, tmp_path / "run")
     shutil.rmtree(tmp_path / "parent")
     second = train(parent_config(seed=1), tmp_path / "parent")["tag"]
     words = f"began with the weights {first}, but model.weights now selects {second}"
-    with pytest.raises(errors.DataError, match=words):
-        train(config, tmp_path / "run")
+    for folder in ("run", "finished"):
+        with pytest.raises(errors.DataError, match=words):
+            train(config, tmp_path / folder)
 
 
 def test_a_run_is_resumed_after_its_images_were_moved(

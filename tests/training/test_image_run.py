@@ -175,7 +175,8 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
         data = mock.Mock(images="a-2")
-        resuming.check_finished(entry, tmp_path, lambda: data, "", Observe())
+        now = TrainState({}, "a-2")
+        resuming.check_finished(entry, tmp_path, lambda: data, Observe(), now)
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
