@@ -151,6 +151,6 @@ def test_a_missing_mean_is_an_error_before_weights_are_drawn(tmp_path, monkeypat
         elu_zoo.get_model(NET)
     assert re.fullmatch(
         f"{NET} .* not on this machine. There is no mean image 'imagenet2012'.* "
-        "Training on a data set writes its statistics file. Pass preprocessing=Fals.*",
+        "Training on a data set writes its statistics file .* Pass preprocess.*",
         str(caught.value),
     )

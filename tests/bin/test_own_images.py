@@ -156,6 +156,7 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkey
     assert result.code == 0, result.err  # an export works without the module
 
 
+@pytest.mark.slow
 def test_finetuning_on_two_devices_counts_images_before_they_start(process, photos):
     result = process(
         *(*TRAIN, "--data=photos", "--compile=off", "--workdir=run"),
