@@ -17,7 +17,11 @@ from elu_zoo.layers.spatial_pyramid_pooling import SpatialPyramidPooling
 from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.layers.zca_whitening import ZCAWhitening
 
+# Layers whose draws are reproducible within `keyed`, by their seeds.
+KEYED = Dropout, FeatureMapDropout, FractionalMaxPooling2D
+
 __all__ = [
+    "KEYED",
     "AffineRecolor",
     "CeilMaxPooling2D",
     "Cutout",

@@ -79,7 +79,7 @@ class Dropout(keras.layers.Layer):
         if keys is None:
             y = keras.random.dropout(inputs, self.rate, seed=self.seed_generator)
             return y if self.scaled else y * (1 - self.rate)
-        kept = kept_values(_seed(self), *keys, inputs.shape[1:], self.rate)
+        kept = kept_values(seed_of(self), *keys, inputs.shape[1:], self.rate)
         kept = keras.ops.cast(kept, inputs.dtype)
         return inputs * (kept / (1 - self.rate) if self.scaled else kept)
 
@@ -146,13 +146,13 @@ def batch_draws(layer: Any, count: int) -> Any:
             (count,), dtype="float32", seed=layer.seed_generator
         )
     iteration, _ = keys
-    bits = _mix(_mix(_hash_step(_seed(layer), iteration)) ^ _hash_units(count))
+    bits = _mix(_mix(_hash_step(seed_of(layer), iteration)) ^ _hash_units(count))
     # float32 represents 24 bits exactly. More bits could be rounded to 1.
     leading = keras.ops.right_shift(bits, np.uint32(8))
     return keras.ops.cast(keras.ops.cast(leading, "int32"), "float32") * 2.0**-24
 
 
-def _seed(layer: Any) -> int:
+def seed_of(layer: Any) -> int:
     """Returns the seed of a layer; raises `UsageError` if it has none."""
     if layer.seed is None:
         raise errors.UsageError(

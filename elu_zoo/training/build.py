@@ -9,7 +9,9 @@ from ml_collections import ConfigDict
 from elu_zoo import errors, registry, zoo
 from elu_zoo.data import load, statistics
 from elu_zoo.data.dataset import ImageData, Split
-from elu_zoo.layers import preprocess
+from elu_zoo.layers import KEYED, preprocess
+from elu_zoo.layers.dropout import seed_of
+from elu_zoo.models.nested import all_layers
 from elu_zoo.training import augmentation, finetuning, optimizer, precision
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
@@ -179,7 +181,7 @@ def _model(
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
-    return zoo.get_model(
+    model = zoo.get_model(
         config.model.name,
         weights=parent,
         preprocessing=inside or False,
@@ -188,6 +190,10 @@ def _model(
         input_shape=field or network_input(data, preprocessing),
         seed=config.seed,
     )
+    for layer in all_layers(model):
+        if isinstance(layer, KEYED):
+            seed_of(layer)  # raises an error if the layer has no seed
+    return model
 
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:

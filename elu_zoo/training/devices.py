@@ -12,8 +12,6 @@ from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.workers import cluster
 from elu_zoo.training.workers.peers import Peers
 
-_KEYED = layers.Dropout, layers.FeatureMapDropout, layers.FractionalMaxPooling2D
-
 
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
     """Creates the strategy of a run, before any TensorFlow operation.
@@ -93,11 +91,11 @@ def choose_compilation(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # Steps do not update frozen layers, nor the random states of `_KEYED` layers.
+    # Steps do not update frozen layers, nor the random states of `KEYED` layers.
     updating = [
         layer
         for layer in model.layers
-        if layer.trainable and not isinstance(layer, _KEYED)
+        if layer.trainable and not isinstance(layer, layers.KEYED)
     ]
     if replicas > 1:
         facts.add("several")

@@ -121,7 +121,7 @@ def pyramid(*levels) -> Row:
     return Row("layer-pyramid", (), make, shape, rate=0.001)
 
 
-def after_dense(cls, *arguments, inputs=1) -> Row:
+def after_dense(cls, *arguments, inputs=1, **options) -> Row:
     """Returns the row of a model: dense layers, a layer `cls`, then a classifier."""
     shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
 
@@ -133,7 +133,7 @@ def after_dense(cls, *arguments, inputs=1) -> Row:
             keras.layers.Dense(8, kernel_initializer=HeUniform(s), name=f"dense{i}")(x)
             for i, s in enumerate(seeds)
         ]
-        x = cls(*arguments, name="unit")(parts if inputs > 1 else parts[0])
+        x = cls(*arguments, name="unit", **options)(parts if inputs > 1 else parts[0])
         return keras.Model(image, _classifier(x), name="layer")
 
     return Row(f"layer-{name}", (), make, shape, rate=0.001)
@@ -220,9 +220,9 @@ LAYERS = (
     after_dense(Maxout),
     after_dense(Highway, inputs=3),
     after_dense(CeilMaxPooling2D, 4, 2),
-    after_dense(FractionalMaxPooling2D, (7, 5)),
-    after_dense(FractionalMaxPooling2D, (7, 5), "random"),
-    after_dense(FeatureMapDropout, 0.3),
+    after_dense(FractionalMaxPooling2D, (7, 5), seed=3),
+    after_dense(FractionalMaxPooling2D, (7, 5), "random", seed=3),
+    after_dense(FeatureMapDropout, 0.3, seed=3),
     heads(),
     preprocessing(RESCALE),
     preprocessing({"kind": "gcn"}, rate=0.001),

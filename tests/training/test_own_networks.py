@@ -23,12 +23,13 @@ def own_network(
     dropout=0.5,
     units=4,
     copies=None,
+    unseeded=False,
 ):
     image = x = keras.Input(input_shape)
     for layer in preprocessing_layers(preprocessing) if preprocessing else ():
         x = layer(x)
     x = keras.layers.Dense(units * (copies or 1))(keras.layers.Flatten()(x))
-    x = Dropout(dropout, seed=seed, name="drop")(x)
+    x = Dropout(dropout, seed=None if unseeded else seed, name="drop")(x)
     return keras.Model(image, keras.layers.Dense(num_classes, name="classifier")(x))
 
 
@@ -50,6 +51,12 @@ def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_pa
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
     assert entry["parameters"] == 785 * 14 + 15 * 10
+
+
+def test_a_dropout_layer_without_seed_is_refused(config, train, tmp_path):
+    config.model.unseeded = True
+    with pytest.raises(errors.UsageError, match="The layer drop needs a seed, on whic"):
+        train(config, tmp_path / "run")
 
 
 @pytest.mark.parametrize(
