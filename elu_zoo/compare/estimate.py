@@ -81,6 +81,7 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
         DataError: the data set is missing or damaged.
         ResourceError: the process that measures crashed.
     """
+    # Times that earlier versions stored without a check of the kernels do not count.
     key = [f"{jobs} jobs, equal kernels", *(str(spec.folder(plan)) for spec in specs)]
     if path.exists() and (stored := json.loads(path.read_text()))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
