@@ -50,6 +50,9 @@ def test_few_images_have_all_splits(tmp_path, count):
         data = load.load(str(tmp_path / "x.npz"))
         sizes = [len(x) for x in (data.train, data.validation, data.test)]
         assert sum(sizes) == count and min(sizes) >= 1
+        hashes = [uniform(image) for image in images]
+        low, high = sum(h < 0.1 for h in hashes), sum(h >= 0.2 for h in hashes)
+        assert sizes[1] == low or low == 0 or high < 2  # test takes from training first
 
 
 def test_equal_images_share_a_split_or_are_refused(tmp_path):
