@@ -5,19 +5,21 @@ python no_tensorflow.py SCRIPT ARGUMENT...
 
 import runpy
 import sys
+from importlib.machinery import PathFinder
 from pathlib import Path
 
+_find_spec = PathFinder.find_spec
 
-class NoTensorFlow:
-    """A module finder that raises an error for every import of TensorFlow."""
 
-    def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] == "tensorflow":
-            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+def find_spec(name, path=None, target=None):
+    """Finds a module as `PathFinder` does, but never TensorFlow."""
+    if name.partition(".")[0] == "tensorflow":
+        return None
+    return _find_spec(name, path, target)
 
 
 if __name__ == "__main__":
-    sys.meta_path.insert(0, NoTensorFlow())
+    PathFinder.find_spec = find_spec
     del sys.argv[0]
     sys.path[0] = str(Path(sys.argv[0]).parent)
     runpy.run_path(sys.argv[0], run_name="__main__")

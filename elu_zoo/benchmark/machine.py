@@ -4,8 +4,8 @@ import datetime
 import importlib.metadata
 import os
 import platform
-import re
-from pathlib import Path
+
+from elu_zoo.training import hardware
 
 _PACKAGES = (
     *("tensorflow", "keras", "numpy", "jax", "torch"),
@@ -17,7 +17,7 @@ def describe() -> dict[str, str]:
     """Returns hardware and versions by name, without the names of machine and user."""
     facts = {
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "processor": _processor(),
+        "processor": hardware.processor(),
         "cores": str(cores()),
         "memory": f"{_memory_gib():.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
@@ -28,7 +28,7 @@ def describe() -> dict[str, str]:
             facts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    accelerator = _accelerator()
+    accelerator = ", ".join(hardware.accelerators())
     return {**facts, "accelerator": accelerator} if accelerator else facts
 
 
@@ -44,26 +44,5 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
-def _processor() -> str:
-    path = Path("/proc/cpuinfo")
-    match = path.exists() and re.search(r"model name\s*: (.+)", path.read_text())
-    return match[1] if match else platform.processor() or platform.machine()
-
-
 def _memory_gib() -> float:
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
-
-
-def _accelerator() -> str:
-    import keras
-
-    if keras.backend.backend() == "jax":
-        import jax
-
-        device = jax.devices()[0]
-        return "" if device.platform == "cpu" else device.device_kind
-    import tensorflow as tf
-
-    gpus = tf.config.list_physical_devices("GPU")
-    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
-    return ", ".join(str(d.get("device_name", "GPU")) for d in details)

@@ -13,7 +13,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.bin.config import default_workdir
-from elu_zoo.data import imagenet, load, order
+from elu_zoo.data import load, order
 from elu_zoo.data.shapes import Shape
 from elu_zoo.training import finetuning
 from elu_zoo.training.config import ResolvedConfig, resolve
@@ -81,6 +81,8 @@ def _count_images(
     if settings.name in load.names():
         count = load.training_images(settings.name, settings.train_on_validation)
     elif settings.name in load.ENCODED:
+        from elu_zoo.data import imagenet  # imports TensorFlow
+
         sizes = settings.image_size, settings.validation_images
         count = len(imagenet.load(settings.folder, *sizes, data_dir).train)
     else:

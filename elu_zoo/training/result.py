@@ -1,7 +1,5 @@
 """Result of a finished run: its weight file, and the entry of the weights."""
 
-import os
-import platform
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -15,6 +13,7 @@ import elu_zoo
 from elu_zoo import activations, errors, files, layers, registry
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
+from elu_zoo.training import hardware
 from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
 from elu_zoo.training.run import Run
@@ -125,7 +124,7 @@ def write(
         "commit": origin["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
-        "hardware": hardware(),
+        "hardware": hardware.describe(),
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": _terms(data.terms, parent),
@@ -223,16 +222,3 @@ def commit() -> str:
         outputs.append(ran.stdout.strip())
     _, head, changed = outputs
     return head + ("+" if changed else "")
-
-
-def hardware() -> str:
-    """Returns the processor's name and its number of cores."""
-    name = platform.processor() or platform.machine()
-    try:
-        for line in Path("/proc/cpuinfo").read_text().splitlines():
-            if line.startswith("model name"):
-                name = line.partition(":")[2].strip()
-                break
-    except OSError:
-        pass
-    return f"{name}, {os.cpu_count()} cores"

@@ -16,6 +16,7 @@ from elu_zoo.training import (
     backends,
     build,
     calls,
+    hardware,
     result,
     resuming,
     signals,
@@ -236,7 +237,7 @@ def _start(
         "strategy": type(placement.strategy).__name__.strip("_"),
         "replicas": placement.replicas,
         **dataclasses.asdict(run.compilation),
-        "hardware": result.hardware(),
+        "hardware": hardware.describe(),
         "commit": origin["commit"],
     }
 

@@ -19,9 +19,3 @@ def test_the_host_name_and_the_home_folder_are_absent():
     text = str(machine.describe())
     assert socket.gethostname() not in text
     assert os.path.expanduser("~") not in text
-
-
-def test_without_proc_the_module_platform_names_the_processor(monkeypatch, tmp_path):
-    monkeypatch.setattr(machine, "Path", lambda _: tmp_path / "none")
-    monkeypatch.setattr(machine.platform, "processor", lambda: "")
-    assert machine.describe()["processor"] == machine.platform.machine()

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import registry, training, zoo
+from elu_zoo.bin import train
 from elu_zoo.data import load
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.loss import Objective
@@ -120,3 +121,17 @@ def test_moving_averages_of_batch_norm_are_updated(folder):
 )  # fmt: skip
 def test_arguments_that_jax_does_not_support_are_refused(folder, name, words):
     assert words in json.loads((folder / "errors.json").read_text())[name]
+
+
+def test_the_binary_needs_no_tensorflow(tmp_path):
+    pytest.importorskip("jax")
+    flags = f"--workdir={tmp_path}", "--data=mnist_5k"
+    subprocess.run(
+        [
+            *(sys.executable, no_tensorflow.__file__, train.__file__, *flags),
+            "--config=mnist_mlp_5x256:smoke=True",
+        ],
+        env={**os.environ, "KERAS_BACKEND": "jax"},
+        check=True,
+    )
+    assert json.loads((tmp_path / "outcome.json").read_text())["backend"] == "jax"

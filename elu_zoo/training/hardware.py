@@ -1,0 +1,34 @@
+"""Names of the processor and of the accelerators of this machine."""
+
+import os
+import platform
+import re
+from pathlib import Path
+
+import keras
+
+
+def describe() -> str:
+    """Returns processor, number of cores and accelerators in one line."""
+    return ", ".join([processor(), f"{os.cpu_count()} cores", *accelerators()])
+
+
+def processor() -> str:
+    """Returns the name of the processor."""
+    path = Path("/proc/cpuinfo")
+    match = path.exists() and re.search(r"model name\s*: (.+)", path.read_text())
+    return match[1].strip() if match else platform.processor() or platform.machine()
+
+
+def accelerators() -> list[str]:
+    """Returns the names of the accelerators that the Keras backend can use."""
+    if keras.backend.backend() == "jax":
+        import jax
+
+        device = jax.devices()[0]  # `step_jax` uses no other device
+        return [] if device.platform == "cpu" else [device.device_kind]
+    import tensorflow as tf
+
+    gpus = tf.config.list_physical_devices("GPU")
+    details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
+    return [str(each.get("device_name", "GPU")) for each in details]
