@@ -99,6 +99,16 @@ def with_name_suffix(suffix, **entries):
             },
         ),
         ("schedule=quick", QUICK),
+        (
+            "schedule=quick,epochs=100",
+            {
+                **QUICK,
+                **with_name_suffix("-quick100"),
+                **{"schedule_epochs": 100, "train.epochs": 100},
+                "train.boundaries": [7500],
+                "train.dropout": FAST["train.dropout"],
+            },
+        ),
         ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],
