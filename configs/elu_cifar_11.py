@@ -20,8 +20,8 @@ without bfloat16 use `--config.train.precision=float32`).
 `fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
 `epochs`, because --config.train.epochs does not move the boundaries; with the schedule
 of the paper, `epochs` selects the first epochs. `quick` trains kernels of convolutions
-with Muon, from variance 1 / fan-in, with a quarter of the paper's dropout, or a half
-above 60 epochs.
+with Muon, from variance 1 / fan-in, and a quarter of the paper's dropout; above 60
+epochs with a half of it, and cutout.
 results/tuning.md describes the choice of our schedules, and the use of `validation`.
 """
 
@@ -92,14 +92,15 @@ def _use_paper_rates(config: ConfigDict) -> None:
 
 def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
     """Sets a learning rate that rises and falls linearly, and reduces the dropout."""
-    # Longer runs overfit more.
-    share = 0.25 if quick and config.schedule_epochs <= 60 else 0.5
+    is_long = config.schedule_epochs > 60  # longer runs overfit more
+    share = 0.25 if quick and not is_long else 0.5
     config.train.boundaries = (round(0.15 * _iterations(config)),)
     config.train.learning_rates = (0.0, 0.02 if quick else 0.05, 0.0)
     config.train.learning_rate_shape = "linear"
     config.train.nesterov = True
     config.train.dropout = (tuple(share * rate for rate in DROPOUT),)
     if quick:
+        config.data.cutout = 8 * is_long
         config.train.optimizer = "muon"
         config.train.sgd_factor = 5.0
         config.train.sgd_decay = 0.0005

@@ -26,8 +26,8 @@ from elu_zoo.configs import elu_cifar_11
 _TABLE = Path(__file__).resolve().parent.parent / "configs/results/quick_trials.csv"
 _COLUMNS = (
     "stage activation width epochs seed peak dropout sgd_factor initial_kernels "
-    "init_scale label_smoothing train_loss validation_loss validation_error_percent "
-    "seconds"
+    "init_scale label_smoothing cutout train_loss validation_loss "
+    "validation_error_percent seconds"
 ).split()
 # The recipe before the first stage. Dropout is a factor on the paper's rates.
 _BASE = {
@@ -40,6 +40,7 @@ _BASE = {
     "initial_kernels": "normal",
     "init_scale": 1.0,
     "label_smoothing": 0.0,
+    "cutout": 0,
 }
 _BOTH = "elu", "relu"
 _ALL = *_BOTH, "leaky_relu", "shifted_relu"
@@ -57,6 +58,9 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
 # width hardly overfits in four epochs.
 _LONG = {"width": 1.0, "epochs": 30}
 _LONG_DROPOUT = 0.25, 0.5
+# Runs of 100 epochs, which overfit more.
+_LONGEST = {"width": 1.0, "epochs": 100, "dropout": 0.5}
+_LONGEST_CUTOUT = 0, 8
 # The last stage: the two best recipes at full width, with paired seeds.
 _FINAL = {"width": 1.0, "epochs": 8}
 _SEEDS = range(3)
@@ -77,6 +81,8 @@ def trials(rows: Rows) -> Iterator[tuple[str, dict[str, Any]]]:
         base = min((base | {stage: value} for value in values), key=_error(rows))
     for dropout in _LONG_DROPOUT:
         yield "long", base | _LONG | {"dropout": dropout, "activation": "elu"}
+    for cutout in _LONGEST_CUTOUT:
+        yield "longest", base | _LONGEST | {"cutout": cutout, "activation": "elu"}
     recipes = {tuple(r[k] for k in _BASE): r for r in rows if r["width"] == "0.5"}
     distinct = [{k: type(_BASE[k])(r[k]) for k in _BASE} for r in recipes.values()]
     best = sorted(distinct, key=_error(rows))[:2]
@@ -113,6 +119,7 @@ def make_config(trial: dict[str, Any]) -> ConfigDict:
     model.initial_kernels = trial["initial_kernels"]
     model.init_scale = trial["init_scale"]
     config.data.measure_test = False
+    config.data.cutout = trial["cutout"]
     train.learning_rates = (0.0, trial["peak"], 0.0)
     train.dropout = (tuple(trial["dropout"] * r for r in elu_cifar_11.DROPOUT),)
     train.sgd_factor = trial["sgd_factor"]

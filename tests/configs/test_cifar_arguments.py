@@ -104,7 +104,7 @@ def with_name_suffix(suffix, **entries):
             {
                 **QUICK,
                 **with_name_suffix("-quick100"),
-                **{"schedule_epochs": 100, "train.epochs": 100},
+                **{"schedule_epochs": 100, "train.epochs": 100, "data.cutout": 8},
                 "train.boundaries": [7500],
                 "train.dropout": FAST["train.dropout"],
             },

@@ -33,6 +33,7 @@ def test_each_config_has_the_settings_of_its_trial_and_reads_no_test_image():
         for part, keys in (
             (config.model, ("width", "initial_kernels", "init_scale")),
             (config.train, ("epochs", "sgd_factor", "label_smoothing")),
+            (config.data, ("cutout",)),
         ):
             assert {k: part[k] for k in keys} == {k: trial[k] for k in keys}
 
@@ -57,7 +58,9 @@ def test_a_stage_keeps_the_best_value_for_elu_and_relu_together():
     assert {(t["width"], t["epochs"]) for t in final} == {(1.0, 8)}
     long = [trial for stage, trial in done if stage == "long"]
     assert [(t["dropout"], t["epochs"]) for t in long] == [(0.25, 30), (0.5, 30)]
-    assert {(t["init_scale"], t["peak"]) for t in long} == {(1.5, 0.015)}
+    longest = [trial for stage, trial in done if stage == "longest"]
+    assert [(t["cutout"], t["epochs"]) for t in longest] == [(0, 100), (8, 100)]
+    assert {(t["init_scale"], t["peak"]) for t in long + longest} == {(1.5, 0.015)}
     assert len(rows) == len({tuple(row.items()) for row in rows})
 
 
