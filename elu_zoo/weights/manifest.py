@@ -250,7 +250,7 @@ def rank(entry: Entry) -> tuple:
     """Returns a sort key that puts the default of several entries first.
 
     The criteria are, in this order: the loss with which the network was registered
-    before other losses, the schedules `paper`, `quick` and `fast`, longer runs before
+    before other losses, the schedules `paper`, `quick` and others, longer runs before
     shorter runs, and lower seeds before higher seeds. The test error is no criterion.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss

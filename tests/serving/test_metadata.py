@@ -11,7 +11,7 @@ ORIGIN = {
     "dataset": "cifar10",
     "activation": "elu",
     "alpha": 1.0,
-    "weights": {"tag": "elu_cifar_11.cifar10_elu-493de223", "sha256": "493de223"},
+    "weights": {"tag": "elu_cifar_11.cifar10_elu-1485f2aa", "sha256": "1485f2aa"},
     "input_shape": [32, 32, 3],
 }
 FACTS = {
@@ -20,8 +20,8 @@ FACTS = {
     "activation": "elu",
     "alpha": 1.0,
     "input_shape": [32, 32, 3],
-    "tag": "elu_cifar_11.cifar10_elu-493de223",
-    "sha256": "493de223",
+    "tag": "elu_cifar_11.cifar10_elu-1485f2aa",
+    "sha256": "1485f2aa",
 }
 
 

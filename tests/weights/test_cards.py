@@ -77,7 +77,7 @@ def test_the_code_of_a_card_runs(tag):
 
 
 MNIST = manifest.published()["mnist_mlp_8x128.mnist_elu-7482e452"]
-CIFAR = manifest.published()["elu_cifar_11.cifar100_elu-44d48cf4"]
+CIFAR = manifest.published()["elu_cifar_11.cifar100_elu-8cb788cb"]
 IMAGES = manifest.published()["mnist_autoencoder.mnist_elu-a7b9bf56"]
 NORMALISED = MNIST["arguments"] | {"batch_norm": True}
 PAPERS = {
@@ -90,13 +90,13 @@ PAPERS = {
     ("entry", "changes", "text"),
     [
         (MNIST, {"arguments": NORMALISED}, "(alpha 1.0) after batch normalisation, "),
-        (CIFAR, {}, "(95 %: 34.31 to 36.18 %). 1,669,028 parameters"),
-        (CIFAR, PAPERS, "to 36.18 %); the paper, section 4.2, 10 runs: "),
+        (CIFAR, {}, "(95 %: 29.41 to 31.21 %). 1,669,028 parameters"),
+        (CIFAR, PAPERS, "to 31.21 %); the paper, section 4.2, 10 runs: "),
         (IMAGES, {}, "Test error **3.17, squared**; the paper: no number."),
         (IMAGES, {}, "The squared error is the sum over the pixels of an image, w"),
         (CIFAR, {}, "Sorts colour images of 32 x 32 pixels into the 100 classes of c"),
         (CIFAR, {}, "people (among the classes: baby, boy, girl, man, woman)"),
-        (CIFAR, {}, "- Trained with our schedule `fast` instead of the paper's. "),
+        (CIFAR, {}, "- Trained with our schedule `quick` instead of the paper's. "),
         (CIFAR, {}, "- One seed: "),
         (IMAGES, {}, "Reconstructs grey images of 28 x 28 pixels"),
         (CIFAR, {}, "About 10 % of the test images have near-duplicates"),
