@@ -41,8 +41,9 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     networks = zoo.list_models()
     return {
-        "weights": lambda link: weights.table(
-            published, tables.runs, tables.paper, networks, link
+        "weights": lambda link: (
+            weights.table(published, tables.runs, tables.paper, networks, link)
+            + f"\n\n{overview.caption(tables.runs)}"
         ),
         "comparison": lambda link: comparison.summary(
             tables.comparison, tables.tuning, link

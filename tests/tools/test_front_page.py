@@ -101,7 +101,7 @@ def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
 
 def test_networks_without_weights_are_listed():
     last = lines([entry()], networks=("dsn", "elu_cifar_11", "nin"))[2]
-    assert last == "No weights yet: `dsn`, `nin`."
+    assert last.endswith(" No weights yet: `dsn`, `nin`.")
     assert "No weights" not in lines([entry()])[2]
 
 
@@ -157,6 +157,13 @@ RUN |= {"test_error_percent": "2.5"}
 )
 def test_the_figure_shows_only_the_runs_of_its_panels(changes, shown):
     assert len(overview.points([RUN | changes])) == shown
+
+
+def test_the_caption_has_the_errors_of_the_start():
+    start = RUN | {"config": overview.START, "epochs": "10"}
+    rows = [start | {"test_error_percent": error} for error in ("60", "62")]
+    assert "after 10 epochs" in overview.caption([RUN, *rows])
+    assert overview.caption([RUN, *rows]).endswith("are elu 61.00 ± 1.41 %.")
 
 
 def test_points_are_sorted_by_panel_activation_and_seed():

@@ -48,6 +48,21 @@ def text(rows: runs.Rows) -> str:
     return buffer.getvalue()
 
 
+def caption(rows: runs.Rows) -> str:
+    """Returns the mean errors at the start of the paper's schedule, in a sentence."""
+    first, *_ = shown = [row for row in points(rows) if row["config"] == START]
+    errors: dict[str, list[float]] = {}
+    for row in shown:
+        values = errors.setdefault(row["activation"], [])
+        values.append(float(row["test_error_percent"]))
+    texts = [f"{name} {runs.spread(each)} %" for name, each in errors.items()]
+    return (
+        "The figure shows paired runs. On the right is the start of the paper's "
+        f"schedule on CIFAR-100: after {first['epochs']} epochs the test errors of "
+        f"{len(errors['elu'])} runs of each activation are {', '.join(texts)}."
+    )
+
+
 def draw(rows: runs.Rows, stem: Path) -> None:
     """Draws the figure from rows of results.csv; `stem` has no suffix."""
     shown = points(rows)

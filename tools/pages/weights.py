@@ -55,8 +55,8 @@ def table(
     pages = {name: link(f"configs/results/{name}.md") for name in ("cards", "runs")}
     available = {entry["model"] for entry in published}
     without = [f"`{name}`" for name in networks if name not in available]
-    last = f"No weights yet: {', '.join(without)}." if without else ""
-    return "\n".join([*lines, "", _NOTE.format(**pages), "", last]).rstrip()
+    last = f" No weights yet: {', '.join(without)}." if without else ""
+    return "\n".join([*lines, "", _NOTE.format(**pages) + last])
 
 
 def _recipe(entry: Entry) -> tuple:
