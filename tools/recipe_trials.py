@@ -4,8 +4,9 @@ python tools/recipe_trials.py --runs=$HOME/trials
 
 Every trial trains on 45,000 training images of CIFAR-100 and is measured on the other
 5,000; no test image is read. Each stage varies one setting of the best recipe of the
-previous stages. The table is configs/results/quick_trials.csv, with a row per trial. A
-trial in the table is not repeated, and a stopped trial is resumed.
+previous stages; the last stages train longer. The table is
+configs/results/quick_trials.csv, with a row per trial. A trial in the table is not
+repeated, and a stopped trial is resumed.
 """
 
 import itertools
@@ -58,7 +59,7 @@ STAGES: dict[str, tuple[tuple[str, ...], tuple]] = {
 # width hardly overfits in four epochs.
 _LONG = {"width": 1.0, "epochs": 30}
 _LONG_DROPOUT = 0.25, 0.5
-# Runs of 100 epochs, which overfit more.
+# Runs of 100 epochs are expected to overfit more.
 _LONGEST = {"width": 1.0, "epochs": 100, "dropout": 0.5}
 _LONGEST_CUTOUT = 0, 8
 # The last stage: the two best recipes at full width, with paired seeds.

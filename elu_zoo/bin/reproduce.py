@@ -25,7 +25,8 @@ _BUDGET = absl_flags.DEFINE_enum(
     "budget",
     "short",
     ["smoke", "short", "full"],
-    "full: length of the paper's runs; short: hours on two CPU cores; smoke: a test.",
+    "full: length of the paper's runs; short: hours or a day on two CPU cores; smoke: "
+    "a test.",
 )
 _JOBS = absl_flags.DEFINE_integer(
     "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1

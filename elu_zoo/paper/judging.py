@@ -85,11 +85,11 @@ class ClaimTest:
         judge: tests an experiment's rows, which may be empty; None if the runs, which
             need a GPU, are to be compared by eye.
         support: the effects that support the claim.
-        ours: whether the paper makes no claim about the activation or the measure; the
-            verdict does not depend on such a test.
+        ours: whether the paper makes no claim about the activation, the measure or the
+            length of training; the verdict does not depend on such a test.
         decides: False for an effect that is reported, but decides nothing.
-        variant: variant of the tested runs, if the paper may have meant their setting;
-            the test counts only if there are such runs. "" for a test without variant.
+        variant: variant of the tested runs; the test counts only if there are such
+            runs. "" for a test that counts in any case.
     """
 
     name: str

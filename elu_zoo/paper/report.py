@@ -63,8 +63,8 @@ possible by an exact test only one-sided, and only if all ten pairs agree.
 
 The column of layers has the range of their effects. If some layers support the claim
 and others contradict it, the layers disagree. Tests marked as *ours* are about an
-activation or a measure that the paper does not have there. They take no part in the
-verdict, and are corrected apart."""
+activation, a measure or a length of training that the paper does not have there. They
+take no part in the verdict, and are corrected apart."""
 
 _PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
 two-sided and not corrected for the number of tests."""

@@ -65,8 +65,12 @@ def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
 
 
 def epochs(view: View) -> list[int]:
-    """Returns the different lengths of the runs in epochs, the shortest first."""
-    lengths = {row.get("epochs", "") for row in view.rows} - {""}
+    """Returns the different lengths of the runs in epochs, the shortest first.
+
+    Runs of a variant count only if all runs have a variant.
+    """
+    plain = [row for row in view.rows if not row.get("variant")]
+    lengths = {row.get("epochs", "") for row in plain or view.rows} - {""}
     return sorted(map(int, lengths))
 
 

@@ -21,7 +21,7 @@ def processor() -> str:
 
 
 def accelerators() -> list[str]:
-    """Returns the names of the accelerators that the Keras backend can use."""
+    """Returns the names of the accelerators on which a run can train."""
     if keras.backend.backend() == "jax":
         import jax
 

@@ -102,6 +102,13 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return (low * high) ** -0.5
 
 
+# Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
+_OF_TWINS = {
+    "data": ("train_on_validation", "measure_test"),
+    "train": ("boundaries", "evaluate_every", "checkpoint_every"),
+}
+
+
 def has_held_out(entry: Entry) -> bool:
     """Returns whether a run has validation images on which it was not trained."""
     trained = entry["config"].get("data", {}).get("train_on_validation", False)
@@ -114,10 +121,19 @@ def is_twin(entry: Entry, other: Entry) -> bool:
     The temperature of `other` then applies to `entry`, because both runs differ only in
     the number of their training images.
     """
-    same = "model", "dataset", "arguments", "schedule", "epochs", "seed"
-    names = entry["config"]["name"], other["config"]["name"].removesuffix("-validation")
-    is_same = all(entry[key] == other[key] for key in same) and names[0] == names[1]
-    return is_same and has_held_out(other)
+    same = "model", "dataset", "arguments", "seed"
+    is_same = all(entry[key] == other[key] for key in same)
+    return is_same and _recipe(entry) == _recipe(other) and has_held_out(other)
+
+
+def _recipe(entry: Entry) -> dict:
+    """Returns the config without the fields in which twins differ."""
+    config = entry["config"]
+    sections = {
+        section: {k: v for k, v in config.get(section, {}).items() if k not in fields}
+        for section, fields in _OF_TWINS.items()
+    }
+    return config | sections | {"name": config["name"].removesuffix("-validation")}
 
 
 def describe(found: dict[str, float]) -> str:

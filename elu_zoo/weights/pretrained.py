@@ -323,7 +323,7 @@ def _from_manifest(name: str, model: str, arguments: dict[str, Any]) -> manifest
         if all(e["arguments"][key] == value for key, value in arguments.items())
     ]
     if not matching:
-        variants = sorted(manifest.variant(e["arguments"]) for e in entries)
+        variants = sorted({manifest.variant(e["arguments"]) for e in entries})
         raise errors.UsageError(
             f"{model} has no {name!r} weights for {arguments}. "
             f"There are weights for: {', '.join(variants)}."

@@ -116,7 +116,7 @@ def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
 
 def test_an_experiment_that_reads_two_others_is_reported():
     text = section("wilcoxon", {"wilcoxon": view("wilcoxon", plan())})
-    assert "3 or 7 epochs. " in text
+    assert "3 epochs. " in text
     assert "figures/wilcoxon.png" in text and "ELU - ReLU + BN" in text
 
 
@@ -168,7 +168,9 @@ def test_the_table_of_tests_has_a_line_for_each_test():
     lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
     tests = [t for e in EXPERIMENTS.values() for c in e.claims for t in c.tests]
     assert len(lines) == sum(test.counts([]) for test in tests)
-    assert sum(" (ours) |" in line for line in lines) == sum(t.ours for t in tests)
+    assert sum(" (ours) |" in line for line in lines) == sum(
+        t.ours and t.counts([]) for t in tests
+    )
     measured = [line for line in lines if "| supports |" in line]
     assert len(measured) == 5
     number = r"-?[\d.]+"

@@ -18,7 +18,11 @@ def entry(activation="elu", **changes):
         "schedule": "fast",
         "epochs": 30,
         "schedule_share": 1.0,
-        "config": {"name": "elu_cifar_11-cifar100"},
+        "config": {
+            "name": "elu_cifar_11-cifar100",
+            "train": {"loss": "softmax_cross_entropy"},
+        },
+        "seed": 0,
         "arguments": {"activation": {"name": activation}, "batch_norm": False},
         "metrics": {"test_error_percent": 35.0},
         "sha256": "0",
@@ -57,9 +61,9 @@ def lines(published, rows=(), networks=("elu_cifar_11",)):
         ),
         (
             [entry(), entry("relu", **WHOLE)],
-            ["cifar100 | 35.00 % |  |  |  | our `fast`, 30 epochs |  |",
-             "cifar100 |  | 35.00 % |  |  | the paper's, 330 epochs | relu 31.56 ± "
-             "0.37 %; here 100% of its schedule |"],
+            ["cifar100 |  | 35.00 % |  |  | the paper's, 330 epochs | relu 31.56 ± "
+             "0.37 %; here 100% of its schedule |",
+             "cifar100 | 35.00 % |  |  |  | our `fast`, 30 epochs |  |"],
         ),
         (
             [entry(dataset="mnist", **SQUARED, **WHOLE)],
@@ -161,9 +165,14 @@ def test_the_figure_shows_only_the_runs_of_its_panels(changes, shown):
 
 def test_the_caption_has_the_errors_of_the_start():
     start = RUN | {"config": overview.START, "epochs": "10"}
-    rows = [start | {"test_error_percent": error} for error in ("60", "62")]
-    assert "after 10 epochs" in overview.caption([RUN, *rows])
-    assert overview.caption([RUN, *rows]).endswith("are elu 61.00 ± 1.41 %.")
+    rows = [
+        start | {"activation": name, "seed": seed, "test_error_percent": error}
+        for name, *errors in (("elu", "60", "62"), ("relu", "70", "74"))
+        for seed, error in enumerate(errors)
+    ]
+    text = overview.caption([RUN, *rows])
+    assert "after 10 epochs ELU is at 61.00 ± 1.41 %, 2 runs." in text
+    assert "intervals, by 11.0 points (-1.7 to 23.7) with relu." in text
 
 
 def test_points_are_sorted_by_panel_activation_and_seed():

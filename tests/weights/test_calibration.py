@@ -73,15 +73,15 @@ def test_images_without_a_wrong_prediction_are_refused(sample):
         calibration.fit_temperature(logits, logits.argmax(1))
 
 
-def entry(name="net", trained=True, **changes):
+def entry(name="net", trained=True, cutout=0, **changes):
+    data = {"train_on_validation": trained, "cutout": cutout}
+    train = {"dropout": [0.5], "boundaries": [100 if trained else 90]}
     return {
         "model": "net",
         "dataset": "cifar10",
         "arguments": {},
-        "schedule": "fast",
-        "epochs": 30,
         "seed": 0,
-        "config": {"name": name, "data": {"train_on_validation": trained}},
+        "config": {"name": name, "data": data, "train": train},
         "examples": {"validation": 0 if trained else 5000},
     } | changes
 
@@ -99,6 +99,7 @@ HELD_OUT = {"name": "net-validation", "trained": False}
         (entry(**HELD_OUT, seed=1), False),
         (entry(**HELD_OUT, dataset="cifar100"), False),
         (entry("other-validation", trained=False), False),
+        (entry(**HELD_OUT, cutout=8), False),
     ],
 )
 def test_a_twin_differs_only_in_that_it_holds_out_validation_images(other, expected):

@@ -21,7 +21,7 @@ def table(rows: Sequence[results.Row]) -> str:
         )
         is_exact = row is exact
         cells = [
-            f"`{row['model']}`, {row['dataset']}",
+            f"`{row['weights']}`",
             row["quantization"],
             f"{float(row['error_percent']):.2f} %",
             "" if is_exact else f"{change:+.2f}",

@@ -22,10 +22,10 @@ intervals. A smaller number is faster.
 
 $machine
 
-Nothing was measured on GPUs. With `KERAS_BACKEND=jax` the parts `step` and `unit` run
-without TensorFlow, but the size of their work is chosen for a CPU. On a machine with
-GPUs that TensorFlow sees, `python -m pytest -m gpu -n 0` tests the op, several GPUs,
-resuming and export; these tests have not been run.
+The benchmark was not run on GPUs. With `KERAS_BACKEND=jax` the parts `step` and `unit`
+run without TensorFlow, but the size of their work is chosen for a CPU. On a machine
+with GPUs that TensorFlow sees, `python -m pytest -m gpu -n 0` tests the op, several
+GPUs, resuming and export; these tests have not been run.
 
 ## A training step
 

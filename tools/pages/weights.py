@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
+from elu_zoo.weights import manifest
 from elu_zoo.weights.manifest import Entry
 from pages import marks, runs
 
@@ -34,7 +35,7 @@ def table(
         link: function that makes links relative to the page.
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
-    for entry in published:
+    for entry in sorted(published, key=_order):
         activation = entry["arguments"]["activation"]["name"]
         groups[_recipe(entry)].setdefault(activation, entry)
     others = {a for group in groups.values() for a in group} - {*_ACTIVATIONS}
@@ -57,6 +58,11 @@ def table(
     without = [f"`{name}`" for name in networks if name not in available]
     last = f" No weights yet: {', '.join(without)}." if without else ""
     return "\n".join([*lines, "", _NOTE.format(**pages) + last])
+
+
+def _order(entry: Entry) -> tuple:
+    """Returns a sort key that puts default weights in the first row of a data set."""
+    return entry["model"], entry["dataset"], manifest.rank(entry)
 
 
 def _recipe(entry: Entry) -> tuple:

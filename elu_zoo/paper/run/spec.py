@@ -22,7 +22,8 @@ class Plan:
 
     Attributes:
         budget: `full` is the paper's length, where the paper has the experiment;
-            `short` takes hours on two CPU cores; `smoke` tests that everything runs.
+            `short` takes hours or a day on two CPU cores; `smoke` tests that everything
+            runs.
         seeds: number of seeds (0, 1, ...); None for the default of each experiment.
         workdir: folder of all runs.
         data_dir: folder of data sets, see `load.load`.
