@@ -100,7 +100,7 @@ def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
     config.train.nesterov = True
     config.train.dropout = (tuple(share * rate for rate in DROPOUT),)
     if quick:
-        config.data.cutout = 8 * is_long
+        config.data.cutout = 8 if is_long else 0
         config.train.optimizer = "muon"
         config.train.sgd_factor = 5.0
         config.train.sgd_decay = 0.0005

@@ -170,7 +170,7 @@ def test_the_caption_has_the_errors_of_the_start():
         for name, *errors in (("elu", "60", "62"), ("relu", "70", "74"))
         for seed, error in enumerate(errors)
     ]
-    text = overview.caption([RUN, *rows])
+    text = overview.caption([RUN, *rows], str)
     assert "after 10 epochs ELU is at 61.00 ± 1.41 %, 2 runs." in text
     assert "intervals, by 11.0 points (-1.7 to 23.7) with relu." in text
 

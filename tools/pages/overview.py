@@ -8,11 +8,12 @@ from pathlib import Path
 from elu_zoo import results
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.plots.paired_dots import PairPanel
-from pages import runs
+from pages import marks, runs
 
 STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
 _COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
+_REPORT = "configs/results/reproduction.md#figure-4-four-units-on-cifar-100"
 START = "elu_cifar_11-cifar100-paper10"  # the first epochs of the paper's schedule
 _PANELS = {
     "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
@@ -50,7 +51,7 @@ def text(rows: runs.Rows) -> str:
     return buffer.getvalue()
 
 
-def caption(rows: runs.Rows) -> str:
+def caption(rows: runs.Rows, link: marks.Link) -> str:
     """Returns what the figure shows of the start of the paper's schedule."""
     first, *_ = shown = [row for row in points(rows) if row["config"] == START]
     errors: dict[str, dict[str, float]] = {}
@@ -68,7 +69,7 @@ def caption(rows: runs.Rows) -> str:
         f"paper's schedule on CIFAR-100: after {first['epochs']} epochs ELU is at "
         f"{runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of the same seeds "
         f"are higher, with 95 % intervals, by {', '.join(texts)}. This does not say "
-        "which activation ends best."
+        f"which activation ends best. [The runs and their command]({link(_REPORT)})."
     )
 
 
