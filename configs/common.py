@@ -1,9 +1,10 @@
 """All config fields, each with a comment and a neutral value.
 
 A config starts from `base`, `mnist` or `elu_cifar` and assigns the fields that differ.
-The other functions return fields of some networks, data sets or recipes. A config adds
-these fields with, for example, `config.update(common.phases())`. Training checks the
-names and types of all fields against this file.
+`use_muon` sets the optimizer of our schedule `quick`. The other functions return fields
+of some networks, data sets or recipes. A config adds these fields with, for example,
+`config.update(common.phases())`. Training checks the names and types of all fields
+against this file.
 """
 
 from ml_collections import ConfigDict, config_dict
@@ -162,3 +163,12 @@ def elu_cifar(args: dict) -> ConfigDict:
     config.train.momentum = 0.9
     config.train.checkpoint_every = 5 if config.smoke else 500
     return config
+
+
+def use_muon(config: ConfigDict) -> None:
+    """Sets the optimizer of `schedule=quick`, and its peak of the learning rate."""
+    config.train.optimizer = "muon"
+    config.train.learning_rates = (0.0, 0.02, 0.0)
+    config.train.sgd_factor = 5.0
+    config.train.sgd_decay = 0.0005
+    config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels

@@ -95,14 +95,11 @@ def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
     is_long = config.schedule_epochs > 60  # expected to overfit more
     share = 0.25 if quick and not is_long else 0.5
     config.train.boundaries = (round(0.15 * _iterations(config)),)
-    config.train.learning_rates = (0.0, 0.02 if quick else 0.05, 0.0)
+    config.train.learning_rates = (0.0, 0.05, 0.0)
     config.train.learning_rate_shape = "linear"
     config.train.nesterov = True
     config.train.dropout = (tuple(share * rate for rate in DROPOUT),)
     if quick:
+        common.use_muon(config)
         config.data.cutout = 8 if is_long else 0
-        config.train.optimizer = "muon"
-        config.train.sgd_factor = 5.0
-        config.train.sgd_decay = 0.0005
-        config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels
         config.model.init_scale = 1.0

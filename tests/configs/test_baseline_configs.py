@@ -171,7 +171,8 @@ ARGS = [
     f"net={net},dataset={dataset},schedule={schedule},smoke={smoke}"
     for net in NETS
     for dataset in ("cifar10", "cifar100")
-    for schedule in ("paper", "fast")
+    for schedule in ("paper", "fast", "quick")
+    if schedule != "quick" or net in table1_baselines.QUICK_NETS
     for smoke in (False, True)
 ]
 
@@ -221,10 +222,30 @@ def test_the_fast_schedules_of_all_networks_differ_only_in_the_peak_learning_rat
 
 
 @pytest.mark.parametrize(
+    "net, dropout", [("nin", 0.125), ("allcnn_c", (0.05, 0.125, 0.125))]
+)
+def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
+    config = get_config(NAME, f"net={net},schedule=quick")
+    ours, theirs = flat(config), flat(get_config("elu_cifar_11", "schedule=quick"))
+    changes = {key for key in theirs if ours.get(key) != theirs[key]}
+    assert {key for key in changes if not key.startswith("model.")} == {
+        *("name", "train.boundaries"),
+        *("train.dropout", "train.dropout_placement", "train.phase_boundaries"),
+    }
+    # 15 % of the run, in iterations.
+    assert [ours["train.boundaries"], theirs["train.boundaries"]] == [[0.15], [2250]]
+    assert (config.data.padding, config.model.dropout) == (4, dropout)
+    assert config.model.kernel_decay == theirs["model.kernel_decay"] == 0
+    assert config.name == f"{NAME}-{net}-cifar100-quick30"
+    assert get_config(NAME, f"net={net},schedule=quick,epochs=9").schedule_epochs == 9
+
+
+@pytest.mark.parametrize(
     "arg, deviations",
     [
         ("dataset=cifar100", (0.001, 0.01, 0.05)),
         ("dataset=cifar100,schedule=fast", None),
+        ("dataset=cifar100,schedule=quick", None),
         ("dataset=cifar10", None),
     ],
 )
@@ -251,7 +272,8 @@ def test_nin_has_a_small_classifier_learning_rate_only_on_cifar10(schedule):
     [
         ("net=nim", "Unknown net 'nim'. Did you mean 'nin'"),
         ("schedule=fats", "Unknown schedule 'fats'. Did you mean 'fast'"),
-        ("epochs=3", "epochs needs schedule=fast. Received: schedule=paper"),
+        ("epochs=3", "schedule=fast or schedule=quick. Received: schedule=paper"),
+        ("net=fmp,schedule=quick", "quick is only for net=nin and net=allcnn_c. Rec"),
     ],
 )
 def test_wrong_arguments_raise_a_usage_error(arg, words):
