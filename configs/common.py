@@ -1,7 +1,7 @@
 """All config fields, each with a comment and a neutral value.
 
 A config starts from `base`, `mnist` or `elu_cifar` and assigns the fields that differ.
-`use_muon` sets the optimizer of our schedule `quick`. The other functions return fields
+`use_quick` sets the fields of our schedule `quick`. The other functions return fields
 of some networks, data sets or recipes. A config adds these fields with, for example,
 `config.update(common.phases())`. Training checks the names and types of all fields
 against this file.
@@ -165,10 +165,19 @@ def elu_cifar(args: dict) -> ConfigDict:
     return config
 
 
-def use_muon(config: ConfigDict) -> None:
-    """Sets the optimizer of `schedule=quick`, and its peak of the learning rate."""
+def use_quick(config: ConfigDict) -> float:
+    """Sets the fields of our schedule `quick`, except for boundaries and dropout.
+
+    Returns:
+        The factor on the dropout rates of the paper, or of a network's authors.
+    """
+    is_long = config.schedule_epochs > 60  # expected to overfit more
+    config.data.cutout = 8 if is_long else 0
+    config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels
     config.train.optimizer = "muon"
-    config.train.learning_rates = (0.0, 0.02, 0.0)
+    config.train.nesterov = True
     config.train.sgd_factor = 5.0
     config.train.sgd_decay = 0.0005
-    config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels
+    config.train.learning_rate_shape = "linear"
+    config.train.learning_rates = (0.0, 0.02, 0.0)
+    return 0.5 if is_long else 0.25

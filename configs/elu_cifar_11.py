@@ -19,9 +19,9 @@ without bfloat16 use `--config.train.precision=float32`).
 
 `fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
 `epochs`, because --config.train.epochs does not move the boundaries; with the schedule
-of the paper, `epochs` selects the first epochs. `quick` trains kernels of convolutions
-with Muon, from variance 1 / fan-in, and a quarter of the paper's dropout; above 60
-epochs with a half of it, and cutout.
+of the paper, `epochs` selects the first epochs. In `quick`, Muon trains the kernels of
+convolutions. They start with variance 1 / fan-in, and dropout is a quarter of the
+paper's. Above 60 epochs it is a half, with cutout.
 results/tuning.md describes the choice of our schedules, and the use of `validation`.
 """
 
@@ -92,14 +92,13 @@ def _use_paper_rates(config: ConfigDict) -> None:
 
 def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
     """Sets a learning rate that rises and falls linearly, and reduces the dropout."""
-    is_long = config.schedule_epochs > 60  # expected to overfit more
-    share = 0.25 if quick and not is_long else 0.5
     config.train.boundaries = (round(0.15 * _iterations(config)),)
-    config.train.learning_rates = (0.0, 0.05, 0.0)
-    config.train.learning_rate_shape = "linear"
-    config.train.nesterov = True
-    config.train.dropout = (tuple(share * rate for rate in DROPOUT),)
     if quick:
-        common.use_muon(config)
-        config.data.cutout = 8 if is_long else 0
+        share = common.use_quick(config)
         config.model.init_scale = 1.0
+    else:
+        share = 0.5
+        config.train.nesterov = True
+        config.train.learning_rate_shape = "linear"
+        config.train.learning_rates = (0.0, 0.05, 0.0)
+    config.train.dropout = (tuple(share * rate for rate in DROPOUT),)

@@ -16,10 +16,11 @@ Time:      minutes for 4 epochs of CIFAR-100 with schedule=fast, two runs at onc
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.
-`fast` (4 epochs, or `epochs`) and `quick` (30) are our schedules: batches of 100, a
-learning rate that rises and falls linearly, Nesterov's momentum .9, padding by 4 zeros
-and crops. `fast` has half of the dropout. `quick`, for nin and allcnn_c, has a quarter
-of the dropout, and Muon as in elu_cifar_11. results/tuning.md has the choice of rates.
+`fast` (4 epochs, float32) and `quick` (30 epochs, for nin and allcnn_c) are our
+schedules; `epochs` changes their length. Both have batches of 100, a learning rate that
+rises and falls linearly, and padding by 4 zeros and crops. `fast` has Nesterov's
+momentum and half of the dropout. `quick` is the recipe of elu_cifar_11, with Muon.
+results/tuning.md describes the choice of the learning rates.
 """
 
 from typing import Any
@@ -153,7 +154,8 @@ _CIFAR100 = {
     "fmp": {"model": {"dropout": 0.0}},
 }  # fmt: skip
 SCHEDULES = "paper", "fast", "quick"
-# Muon keeps the norm of kernels, and some of the other networks start from small ones.
+# Muon keeps the norm of kernels. `quick` is for networks whose initial kernels can have
+# variance 1 / fan-in.
 QUICK_NETS = "nin", "allcnn_c"
 ARGUMENTS = {
     "net": "nin",
@@ -227,7 +229,7 @@ def _check(args: dict) -> None:
     if schedule == "quick" and net not in QUICK_NETS:
         raise errors.UsageError(
             f"schedule=quick is only for net={' and net='.join(QUICK_NETS)}. Received: "
-            f"net={net}. Pass schedule=fast, or another net."
+            f"net={net}. Pass schedule=fast, or one of these networks."
         )
     if args["epochs"] and schedule == "paper":
         raise errors.UsageError(
@@ -249,23 +251,25 @@ def _recipe(net: str, is_cifar100: bool) -> dict[str, Any]:
 def _use_short_schedule(config: ConfigDict, peak: float) -> None:
     train, model = config.train, config.model
     train.batch_size = 100
-    train.momentum, train.nesterov = 0.9, True
+    train.momentum = 0.9
+    train.boundaries = (0.15,)
     if "momentum_rise" in train:
         del train.momentum_rise
     # With the small deviations of nin for CIFAR-100, the error of the first epoch stays
     # at chance level.
     if "deviations" in model:
         del model.deviations
-    train.learning_rate_shape = "linear"
-    train.boundaries = (0.15,)
-    train.learning_rates = (0.0, peak, 0.0)
-    share = 0.5
     if config.schedule == "quick":
-        share = 0.25
+        share = common.use_quick(config)
+        if model.name == "nin":
+            model.init_scale = 1.0  # allcnn_c always has this variance
         if "learning_rate_factors" in train:
             del train.learning_rate_factors
-        common.use_muon(config)
     else:
+        share = 0.5
+        train.nesterov = True
+        train.learning_rate_shape = "linear"
+        train.learning_rates = (0.0, peak, 0.0)
         # On a CPU without bfloat16 matrix units, bfloat16 takes 1.5 times as long.
         train.precision = "float32"
     if "dropout" in model:

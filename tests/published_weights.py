@@ -56,7 +56,12 @@ def make(
         "sources": [],
         **changes,
     }
-    return entry, content, model
+    return signed(entry), content, model
+
+
+def signed(entry):
+    """Returns a copy of an entry with the hash of its fields."""
+    return {**entry, manifest.MEANING_HASH: manifest.meaning_hash(entry)}
 
 
 def write(folder: Path, entry, content) -> Path:

@@ -1,9 +1,12 @@
 """Intervals compared with closed forms, rows of runs, and the paper's numbers."""
 
+import importlib
 import math
+import re
 import statistics
 import time
 from concurrent.futures import ThreadPoolExecutor
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -202,6 +205,18 @@ def test_published_weights_are_among_the_runs_of_their_recipe(tag):
     values = [float(run[results.metric(entry)]) for run in runs]
     error = results.recipe_error(entry, results.read("results.csv"))
     assert error.value.startswith(f"{statistics.mean(values):.2f}")
+
+
+def test_the_page_on_tuning_has_the_error_of_every_trial():
+    page = files("elu_zoo.configs").joinpath("results", "tuning.md").read_text()
+    cells = set(re.findall(r"\| (?:\*\*)?([\d.]+)(?: %)?(?:\*\*)? (?=\|)", page))
+    trials = results.read("trials.csv")
+    errors = [t["validation_error_percent"] for t in trials]
+    assert {f"{float(error):.1f}" for error in errors if error} <= cells
+    for trial in trials:
+        name, _, rest = trial["config"].partition(":")
+        module = importlib.import_module(f"elu_zoo.configs.{name}")
+        module.get_config(rest.partition(" ")[0])
 
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):

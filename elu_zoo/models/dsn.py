@@ -73,6 +73,7 @@ def dsn(
         seed=seed,
         dropout=dropout,
         deviations=(0.05, 0.05, 0.05),
+        init_scale=None,
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )

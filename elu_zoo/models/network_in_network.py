@@ -4,7 +4,7 @@ import functools
 from collections.abc import Sequence
 from typing import Any
 
-from elu_zoo.initializers import Normal, layer_seed
+from elu_zoo.initializers import FanInNormal, Normal, layer_seed
 from elu_zoo.layers import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
@@ -28,6 +28,7 @@ def class_maps(
     seed: int,
     dropout: float,
     deviations: Sequence[float],
+    init_scale: float | None,
     kernel_decay: float,
     conv_dtype: str,
 ) -> tuple[Any, list[Any]]:
@@ -49,6 +50,12 @@ def class_maps(
     convolve = functools.partial(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
+
+    def initial(name, deviation):
+        if init_scale is None:
+            return Normal(deviation, layer_seed(seed, name))
+        return FanInNormal(init_scale, layer_seed(seed, name))
+
     first, second, others = deviations
     convolutions = []
     for i, block in enumerate(BLOCKS, 1):
@@ -58,14 +65,14 @@ def class_maps(
                 deviation = second if j else first
             else:
                 deviation = others
-            initial = Normal(deviation, layer_seed(seed, name))
-            x = convolve(x, blocks.scaled_units(units, width), size, name, initial)
+            kernel = initial(name, deviation)
+            x = convolve(x, blocks.scaled_units(units, width), size, name, kernel)
             if j == 0:
                 convolutions.append(x)
             x = blocks.norm_act(x, name, activation, batch_norm, seed)
         if i < len(BLOCKS):
             x = CeilMaxPooling2D(3, 2, name=f"block{i}_pool")(x)
             x = blocks.dropout(x, dropout, f"block{i}_drop", seed)
-    initial = Normal(others, layer_seed(seed, "classifier"))
-    maps = blocks.classifier_maps(x, num_classes, initial, kernel_decay=kernel_decay)
+    kernel = initial("classifier", others)
+    maps = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
     return maps, convolutions

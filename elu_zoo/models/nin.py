@@ -27,6 +27,7 @@ def nin(
     preprocessing=None,
     dropout=0.5,
     deviations=(0.05, 0.05, 0.05),
+    init_scale=None,
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
@@ -45,6 +46,8 @@ def nin(
         deviations: three standard deviations of initial kernels: for the first
             convolution, for the two 1 x 1 convolutions of the first block, and for all
             other convolutions. The original has 0.001, 0.01 and 0.05 for CIFAR-100.
+        init_scale: variance of initial kernels times fan-in, instead of `deviations`;
+            None for `deviations`.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -55,6 +58,8 @@ def nin(
         *("deviations", deviations, 3, "finite numbers > 0"),
         lambda value: errors.is_finite(value) and value > 0,
     )
+    if init_scale is not None:
+        errors.check_positive("init_scale", init_scale)
     image, x = image_input(input_shape, preprocessing)
     maps, _ = class_maps(
         x,
@@ -65,6 +70,7 @@ def nin(
         seed=seed,
         dropout=dropout,
         deviations=deviations,
+        init_scale=init_scale,
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )

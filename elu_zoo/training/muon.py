@@ -18,8 +18,9 @@ class Muon(keras.optimizers.Optimizer):
     """Muon for kernels, Nesterov's SGD for other variables.
 
     Every variable with gradient g has the momentum `m = momentum * m + g` and the
-    direction `u = g + momentum * m`. For a kernel W, a matrix `(inputs, outputs)`, the
-    length of the step is proportional to the norm of W, which stays constant:
+    direction `u = g + momentum * m`. A kernel is reshaped to a matrix W,
+    `(inputs, outputs)`. The length of its step is proportional to its norm, which stays
+    constant:
 
     ``` python
     x = u / |u|
@@ -29,8 +30,8 @@ class Muon(keras.optimizers.Optimizer):
     ```
 
     The second line, the Newton-Schulz step, brings all singular values of x near 1.
-    Norms are Frobenius norms. The kernels of `sgd_layers` and all variables that are no
-    kernels change by `-learning_rate * sgd_factor * u`.
+    Norms are Frobenius norms. The kernels of `sgd_layers` and all variables that are
+    not kernels change by `-learning_rate * sgd_factor * u`.
 
     Args:
         learning_rate: step length relative to the norm of a kernel; a float or a
@@ -59,7 +60,7 @@ class Muon(keras.optimizers.Optimizer):
         newton_schulz_steps: int = 3,
         compute_dtype: str = "bfloat16",
         sgd_layers: Sequence[str] = ("classifier",),
-        sgd_factor: float = 2.5,
+        sgd_factor: float = 5.0,
         sgd_decay: float = 0.0,
         **kwargs: Any,
     ):

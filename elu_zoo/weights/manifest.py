@@ -25,7 +25,8 @@ SUFFIX = ".weights.h5"
 FIELDS = frozenset(
     "format tag model dataset arguments preprocessing classes sha256 bytes "
     "parameters schedule schedule_share config seed step epochs metrics commit "
-    "backend versions hardware wall_time_seconds licence data_terms sources".split()
+    "backend versions hardware wall_time_seconds licence data_terms sources "
+    "meaning_sha256".split()
 )
 # The types of fields that are used before the weight file is read.
 _TYPES = {
@@ -100,8 +101,7 @@ def check(entry: Any, origin: str) -> Entry:
     _check(is_named, arguments, "activation", "dict with a name", origin)
     is_flag = isinstance(arguments["batch_norm"], bool)
     _check(is_flag, arguments, "batch_norm", "bool", origin)
-    # The entries of earlier versions of elu_zoo lack this hash.
-    if MEANING_HASH in entry and entry[MEANING_HASH] != meaning_hash(entry):
+    if entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
             f"{origin} was edited: its {MEANING_HASH} is not the hash of "
             f"{', '.join(_MEANING)}. Download the entry again."

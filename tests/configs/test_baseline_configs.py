@@ -33,6 +33,7 @@ FIELDS = [
     ("alexnet_cifar", "model.classifier_decay", 0.5, "classifier_decay", 1.0, 0.5),
     ("nin", "model.dropout", 0.25, "dropout", [0.5, 0.5], [0.25, 0.25]),
     ("nin", "model.deviations", (0.05, 0.01, 0.05), "kernel", None, None),
+    ("nin", "model.init_scale", 1.0, "kernel", None, None),
     ("nin", "data.padding", 2, "draw_range", [0, 8], [0, 4]),
     (
         *("nin", "train.learning_rate_factors", (("bias", 2.0),)),
@@ -237,7 +238,13 @@ def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
     assert (config.data.padding, config.model.dropout) == (4, dropout)
     assert config.model.kernel_decay == theirs["model.kernel_decay"] == 0
     assert config.name == f"{NAME}-{net}-cifar100-quick30"
-    assert get_config(NAME, f"net={net},schedule=quick,epochs=9").schedule_epochs == 9
+    assert "learning_rate_factors" not in config.train
+    long, short = (
+        get_config(NAME, f"net={net},schedule=quick,epochs={epochs}")
+        for epochs in (61, 60)
+    )
+    assert (long.data.cutout, short.data.cutout) == (8, 0)
+    assert np.array_equal(long.model.dropout, np.multiply(2, short.model.dropout))
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,17 @@ def read_losses(workdir):
     return [json.loads(line)["train_loss"] for line in lines]
 
 
-@pytest.mark.parametrize("net", table1_baselines.NETS)
-def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_path):
-    entry = training.train(make_config(net, epochs=6), tmp_path)
+@pytest.mark.parametrize(
+    "net, schedule",
+    [
+        *((net, "fast") for net in table1_baselines.NETS),
+        *((net, "quick") for net in table1_baselines.QUICK_NETS),
+    ],
+)
+def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(
+    net, schedule, tmp_path
+):
+    entry = training.train(make_config(net, schedule, epochs=6), tmp_path)
     losses = read_losses(tmp_path)
     assert losses[-1] < losses[0] and losses[-1] < losses[-2]
     model = zoo.get_model(net, weights=tmp_path)

@@ -15,7 +15,7 @@ A, B, C = 3.4445, -4.7750, 2.0315
 class Reference:
     """A variable that is updated by SGD or by Muon, in float64."""
 
-    def __init__(self, value, momentum=0.9, steps=3, factor=2.5, decay=0.0):
+    def __init__(self, value, momentum=0.9, steps=3, factor=5.0, decay=0.0):
         self.value, self.m = np.float64(value), np.zeros(np.shape(value))
         self.momentum, self.steps = momentum, steps
         self.factor, self.decay = factor, decay

@@ -17,11 +17,12 @@ def entry_path(path):
 
 
 def change_entry(**changes):
-    """Returns a function that changes fields of the entry beside a weight file."""
+    """Returns a function that changes fields, and their hash, of an entry's file."""
 
     def change(path):
         entry = json.loads(entry_path(path).read_text())
-        entry_path(path).write_text(json.dumps({**entry, **changes}))
+        changed = made_weights.signed({**entry, **changes})
+        entry_path(path).write_text(json.dumps(changed))
 
     return change
 
