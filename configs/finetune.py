@@ -78,6 +78,7 @@ def get_config(arg: str = "") -> ConfigDict:
     parts = ["finetune", args["model"], re.sub(r"\W+", "_", args["weights"]).strip("_")]
     parts += [str(args["examples"])] if args["examples"] else []
     parts += [frozen] if frozen else []
+    parts += [f"rate{args['learning_rate']:g}"] if args["learning_rate"] else []
     config.name = "-".join(parts)
     _leave_to_weights(config, args)
     config.data.train_examples = 200 if config.smoke else args["examples"]

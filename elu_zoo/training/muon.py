@@ -45,7 +45,8 @@ class Muon(keras.optimizers.Optimizer):
         **kwargs: arguments of `keras.optimizers.Optimizer`, without `weight_decay`.
 
     Raises:
-        UsageError: an argument is out of range, or `weight_decay` is not 0 or None.
+        UsageError: an argument is out of range, `weight_decay` is not 0 or None, or the
+            network has no layer with a name in `sgd_layers`.
 
     Reference:
         Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024.
@@ -92,9 +93,14 @@ class Muon(keras.optimizers.Optimizer):
         # Lists by index, because `update_step` gets TensorFlow's variables, which have
         # no Keras names.
         self._orthogonal, self._decays = [], []
-        for variable in variables:
+        paths = [variable.path.split("/") for variable in variables]
+        names = dict.fromkeys(name for path in paths for name in path[:-1])
+        for name in self.sgd_layers:
+            if name not in names:
+                raise errors.unknown("layer in sgd_layers", name, names)
+        for variable, path in zip(variables, paths, strict=True):
             is_kernel = variable.name == "kernel" and len(variable.shape) > 1
-            by_sgd = not set(variable.path.split("/")).isdisjoint(self.sgd_layers)
+            by_sgd = not set(path).isdisjoint(self.sgd_layers)
             self._orthogonal.append(is_kernel and not by_sgd)
             self._decays.append(self.sgd_decay * (is_kernel and by_sgd))
 

@@ -93,7 +93,13 @@ def test_fields_equal_the_networks_config_except_listed_changes(model):
                 "name": "finetune-elu_cifar_11-cifar100-stack1+stack2",
             },
         ),
-        ("learning_rate=0.1", {"train.learning_rates": [0, 0.1, 0]}),
+        (
+            "learning_rate=0.1",
+            {
+                "train.learning_rates": [0, 0.1, 0],
+                "name": "finetune-elu_cifar_11-cifar100-rate0.1",
+            },
+        ),
         ("epochs=3", {"train.epochs": 3, "schedule_epochs": 3}),
         (
             "examples=500",

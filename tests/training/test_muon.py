@@ -1,6 +1,13 @@
 """The optimizer Muon: updates compared with NumPy in float64, and Keras' fit."""
 
+import json
+import os
+import subprocess
+import sys
+
 import keras
+import muon_fit
+import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -130,32 +137,51 @@ def test_wrong_arguments_are_refused(arguments, message):
         Muon(**arguments)
 
 
+def test_an_unknown_layer_is_refused():
+    with pytest.raises(errors.UsageError, match="'clasifier'. Did you mean 'classi"):
+        Muon(sgd_layers=("clasifier",)).build(build_network().trainable_variables)
+
+
 def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
-    draws = np.random.default_rng(0)
-    images = draws.normal(size=(64, 6, 6, 3)).astype("float32")
-    labels = images[:, 0, 0, 0] > 0
-    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-    dense = keras.layers.Dense(8, activation="elu")
-    layers = [keras.layers.Flatten(), dense, keras.layers.Dense(4, name="classifier")]
-    model = keras.Sequential([keras.Input((6, 6, 3)), *layers])
-    model.compile(Muon(0.05, sgd_factor=1.0), loss, jit_compile=True)
-    history = model.fit(images, labels, epochs=4, verbose=0).history["loss"]
-    assert history[-1] < 0.7 * history[0]
+    model, losses = muon_fit.fit()
+    assert losses[-1] < 0.7 * losses[0]
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert isinstance(loaded.optimizer, Muon)
     assert loaded.optimizer.get_config() == model.optimizer.get_config()
     for network in (model, loaded):
-        network.fit(images, labels, shuffle=False, verbose=0)
+        network.fit(*muon_fit.draw(), shuffle=False, verbose=0)
     for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, 1e-6, 1e-6)
 
 
-def test_two_replicas_make_the_same_update_as_one():
+@pytest.mark.slow
+def test_keras_fit_has_the_same_losses_on_jax(tmp_path):
+    pytest.importorskip("jax")
+    command = [no_tensorflow.__file__, muon_fit.__file__, tmp_path / "losses.json"]
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    subprocess.run([sys.executable, *command], env=environment, check=True)
+    losses = json.loads((tmp_path / "losses.json").read_text())
+    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
+
+
+def test_keras_fit_has_the_same_losses_on_two_replicas():
+    with two_replicas().scope():
+        # XLA does not find the variables of the second replica.
+        losses = muon_fit.fit(jit_compile=False)[1]
+    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
+
+
+def two_replicas():
     devices = [device.name for device in tf.config.list_logical_devices("CPU")[:2]]
     reduction = tf.distribute.ReductionToOneDevice()
     strategy = tf.distribute.MirroredStrategy(devices, reduction)
     assert strategy.num_replicas_in_sync == 2
+    return strategy
+
+
+def test_two_replicas_make_the_same_update_as_one():
+    strategy = two_replicas()
     with strategy.scope():
         mirrored = build_network()
         optimizer = Muon(0.1, compute_dtype="float32")
