@@ -190,15 +190,16 @@ def _limits(
 ) -> str:
     share, classes = entry["schedule_share"], entry["classes"]
     height, width, _ = entry["arguments"]["input_shape"]
+    owner = cards_training.owner(entry["model"])
     limits = []
     if entry["schedule"] != "paper":
         limits.append(
-            f"Trained with our schedule `{entry['schedule']}` instead of the paper's. "
+            f"Trained with our schedule `{entry['schedule']}` instead of {owner}. "
             "The test error and the differences between activations are therefore not "
             "comparable with the paper's."
         )
     elif share < 1:
-        limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
+        limits.append(f"Trained for {share:.0%} of {owner} schedule only.")
     if len(results.find_runs(entry, rows)) < 2:
         limits.append("One seed: the spread over seeds was not measured.")
     if classes:

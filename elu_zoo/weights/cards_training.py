@@ -91,10 +91,14 @@ def procedure(entry: Entry) -> str:
     return f"{how}\n\n| | |\n|---|---|\n{lines}"
 
 
+def owner(model: str) -> str:
+    """Returns whose schedule `schedule=paper` of a network is."""
+    return "its authors'" if model in table1_baselines.NETS else "the paper's"
+
+
 def schedule(entry: Entry) -> str:
     """Returns the origin, the completed fraction and the length of the schedule."""
-    is_baseline = entry["model"] in table1_baselines.NETS
-    theirs = "its authors'" if is_baseline else "the paper's"
+    theirs = owner(entry["model"])
     origin = theirs if entry["schedule"] == "paper" else f"ours, not {theirs}"
     share = entry["schedule_share"]
     if share != 1:

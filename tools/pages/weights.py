@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
-from elu_zoo.weights import manifest
+from elu_zoo.weights import cards_training, manifest
 from elu_zoo.weights.manifest import Entry
 from pages import marks, runs
 
@@ -13,8 +13,9 @@ _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
     "runs in brackets; the file is from one of these runs. The paper's number is in "
-    "the table only for its recipe. Compare activations within a row only. "
-    "[Model cards of all files]({cards}), [all runs]({runs})."
+    "the table only for its recipe, or for that of a network's authors. Compare "
+    "activations within a row only. [Model cards of all files]({cards}), "
+    "[all runs]({runs})."
 )
 
 
@@ -81,7 +82,8 @@ def _error(entry: Entry, rows: runs.Rows) -> str:
 
 def _schedule(entry: Entry) -> str:
     ours = entry["schedule"] != "paper"
-    whose = f"our `{entry['schedule']}`" if ours else "the paper's"
+    theirs = cards_training.owner(entry["model"])
+    whose = f"our `{entry['schedule']}`" if ours else theirs
     return runs.schedule(entry | {"schedule": whose})
 
 
@@ -92,7 +94,4 @@ def _papers_errors(group: dict[str, Entry], paper: runs.Rows) -> str:
     if not numbers:
         return ""
     texts = [f"{a} {value}" for a, value in numbers.items() if value[0].isdigit()]
-    if not texts:
-        return "no number"
-    share = next(iter(group.values()))["schedule_share"]
-    return f"{', '.join(texts)}; here {share:.0%} of its schedule"
+    return ", ".join(texts) or "no number"
