@@ -1,7 +1,7 @@
 """All config fields, each with a comment and a neutral value.
 
 A config starts from `base`, `mnist` or `elu_cifar` and assigns the fields that differ.
-`use_quick` sets the fields of our schedule `quick`. The other functions return fields
+`use_quick` sets fields of our schedule `quick`. The other functions return fields
 of some networks, data sets or recipes. A config adds these fields with, for example,
 `config.update(common.phases())`. Training checks the names and types of all fields
 against this file.
@@ -166,7 +166,7 @@ def elu_cifar(args: dict) -> ConfigDict:
 
 
 def use_quick(config: ConfigDict) -> float:
-    """Sets the fields of our schedule `quick`, except for boundaries and dropout.
+    """Sets the optimizer, learning rates, decay and cutout of our schedule `quick`.
 
     Returns:
         The factor on the dropout rates of the paper, or of a network's authors.

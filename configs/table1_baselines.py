@@ -12,14 +12,15 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            the ELU-Network.
 Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      minutes for 4 epochs of CIFAR-100 with schedule=fast, two runs at once on two
-           CPU cores: alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55.
+           CPU cores: alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55. Hours with
+           schedule=quick, one run: nin 2, allcnn_c 2.5.
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.
 `fast` (4 epochs, float32) and `quick` (30 epochs, for nin and allcnn_c) are our
 schedules; `epochs` changes their length. Both have batches of 100, a learning rate that
-rises and falls linearly, and padding by 4 zeros and crops. `fast` has Nesterov's
-momentum and half of the dropout. `quick` is the recipe of elu_cifar_11, with Muon.
+rises and falls linearly, and padding by 4 zeros and crops. `fast` has SGD and half of
+the dropout. `quick` has Muon and a quarter of it, as elu_cifar_11.
 results/tuning.md describes the choice of the learning rates.
 """
 

@@ -65,11 +65,11 @@ def signed(entry):
 
 
 def write(folder: Path, entry, content) -> Path:
-    """Writes the weight file and the entry beside it."""
+    """Writes the weight file and the entry beside it, with the hash of its fields."""
     folder.mkdir(parents=True, exist_ok=True)
     path = folder / (entry["tag"] + manifest.SUFFIX)
     path.write_bytes(content)
-    path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
+    path.with_name(entry["tag"] + ".json").write_text(json.dumps(signed(entry)))
     return path
 
 

@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from published_weights import signed
 
 import elu_zoo
 from elu_zoo import activations, errors, files, registry
@@ -68,7 +69,7 @@ def path(trained, tmp_path_factory):
     }
     path = tmp_path_factory.mktemp("weights") / (entry["tag"] + manifest.SUFFIX)
     path.write_bytes(content)
-    path.with_name(entry["tag"] + ".json").write_text(json.dumps(entry))
+    path.with_name(entry["tag"] + ".json").write_text(json.dumps(signed(entry)))
     return path
 
 

@@ -5,6 +5,7 @@ import re
 
 import numpy as np
 import pytest
+from published_weights import signed
 
 import elu_zoo
 from elu_zoo import activations, errors, files, initializers, registry
@@ -63,7 +64,7 @@ def trained(mean, tmp_path):
     }
     path = tmp_path / "net.weights.h5"
     path.write_bytes(content)
-    (tmp_path / "net.json").write_text(json.dumps(entry))
+    (tmp_path / "net.json").write_text(json.dumps(signed(entry)))
     return model, path
 
 

@@ -93,7 +93,7 @@ def procedure(entry: Entry) -> str:
 
 def owner(model: str) -> str:
     """Returns whose schedule `schedule=paper` of a network is."""
-    return "its authors'" if model in table1_baselines.NETS else "the paper's"
+    return "the network's authors'" if model in table1_baselines.NETS else "the paper's"
 
 
 def schedule(entry: Entry) -> str:

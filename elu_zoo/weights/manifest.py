@@ -120,7 +120,10 @@ def _check(is_right: Any, values: dict, field: str, expected: str, origin: str) 
 def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
     missing = sorted(set(fields) - set(values))
     if missing:
-        raise errors.CorruptError(f"{origin} lacks {', '.join(missing)}.")
+        raise errors.CorruptError(
+            f"{origin} lacks {', '.join(missing)}. Download the entry again, or train "
+            "again if an older version of elu_zoo wrote it."
+        )
 
 
 def check_beside(entry: Entry, origin: str) -> None:

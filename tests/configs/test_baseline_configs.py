@@ -239,6 +239,7 @@ def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
     assert config.model.kernel_decay == theirs["model.kernel_decay"] == 0
     assert config.name == f"{NAME}-{net}-cifar100-quick30"
     assert "learning_rate_factors" not in config.train
+    assert config.model.get("init_scale") == (1.0 if net == "nin" else None)
     long, short = (
         get_config(NAME, f"net={net},schedule=quick,epochs={epochs}")
         for epochs in (61, 60)

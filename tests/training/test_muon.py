@@ -137,9 +137,10 @@ def test_wrong_arguments_are_refused(arguments, message):
         Muon(**arguments)
 
 
-def test_an_unknown_layer_is_refused():
-    with pytest.raises(errors.UsageError, match="'clasifier'. Did you mean 'classi"):
-        Muon(sgd_layers=("clasifier",)).build(build_network().trainable_variables)
+@pytest.mark.parametrize(("name", "logged"), [("head", True), ("classifier", False)])
+def test_the_name_of_no_trained_layer_is_logged(name, logged, caplog):
+    Muon(sgd_layers=(name,)).build(build_network().trainable_variables)
+    assert ("has the name of no trained layer: head. The" in caplog.text) == logged
 
 
 def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):

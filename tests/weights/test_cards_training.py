@@ -166,7 +166,7 @@ def baseline(**model):
         ({"constrained": True}, "L2 decay 0.0005, bounded norms of kernels |"),
         ({"dropout": 0.25}, "\n| dropout | 0.25 |"),
         ({"dropout": [0.1, 0.25]}, "\n| dropout | 0.1, 0.25 |"),
-        ({}, "| schedule | ours, not its authors'"),
+        ({}, "| schedule | ours, not the network's authors'"),
     ],
 )
 def test_the_procedure_states_the_settings_of_a_baseline(model, line):

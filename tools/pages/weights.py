@@ -13,7 +13,7 @@ _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
     "runs in brackets; the file is from one of these runs. The paper's number is in "
-    "the table only for its recipe, or for that of a network's authors. Compare "
+    "rows with its schedule, or that of the network's authors, only. Compare "
     "activations within a row only. [Model cards of all files]({cards}), "
     "[all runs]({runs})."
 )
@@ -82,7 +82,8 @@ def _error(entry: Entry, rows: runs.Rows) -> str:
 
 def _schedule(entry: Entry) -> str:
     ours = entry["schedule"] != "paper"
-    theirs = cards_training.owner(entry["model"])
+    in_full = " in full" * (entry["schedule_share"] == 1)
+    theirs = cards_training.owner(entry["model"]) + in_full
     whose = f"our `{entry['schedule']}`" if ours else theirs
     return runs.schedule(entry | {"schedule": whose})
 

@@ -4,6 +4,7 @@ The default tests draw the same few examples in every run. `-m slow` draws thous
 new examples in every run, unless `--hypothesis-seed` is set.
 """
 
+import contextlib
 import faulthandler
 import functools
 import json
@@ -112,6 +113,8 @@ def test_changed_fields_raise_an_error_or_load_the_right_weights(path, count):
 
     def check_one(draw):
         changed = spoilt_files.draw_changed(draw, entry)
+        with contextlib.suppress(KeyError):  # a field that the hash needs was deleted
+            changed = made_weights.signed(changed)
         check_error_or_same(path, json.dumps(changed).encode())
 
     check_examples(count, check_one)
