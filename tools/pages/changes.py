@@ -68,14 +68,15 @@ def draw(rows: runs.Rows, stem: Path) -> None:
 
 def _row(group: dict[str, runs.Rows], is_last: bool) -> list[Panel]:
     model, config = (group["elu"][0][key] for key in ("model", "config"))
-    name = config.replace(f"{model}-", f"{model}\n")  # a line for the schedule
+    rest = config.partition(f"{model}-")[2]  # the data set and the schedule
+    title = "\n".join(filter(None, (model, rest, "test error, %")))
     kinds = list(cards_measures.means(group["elu"]))[1:]  # without "none"
     highest = max(float(r["error_percent"]) for own in group.values() for r in own)
     return [
         Panel(
             kind,
             "severity" if is_last else "",
-            "" if i else f"{name}\ntest error, %",
+            "" if i else title,
             [_series(name, own, kind) for name, own in group.items()],
             ylim=(0, 1.05 * highest),
         )
