@@ -12,9 +12,9 @@ _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
-    "runs in brackets; the file is from one of these runs. The paper's number is in "
-    "rows with its schedule, or that of the network's authors, only. Compare "
-    "activations within a row only. [Model cards of all files]({cards}), "
+    "runs in brackets; the file is from one of these runs. Only rows with the "
+    "paper's schedule, or that of the network's authors, have the paper's number. "
+    "Compare activations within a row only. [Model cards of all files]({cards}), "
     "[all runs]({runs})."
 )
 
