@@ -9,6 +9,7 @@ import re
 import shutil
 import tarfile
 import types
+import zlib
 
 import hub_stand_in
 import huggingface_hub.constants
@@ -286,11 +287,17 @@ def test_runs_that_cannot_be_reproduced_or_do_not_fit_are_refused(
         release_weights.check({workdir: changed}, TO)
     with pytest.raises(errors.CorruptError, match="h5 is damaged: its SHA-256 is not"):
         release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
-    monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * entry["bytes"] - 1)
+    file = workdir / (entry["tag"] + manifest.SUFFIX)
+    packed = len(zlib.compress(file.read_bytes()))
+    assert packed < entry["bytes"]
+    monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * packed - 1)
     release_weights.check({workdir: entry}, "package")
     (repository / "weights" / (entry["tag"] + manifest.SUFFIX)).write_bytes(b"0")
     release_weights.check({workdir: entry}, "package")  # the file is replaced
-    (repository / "weights" / "x.npz").write_bytes(bytes(entry["bytes"]))
+    other = repository / "weights" / "x.npz"
+    other.write_bytes(bytes(10 * packed))  # zeros, which become small
+    release_weights.check({workdir: entry}, "package")
+    shutil.copy(file, other)
     with pytest.raises(errors.ResourceError, match=r"limit. .*--to=hf:owner/repo"):
         release_weights.check({workdir: entry}, "package")
     with pytest.raises(errors.ResourceError, match="limit"):
