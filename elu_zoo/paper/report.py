@@ -155,7 +155,22 @@ def _section(name: str, view: View | None) -> list[str]:
         tested = experiment.tested(view.rows) if experiment.tested else view.rows
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
-    return parts
+    return [*parts, *_begun(name, view.begun)]
+
+
+def _begun(name: str, begun: View | None) -> list[str]:
+    """Returns the part of a section on runs of a longer budget, which has few seeds."""
+    if not begun:
+        return []
+    experiment, flag = EXPERIMENTS[name], f"--budget={begun.budget}"
+    count = len({row["seed"] for row in begun.rows})
+    seeds = "one seed" if count == 1 else f"{count} seeds"
+    schedule = claims.schedule(name, begun)
+    parts = [f"### {flag}", f"{schedule}, {seeds} so far. They decide no claim."]
+    if experiment.draw:
+        title = f"{experiment.title}, {flag}"
+        parts.append(f"![{title}](figures/{name}_{begun.budget}.png)")
+    return [*parts, experiment.summary(begun.rows)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:

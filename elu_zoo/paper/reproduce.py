@@ -135,6 +135,8 @@ def draw(name: str, output: Path) -> None:
     experiment, shown = EXPERIMENTS[name], view(name, output)
     if experiment.draw and shown:
         experiment.draw(shown.rows, output / FIGURES / name)
+        if begun := shown.begun:
+            experiment.draw(begun.rows, output / FIGURES / f"{name}_{begun.budget}")
 
 
 def write_report(output: Path) -> None:

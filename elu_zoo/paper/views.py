@@ -20,11 +20,14 @@ class View:
         budget: the budget of all rows.
         rows: rows with the columns of `Experiment`.
         diverged: names of the runs that diverged and are left out.
+        begun: the experiment's own rows of a longer budget, which has too few seeds to
+            be shown instead. No claim is judged by them.
     """
 
     budget: str
     rows: Rows
     diverged: tuple[str, ...] = ()
+    begun: "View | None" = None
 
 
 def view(name: str, output: Path) -> View | None:
@@ -46,7 +49,17 @@ def view(name: str, output: Path) -> View | None:
         rank = min([_ENOUGH_SEEDS, *seeds]), length
         if rank > most:
             best, most = (budget, rows), rank
-    return _without_diverged(*best) if best else None
+    shown = _without_diverged(*best) if best else None
+    return shown and dataclasses.replace(shown, begun=_begun(name, shown, output))
+
+
+def _begun(name: str, shown: View, output: Path) -> View | None:
+    """Returns the own rows of the longest budget, if `shown` has a shorter budget."""
+    own = points(name, output) if EXPERIMENTS[name].trials else None
+    for budget in reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :]):
+        if own and (rows := own.of_budget(budget)):
+            return _without_diverged(budget, {name: rows})
+    return None
 
 
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:

@@ -290,6 +290,15 @@ def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
     assert views.view("fake", out).budget == "full"
 
 
+def test_runs_of_a_longer_budget_with_few_seeds_have_a_figure(go, rows, tmp_path):
+    go(budget="short", seeds=5)
+    go(budget="full", seeds=1)
+    figures = tmp_path / "out/figures"
+    drawn = [(figures / f"fake{end}.png").read_text() for end in ("", "_full")]
+    counts = [r["budget"] for r in rows("figures/fake.csv")]
+    assert drawn == [str(counts.count("short")), str(counts.count("full"))]
+
+
 def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monkeypatch):
     reader = dataclasses.replace(
         FAKE, title="A reader", trials=None, measure=None, columns=(), reads=("fake",)

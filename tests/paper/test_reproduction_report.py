@@ -135,6 +135,16 @@ def test_an_experiment_states_what_it_trains(name, rows, words):
     assert ("figures/" in text) == (EXPERIMENTS[name].draw is not None)
 
 
+def test_runs_of_a_longer_budget_have_their_own_part():
+    full = view("fig4", plan("full", 1))
+    text = section("fig4", {"fig4": View("short", view("fig4", plan()).rows, (), full)})
+    part = text.partition("### --budget=full")[2]
+    assert "330 of 330 epochs, one seed so far. They decide no claim." in part
+    assert "(figures/fig4_full.png)" in part
+    assert EXPERIMENTS["fig4"].summary(full.rows) in part
+    assert "| elu | paper's schedule | 1 |" in part and "ours" not in part
+
+
 def test_diverged_runs_are_listed():
     seen = View("short", view("fig4", plan()).rows, ("fig4: relu, 3", "b"))
     text = section("fig4", {"fig4": seen})

@@ -61,6 +61,26 @@ def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
     assert seen("fig7", tmp_path) == (budget, [seeds[budget], 0])
 
 
+@pytest.mark.parametrize(
+    ("seeds", "begun"),
+    [
+        ({"smoke": 5}, None),
+        ({"smoke": 5, "full": 5}, None),
+        ({"smoke": 5, "full": 1}, "full"),
+        ({"smoke": 5, "short": 1, "full": 2}, "full"),
+        ({"smoke": 5, "short": 4}, "short"),
+    ],
+)
+def test_own_runs_of_a_longer_budget_with_few_seeds_are_begun(tmp_path, seeds, begun):
+    put("fig4", tmp_path, seeds)
+    found = views.view("fig4", tmp_path).begun
+    assert (found and found.budget) == begun
+    if found:
+        assert found.rows == views.points("fig4", tmp_path).of_budget(begun) != []
+    put("fig5", tmp_path, {"smoke": 5})
+    assert views.view("fig5", tmp_path).begun is None
+
+
 @pytest.mark.parametrize("name", ["fig5", "wilcoxon"])
 @pytest.mark.parametrize(
     ("fig4", "fig5", "expected"),

@@ -133,6 +133,7 @@ def _panels(rows: Rows, schedule: str) -> list[Panel]:
 
 def summary(rows: Rows) -> str:
     """Returns test errors and training losses at the end of the runs."""
+    schedule = "ours" if rows[0]["budget"] in OWN_SCHEDULES else PAPER_SCHEDULE
     lines = []
     for arm in grouping.arms(rows):
         errors, losses = (
@@ -141,7 +142,7 @@ def summary(rows: Rows) -> str:
         )
         name = arm.activation + " + batch norm" * arm.batch_norm
         cells = len(errors), tables.mean(errors), tables.mean(losses)
-        lines.append([name, arm.variant or "ours", *cells])
+        lines.append([name, arm.variant or schedule, *cells])
     titles = "activation", "schedule", "runs", *COMPARED.values()
     return tables.markdown(titles, lines)
 
