@@ -13,7 +13,7 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
 Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      minutes for 4 epochs of CIFAR-100 with schedule=fast, two runs at once on two
            CPU cores: alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55. Hours with
-           schedule=quick, one run: nin 2, allcnn_c 2.5.
+           schedule=quick, one run: nin 2, allcnn_c 2.5. H200: 2 minutes.
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.

@@ -43,7 +43,7 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
     return {
         "weights": lambda link: (
             weights.table(published, tables.runs, tables.paper, networks, link)
-            + f"\n\n{overview.caption(tables.runs, link)}"
+            + f"\n\n{overview.caption(tables.runs, tables.paper, link)}"
         ),
         "comparison": lambda link: comparison.summary(
             tables.comparison, tables.tuning, link

@@ -172,16 +172,21 @@ def test_the_figure_shows_only_the_runs_of_its_panels(changes, shown):
     assert len(overview.points([RUN | changes])) == shown
 
 
-def test_the_caption_has_the_errors_of_the_start():
+def test_the_caption_has_the_errors_of_the_start_and_the_end():
     start = RUN | {"config": overview.START, "epochs": "10"}
     rows = [
         start | {"activation": name, "seed": seed, "test_error_percent": error}
         for name, *errors in (("elu", "60", "62"), ("relu", "70", "74"))
         for seed, error in enumerate(errors)
     ]
-    text = overview.caption([RUN, *rows], str)
+    end = start | {"config": overview.WHOLE, "activation": "relu", "schedule": "paper"}
+    end |= {"model": "elu_cifar_11", "dataset": "cifar100"}
+    rows += [end | {"test_error_percent": error} for error in "56"]
+    paper = end | {"test_error_percent": "7", "standard_deviation": "0.3"}
+    text = overview.caption([RUN, *rows], [paper], str)
     assert "after 10 epochs ELU is at 61.00 ± 1.41 %, 2 runs." in text
     assert "intervals, by 11.0 points (-1.7 to 23.7) with relu." in text
+    assert "schedule: relu 5.50 ± 0.71 % (2 runs; the paper: 7 ± 0.3 %)." in text
 
 
 def test_points_are_sorted_by_panel_activation_and_seed():

@@ -85,7 +85,10 @@ def test_the_summary_has_five_measurements():
         "](../configs/results/speed.md)",
     ):
         assert words in text, words
-    assert len([line for line in text.splitlines() if line.startswith("- ")]) == 5
+    lines = text.splitlines()
+    assert (
+        len([line for line in lines if line.startswith("- **")]) == len(lines) - 1 == 5
+    )
 
 
 @pytest.mark.parametrize("index", range(len(ROWS)))

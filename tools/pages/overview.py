@@ -14,7 +14,8 @@ STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
 _COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 _REPORT = "configs/results/reproduction.md#figure-4-four-units-on-cifar-100"
-START = "elu_cifar_11-cifar100-paper10"  # the first epochs of the paper's schedule
+WHOLE = "elu_cifar_11-cifar100"  # the paper's whole schedule
+START = f"{WHOLE}-paper10"  # its first epochs
 _PANELS = {
     "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
     START: (
@@ -51,8 +52,14 @@ def text(rows: runs.Rows) -> str:
     return buffer.getvalue()
 
 
-def caption(rows: runs.Rows, link: marks.Link) -> str:
-    """Returns what the figure shows of the start of the paper's schedule."""
+def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
+    """Returns what runs show at the start and the end of the paper's schedule.
+
+    Args:
+        rows: rows of results.csv.
+        paper: rows of paper.csv.
+        link: function that makes links relative to the page.
+    """
     first, *_ = shown = [row for row in points(rows) if row["config"] == START]
     errors: dict[str, dict[str, float]] = {}
     for row in shown:
@@ -68,9 +75,22 @@ def caption(rows: runs.Rows, link: marks.Link) -> str:
         "The figure shows test errors of paired runs. On the right is the start of the "
         f"paper's schedule on CIFAR-100: after {first['epochs']} epochs ELU is at "
         f"{runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of the same seeds "
-        f"are higher, with 95 % intervals, by {', '.join(texts)}. This does not say "
-        f"which activation ends best. [The runs and their command]({link(_REPORT)})."
+        f"are higher, with 95 % intervals, by {', '.join(texts)}. At the end of the "
+        f"whole schedule: {_ends(rows, paper)}. "
+        f"[The runs and their command]({link(_REPORT)})."
     )
+
+
+def _ends(rows: runs.Rows, paper: runs.Rows) -> str:
+    """Returns the errors after the whole schedule, beside the paper's."""
+    own = [r for r in rows if (r["config"], r["batch_norm"]) == (WHOLE, "False")]
+    texts = []
+    for name in _ACTIVATIONS:
+        if found := [row for row in own if row["activation"] == name]:
+            count = f"{len(found)} run{'s' * (len(found) > 1)}"
+            papers = runs.papers_error(found, paper)
+            texts.append(f"{name} {runs.error(found)} ({count}; the paper: {papers})")
+    return ", ".join(texts)
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:
