@@ -112,6 +112,17 @@ def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
     assert lines([entry()], rows)[1][0].split(" | ")[2] == cell
 
 
+def test_runs_without_a_file_are_in_the_row_of_their_recipe():
+    run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
+    run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast", "epochs": "30"}
+    run |= {"activation": "relu", "test_error_percent": "31", "sha256": "1"}
+    own = run | {"activation": "elu", "sha256": "0"}
+    others = [run | {key: "x"} for key in ("config", "dataset", "schedule", "epochs")]
+    ((row,),) = lines([entry()], [own, run, *others])[1:2]
+    assert row.split(" | ")[2:5] == ["35.00 %", "31.00 % (no file)", ""]
+    assert "no file" not in lines([entry()], [run])[1][0]
+
+
 def test_networks_without_weights_are_listed():
     last = lines([entry()], networks=("dsn", "elu_cifar_11", "nin"))[2]
     assert last.endswith(" No weights yet: `dsn`, `nin`.")

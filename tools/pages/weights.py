@@ -9,6 +9,7 @@ from elu_zoo.weights.manifest import Entry
 from pages import marks, runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
+_SAME = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
 _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
@@ -49,7 +50,10 @@ def table(
         first = next(iter(group.values()))
         name = f"`{first['model']}`"
         name += " + batch norm" if first["arguments"]["batch_norm"] else ""
-        cells = [_error(group[a], rows) if a in group else "" for a in activations]
+        cells = [
+            _error(group[a], rows) if a in group else _unshipped(first, a, rows)
+            for a in activations
+        ]
         lines.append(
             f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
             f"{_schedule(first)} | {_papers_errors(group, paper)} |"
@@ -73,11 +77,27 @@ def _recipe(entry: Entry) -> tuple:
 
 def _error(entry: Entry, rows: runs.Rows) -> str:
     metric = results.metric(entry)
+    found = results.find_runs(entry, rows)
+    return _text(metric, found if len(found) > 1 else [entry["metrics"]])
+
+
+def _text(metric: str, measured: runs.Rows) -> str:
+    """Returns the mean of a metric over runs as text, with the number of runs."""
+    values = [float(run[metric]) for run in measured]
     unit = "squared error" if metric == results.SQUARED else "%"
-    values = [float(run[metric]) for run in results.find_runs(entry, rows)]
-    if len(values) > 1:
-        return f"{runs.spread(values)} {unit} ({len(values)})"
-    return f"{entry['metrics'][metric]:.2f} {unit}"
+    return f"{runs.spread(values)} {unit}" + f" ({len(values)})" * (len(values) > 1)
+
+
+def _unshipped(entry: Entry, activation: str, rows: runs.Rows) -> str:
+    """Returns the error of the runs of an entry's recipe that have no weight file."""
+    own = results.find_runs(entry, rows)
+    found = [
+        row
+        for row in rows
+        if own and all(row[key] == own[0][key] for key in _SAME)
+        if row["activation"] == activation
+    ]
+    return f"{_text(results.metric(entry), found)} (no file)" if found else ""
 
 
 def _schedule(entry: Entry) -> str:
