@@ -32,7 +32,8 @@ def get_model(
     Args:
         name: a name from `list_models()`.
         weights: None for the seeded initial weights; a data set's name, such as
-            `"mnist"`, for the weights trained on it with this activation; a tag of
+            `"mnist"`, for the weights trained on it with this activation (if none is
+            passed, with the default, or else with one that has weights); a tag of
             `list_weights()`; the path of a `.weights.h5` file; a finished run's
             folder; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;

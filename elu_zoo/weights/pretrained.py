@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from absl import logging
+
 from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest, unfinished
 from elu_zoo.weights.hdf5 import untrusted, weight_file
@@ -146,8 +148,9 @@ def find(
         weights: the name of a data set, a tag, the path of a weight file, or the folder
             of a finished run. None and a `Pretrained` are returned unchanged.
         activation: the activation of the network, which selects one of the weight files
-            of a data set; None stands for the builder's default. For a tag or a path,
-            `activation` must be None or the activation of the entry.
+            of a data set. None stands for the builder's default, or for another
+            activation if no file has the default. For a tag or a path, `activation`
+            must be None or the activation of the entry.
         batch_norm: whether the network has batch norm; used like `activation`.
         allow_unverified: whether to accept a file without an entry beside it.
 
@@ -168,10 +171,8 @@ def find(
 
     registered = registry.entry(model)
     arguments = {"activation": activation, "batch_norm": batch_norm}
-    filled = {
-        key: registered.default(key) if value is None else value
-        for key, value in arguments.items()
-    }
+    requested = {key: v for key, v in arguments.items() if v is not None}
+    filled = {key: registered.default(key) for key in arguments} | requested
     filled["activation"] = activations.describe(filled["activation"])
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
@@ -186,14 +187,15 @@ def find(
         except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user
             raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
-        entry = _from_manifest(str(weights), model, filled)
+        wanted = {key: filled[key] for key in requested}
+        entry = _from_manifest(str(weights), model, filled, wanted)
         path, *_ = download.ensure(entry)
     if not entry:
         return Pretrained(model, path, None, filled["activation"])
     _check_model(entry["tag"], entry["model"], model)
     selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
     # `merged` raises an error if an argument contradicts the entry.
-    selected.merged({k: v for k, v in arguments.items() if v is not None})
+    selected.merged(requested)
     return selected
 
 
@@ -302,6 +304,11 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     datasets = sorted({e["dataset"] for e in of_model})
     if name in datasets:
         return [e for e in of_model if e["dataset"] == name]
+    if of_model and any(name == e["dataset"] for e in published.values()):
+        raise errors.UsageError(
+            f"{model} has no weights for {name!r}. There are weights for: "
+            f"{', '.join(datasets)}."
+        )
     choices = [*datasets, *(e["tag"] for e in of_model)]
     unknown = errors.unknown(f"weights of {model}", name, choices)
     if of_model:
@@ -313,19 +320,34 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     )
 
 
-def _from_manifest(name: str, model: str, arguments: dict[str, Any]) -> manifest.Entry:
+def _from_manifest(
+    name: str, model: str, filled: dict[str, Any], wanted: dict[str, Any]
+) -> manifest.Entry:
+    """Returns the published entry of a tag, or of a data set and arguments.
+
+    Args:
+        name: the tag, or the name of the data set.
+        model: the model's name.
+        filled: activation and batch norm, with defaults for values that are not wanted.
+        wanted: those of the values that the user passed.
+    """
     entries = _published_entries(name, model)
     if name == entries[0]["tag"]:
         return entries[0]
-    matching = [
-        e
-        for e in entries
-        if all(e["arguments"][key] == value for key, value in arguments.items())
-    ]
-    if not matching:
-        variants = sorted({manifest.variant(e["arguments"]) for e in entries})
-        raise errors.UsageError(
-            f"{model} has no {name!r} weights for {arguments}. "
-            f"There are weights for: {', '.join(variants)}."
-        )
-    return min(matching, key=manifest.rank)
+    for arguments in filled, wanted:
+        matching = [
+            e
+            for e in entries
+            if all(e["arguments"][key] == value for key, value in arguments.items())
+        ]
+        if matching:
+            entry = min(matching, key=manifest.rank)
+            if arguments is not filled:
+                text = "No %r weights of %s have its default activation. Using %s."
+                logging.info(text, name, model, entry["tag"])
+            return entry
+    variants = sorted({manifest.variant(e["arguments"]) for e in entries})
+    raise errors.UsageError(
+        f"{model} has no {name!r} weights for {wanted}. There are weights for: "
+        f"{', '.join(variants)}. Pass one of these, or no activation."
+    )

@@ -119,7 +119,7 @@ def test_runs_without_a_file_are_in_the_row_of_their_recipe():
     own = run | {"activation": "elu", "sha256": "0"}
     others = [run | {key: "x"} for key in ("config", "dataset", "schedule", "epochs")]
     ((row,),) = lines([entry()], [own, run, *others])[1:2]
-    assert row.split(" | ")[2:5] == ["35.00 %", "31.00 % (no file)", ""]
+    assert row.split(" | ")[2:5] == ["35.00 %", "31.00 % (`no file`)", ""]
     assert "no file" not in lines([entry()], [run])[1][0]
 
 

@@ -242,7 +242,11 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
     [
         ("", {"model.width": 0.5}, "trained with width=0.1. Received: width=0.5"),
         ("activation=elu", {}, "trained with activation=.*relu"),
-        ("", {"model.weights": "cifar100"}, "Unknown weights of mnist_mlp_8x128"),
+        (
+            "",
+            {"model.weights": "cifar100"},
+            "mnist_mlp_8x128 has no weights for .cifar100",
+        ),
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
         ("freeze=body+classifier", {}, "freezes every layer"),
         ("", {"data.name": ""}, "data.name is missing. Set --data"),

@@ -53,6 +53,17 @@ def test_arguments_select_the_weights(published, tmp_path, arguments, name):
     assert selected.path == tmp_path / "home" / "weights" / file
 
 
+@pytest.mark.parametrize("activation", [None, {"name": "relu"}])
+def test_the_default_activation_gives_way_if_it_has_no_weights(
+    runs, tmp_path, monkeypatch, activation
+):
+    made_weights.publish(monkeypatch, tmp_path, runs["relu"])
+    assert find("mnist", activation=activation).entry == runs["relu"][0]
+    for passed in ({"activation": {"name": "elu"}}, {"batch_norm": True}):
+        with pytest.raises(errors.UsageError, match="no 'mnist' weights .*for: relu"):
+            find("mnist", **passed)
+
+
 def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
     package = tmp_path / "package"
     file = published["elu"]["tag"] + manifest.SUFFIX
@@ -106,6 +117,18 @@ def test_an_activation_without_weights_is_refused(published):
         errors.UsageError, match="no 'mnist' weights for.*tanh.*for: elu, elu_bn, relu"
     ):
         find("mnist", activation={"name": "tanh"})
+
+
+def test_a_data_set_of_other_networks_is_no_spelling_mistake(
+    runs, tmp_path, monkeypatch
+):
+    other = made_weights.make(model="nin", dataset="mnist_5k")
+    made_weights.publish(monkeypatch, tmp_path, runs["elu"], other)
+    with pytest.raises(errors.UsageError) as raised:
+        find("mnist_5k")
+    assert str(raised.value) == (
+        f"{MODEL} has no weights for 'mnist_5k'. There are weights for: mnist."
+    )
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,8 @@ _SAME = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
 _NOTE = (
     "The table has test errors after the last step, of weights rounded to float16. "
     "Errors with ± are means and standard deviations over seeds, with the number of "
-    "runs in brackets; the file is from one of these runs. Only rows with the "
+    "runs in brackets; the file is from one of these runs. Runs with `no file` were "
+    "measured, but the package does not have their weights. Only rows with the "
     "paper's schedule, or that of the network's authors, have the paper's number. "
     "Compare activations within a row only. [Model cards of all files]({cards}), "
     "[all runs]({runs})."
@@ -97,7 +98,7 @@ def _unshipped(entry: Entry, activation: str, rows: runs.Rows) -> str:
         if own and all(row[key] == own[0][key] for key in _SAME)
         if row["activation"] == activation
     ]
-    return f"{_text(results.metric(entry), found)} (no file)" if found else ""
+    return f"{_text(results.metric(entry), found)} (`no file`)" if found else ""
 
 
 def _schedule(entry: Entry) -> str:
