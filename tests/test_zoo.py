@@ -269,6 +269,25 @@ def test_arguments_without_weights_of_the_data_set_are_refused(published):
         elu_zoo.get_model(MODEL, weights="mnist", width=0.5)
 
 
+@pytest.mark.parametrize(
+    ("weights", "arguments", "warns"),
+    [
+        ("mnist", {}, True),
+        ("mnist", {"activation": "relu"}, False),
+        ("tag", {}, False),
+    ],
+)
+def test_weights_of_another_activation_than_the_default_warn(
+    made, tmp_path, monkeypatch, caplog, weights, arguments, warns
+):
+    made_weights.publish(monkeypatch, tmp_path, made["relu"])
+    weights = made["relu"][0].get(weights, weights)
+    model = elu_zoo.get_model(MODEL, weights=weights, **arguments)
+    assert_equal_weights(body(model), body(made["relu"][2]), atol=1e-3)
+    words = "no 'mnist' weights with elu, its default activation. Those with relu are"
+    assert (words in caplog.text) == warns
+
+
 def test_an_unverified_file_needs_an_argument(made, images, tmp_path):
     path = tmp_path / "mine.weights.h5"
     path.write_bytes(made["elu"][1])

@@ -33,7 +33,7 @@ _STRINGS = {
     "weights": "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
     "folder of a finished training run.",
     "activation": "Name of the activation; selects the weight file if --weights is the "
-    "name of a data set.",
+    "name of a data set. By default the network's own, or another that has weights.",
 }
 _DEBUG = flags.DEFINE_bool(
     "debug",

@@ -146,8 +146,7 @@ def _section(name: str, view: View | None) -> list[str]:
     tests = [test for claim in experiment.claims for test in claim.tests]
     if missing := {t.variant: 0 for t in tests if not t.counts(view.rows)}:
         parts.append(f"Not run yet: {'; '.join(missing)}.")
-    if view.diverged:
-        parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
+    parts += _diverged(view)
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
     parts.append(experiment.summary(view.rows))
@@ -158,6 +157,11 @@ def _section(name: str, view: View | None) -> list[str]:
     return [*parts, *_begun(name, view.begun)]
 
 
+def _diverged(view: View) -> list[str]:
+    names = "; ".join(view.diverged)
+    return [f"Left out because they diverged: {names}."] if names else []
+
+
 def _begun(name: str, begun: View | None) -> list[str]:
     """Returns the part of a section on runs of a longer budget, which has few seeds."""
     if not begun:
@@ -165,8 +169,12 @@ def _begun(name: str, begun: View | None) -> list[str]:
     experiment, flag = EXPERIMENTS[name], f"--budget={begun.budget}"
     count = len({row["seed"] for row in begun.rows})
     seeds = "one seed" if count == 1 else f"{count} seeds"
-    schedule = claims.schedule(name, begun)
-    parts = [f"### {flag}", f"{schedule}, {seeds} so far. They decide no claim."]
+    parts = [f"### {flag}"]
+    parts.append(
+        f"{claims.schedule(name, begun)}, {seeds} so far. These runs decide no claim. "
+        f"Command: `elu-zoo-reproduce {name} {flag}`."
+    )
+    parts += _diverged(begun)
     if experiment.draw:
         title = f"{experiment.title}, {flag}"
         parts.append(f"![{title}](figures/{name}_{begun.budget}.png)")

@@ -8,7 +8,7 @@ from elu_zoo import errors, files, results
 from elu_zoo.paper import claims, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.run import runner
-from elu_zoo.paper.run.spec import Plan, Trial
+from elu_zoo.paper.run.spec import BUDGETS, Plan, Trial
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
 
@@ -51,7 +51,8 @@ def reproduce(
         names: names of experiments, as `check` returns them.
         plan: budget, seeds and folders.
         output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
-            `claims.csv`, `claim_tests.csv` and `reproduction.md`.
+            `claims.csv`, `claim_tests.csv` and `reproduction.md`; and for the figures
+            `<experiment>_<budget>` of longer budgets with few seeds.
         jobs: number of runs at the same time.
         say: receives each line of progress.
 
@@ -131,12 +132,18 @@ def _add_result(trial: Trial, plan: Plan, output: Path) -> None:
 
 
 def draw(name: str, output: Path) -> None:
-    """Draws the figure of an experiment, if the experiment has a figure and rows."""
+    """Draws the figures of an experiment, if the experiment has a figure and rows."""
     experiment, shown = EXPERIMENTS[name], view(name, output)
-    if experiment.draw and shown:
-        experiment.draw(shown.rows, output / FIGURES / name)
-        if begun := shown.begun:
-            experiment.draw(begun.rows, output / FIGURES / f"{name}_{begun.budget}")
+    if not (experiment.draw and shown):
+        return
+    experiment.draw(shown.rows, output / FIGURES / name)
+    for budget in BUDGETS:
+        stem = output / FIGURES / f"{name}_{budget}"
+        if shown.begun and shown.begun.budget == budget:
+            experiment.draw(shown.begun.rows, stem)
+        else:  # perhaps drawn before the budget had enough seeds
+            for suffix in ".png", ".svg":
+                stem.with_suffix(suffix).unlink(missing_ok=True)
 
 
 def write_report(output: Path) -> None:

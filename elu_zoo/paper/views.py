@@ -20,8 +20,8 @@ class View:
         budget: the budget of all rows.
         rows: rows with the columns of `Experiment`.
         diverged: names of the runs that diverged and are left out.
-        begun: the experiment's own rows of a longer budget, which has too few seeds to
-            be shown instead. No claim is judged by them.
+        begun: rows of a longer budget, which has too few seeds to be shown instead. No
+            claim is judged by them. None for an experiment that reads others.
     """
 
     budget: str
@@ -54,12 +54,14 @@ def view(name: str, output: Path) -> View | None:
 
 
 def _begun(name: str, shown: View, output: Path) -> View | None:
-    """Returns the own rows of the longest budget, if `shown` has a shorter budget."""
-    own = points(name, output) if EXPERIMENTS[name].trials else None
-    for budget in reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :]):
-        if own and (rows := own.of_budget(budget)):
-            return _without_diverged(budget, {name: rows})
-    return None
+    """Returns the rows of the longest budget, if it is longer than that of `shown`."""
+    experiment = EXPERIMENTS[name]
+    if not experiment.trials or experiment.reads:
+        return None
+    longer = reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :])
+    rows = {budget: points(name, output).of_budget(budget) for budget in longer}
+    found = (_without_diverged(b, {name: own}) for b, own in rows.items() if own)
+    return next(filter(None, found), None)
 
 
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:

@@ -6,8 +6,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from absl import logging
-
 from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest, unfinished
 from elu_zoo.weights.hdf5 import untrusted, weight_file
@@ -187,8 +185,7 @@ def find(
         except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user
             raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
-        wanted = {key: filled[key] for key in requested}
-        entry = _from_manifest(str(weights), model, filled, wanted)
+        entry = _from_manifest(str(weights), model, filled, activation is None)
         path, *_ = download.ensure(entry)
     if not entry:
         return Pretrained(model, path, None, filled["activation"])
@@ -321,33 +318,29 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
 
 
 def _from_manifest(
-    name: str, model: str, filled: dict[str, Any], wanted: dict[str, Any]
+    name: str, model: str, arguments: dict[str, Any], any_activation: bool
 ) -> manifest.Entry:
     """Returns the published entry of a tag, or of a data set and arguments.
 
     Args:
         name: the tag, or the name of the data set.
         model: the model's name.
-        filled: activation and batch norm, with defaults for values that are not wanted.
-        wanted: those of the values that the user passed.
+        arguments: activation and batch norm.
+        any_activation: whether entries of other activations may be returned, if there
+            is none of this activation.
     """
     entries = _published_entries(name, model)
     if name == entries[0]["tag"]:
         return entries[0]
-    for arguments in filled, wanted:
+    for keys in [["activation", "batch_norm"]] + [["batch_norm"]] * any_activation:
         matching = [
-            e
-            for e in entries
-            if all(e["arguments"][key] == value for key, value in arguments.items())
+            e for e in entries if all(e["arguments"][k] == arguments[k] for k in keys)
         ]
         if matching:
-            entry = min(matching, key=manifest.rank)
-            if arguments is not filled:
-                text = "No %r weights of %s have its default activation. Using %s."
-                logging.info(text, name, model, entry["tag"])
-            return entry
+            return min(matching, key=manifest.rank)
     variants = sorted({manifest.variant(e["arguments"]) for e in entries})
+    wanted = ", ".join(f"{key} {value}" for key, value in arguments.items())
     raise errors.UsageError(
-        f"{model} has no {name!r} weights for {wanted}. There are weights for: "
-        f"{', '.join(variants)}. Pass one of these, or no activation."
+        f"{model} has no {name!r} weights with {wanted}. There are weights for: "
+        f"{', '.join(variants)}. Pass the arguments of one of these, or its tag."
     )

@@ -297,6 +297,8 @@ def test_runs_of_a_longer_budget_with_few_seeds_have_a_figure(go, rows, tmp_path
     drawn = [(figures / f"fake{end}.png").read_text() for end in ("", "_full")]
     counts = [r["budget"] for r in rows("figures/fake.csv")]
     assert drawn == [str(counts.count("short")), str(counts.count("full"))]
+    go(budget="full", seeds=5)
+    assert [path.name for path in figures.glob("*.png")] == ["fake.png"]
 
 
 def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monkeypatch):

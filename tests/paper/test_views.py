@@ -77,8 +77,26 @@ def test_own_runs_of_a_longer_budget_with_few_seeds_are_begun(tmp_path, seeds, b
     assert (found and found.budget) == begun
     if found:
         assert found.rows == views.points("fig4", tmp_path).of_budget(begun) != []
-    put("fig5", tmp_path, {"smoke": 5})
-    assert views.view("fig5", tmp_path).begun is None
+
+
+def test_what_reads_others_or_trains_nothing_or_diverged_is_not_begun(tmp_path):
+    for name in "fig4", "fig5":
+        put(name, tmp_path, {"smoke": 5, "full": 1})
+    stored = views.points("table1", tmp_path)
+    stored.put_all("smoke", [{}])
+    stored.put_all("full", [{}])
+    assert views.view("fig4", tmp_path).begun
+    for name in "fig5", "wilcoxon", "table1":
+        assert views.view(name, tmp_path).begun is None
+    stored = views.points("fig4", tmp_path)
+    runs = [row for row in stored.rows if row["budget"] == "full"]
+    for row in runs:
+        if row["activation"] == "relu":
+            row["diverged"] = "NaN"
+    stored.put_all("full", runs)
+    begun = views.view("fig4", tmp_path).begun
+    assert "relu" not in {row["activation"] for row in begun.rows}
+    assert begun.diverged == ("fig4: relu, seed 0",)
 
 
 @pytest.mark.parametrize("name", ["fig5", "wilcoxon"])

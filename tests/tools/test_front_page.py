@@ -117,10 +117,13 @@ def test_runs_without_a_file_are_in_the_row_of_their_recipe():
     run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast", "epochs": "30"}
     run |= {"activation": "relu", "test_error_percent": "31", "sha256": "1"}
     own = run | {"activation": "elu", "sha256": "0"}
-    others = [run | {key: "x"} for key in ("config", "dataset", "schedule", "epochs")]
+    keys = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
+    others = [run | {key: "x"} for key in keys]
     ((row,),) = lines([entry()], [own, run, *others])[1:2]
     assert row.split(" | ")[2:5] == ["35.00 %", "31.00 % (`no file`)", ""]
     assert "no file" not in lines([entry()], [run])[1][0]
+    runs = own, run, run | {"test_error_percent": "32"}
+    assert "| 31.50 ± 0.71 % (2) (`no file`) |" in lines([entry()], runs)[1][0]
 
 
 def test_networks_without_weights_are_listed():
@@ -197,7 +200,15 @@ def test_the_caption_has_the_errors_of_the_start_and_the_end():
     text = overview.caption([RUN, *rows], [paper], str)
     assert "after 10 epochs ELU is at 61.00 ± 1.41 %, 2 runs." in text
     assert "intervals, by 11.0 points (-1.7 to 23.7) with relu." in text
-    assert "schedule: relu 5.50 ± 0.71 % (2 runs; the paper: 7 ± 0.3 %)." in text
+    whole = "At the end of the whole schedule: relu "
+    assert f"{whole}5.50 ± 0.71 % (2 runs; the paper: 7 ± 0.3 %). [The" in text
+    rows[-1] |= {"schedule_share": "0.5"}
+    text = overview.caption([RUN, *rows], [paper], str)
+    assert f"{whole}5.00 % (1 run, no interval; the paper: 7 ± 0.3 %). [The" in text
+    rows[-2] |= {"batch_norm": "True"}
+    rows.append(end | {"activation": "prelu"})  # the paper has no number
+    text = overview.caption([RUN, *rows], [paper], str)
+    assert "with relu. [The runs" in text
 
 
 def test_points_are_sorted_by_panel_activation_and_seed():

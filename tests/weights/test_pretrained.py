@@ -53,15 +53,27 @@ def test_arguments_select_the_weights(published, tmp_path, arguments, name):
     assert selected.path == tmp_path / "home" / "weights" / file
 
 
-@pytest.mark.parametrize("activation", [None, {"name": "relu"}])
-def test_the_default_activation_gives_way_if_it_has_no_weights(
-    runs, tmp_path, monkeypatch, activation
+@pytest.mark.parametrize(
+    ("name", "arguments", "found"),
+    [
+        ("relu", {}, True),
+        ("relu", {"activation": {"name": "relu"}}, True),
+        ("relu", {"activation": {"name": "elu"}}, False),
+        ("relu", {"batch_norm": True}, False),
+        ("elu_bn", {}, False),
+        ("elu_bn", {"activation": {"name": "elu"}}, False),
+        ("elu_bn", {"batch_norm": True}, True),
+    ],
+)
+def test_only_the_default_activation_gives_way(
+    runs, tmp_path, monkeypatch, name, arguments, found
 ):
-    made_weights.publish(monkeypatch, tmp_path, runs["relu"])
-    assert find("mnist", activation=activation).entry == runs["relu"][0]
-    for passed in ({"activation": {"name": "elu"}}, {"batch_norm": True}):
-        with pytest.raises(errors.UsageError, match="no 'mnist' weights .*for: relu"):
-            find("mnist", **passed)
+    made_weights.publish(monkeypatch, tmp_path, runs[name])
+    if found:
+        assert find("mnist", **arguments).entry == runs[name][0]
+        return
+    with pytest.raises(errors.UsageError, match=f"no 'mnist' weights .*for: {name}"):
+        find("mnist", **arguments)
 
 
 def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
@@ -114,7 +126,7 @@ def test_a_folder_without_exactly_one_file_is_refused(runs, tmp_path, published,
 
 def test_an_activation_without_weights_is_refused(published):
     with pytest.raises(
-        errors.UsageError, match="no 'mnist' weights for.*tanh.*for: elu, elu_bn, relu"
+        errors.UsageError, match="no 'mnist' weights with.*tanh.*for: elu, elu_bn, relu"
     ):
         find("mnist", activation={"name": "tanh"})
 

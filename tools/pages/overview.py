@@ -71,26 +71,31 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
         low, high = results.student(pairs)
         mean = statistics.mean(pairs)
         texts.append(f"{mean:.1f} points ({low:.1f} to {high:.1f}) with {name}")
+    whole = _ends(rows, paper)
     return (
         "The figure shows test errors of paired runs. On the right is the start of the "
         f"paper's schedule on CIFAR-100: after {first['epochs']} epochs ELU is at "
         f"{runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of the same seeds "
-        f"are higher, with 95 % intervals, by {', '.join(texts)}. At the end of the "
-        f"whole schedule: {_ends(rows, paper)}. "
+        f"are higher, with 95 % intervals, by {', '.join(texts)}. {whole}"
         f"[The runs and their command]({link(_REPORT)})."
     )
 
 
 def _ends(rows: runs.Rows, paper: runs.Rows) -> str:
-    """Returns the errors after the whole schedule, beside the paper's."""
-    own = [r for r in rows if (r["config"], r["batch_norm"]) == (WHOLE, "False")]
+    """Returns a sentence on errors after the whole schedule, beside the paper's."""
     texts = []
     for name in _ACTIVATIONS:
-        if found := [row for row in own if row["activation"] == name]:
-            count = f"{len(found)} run{'s' * (len(found) > 1)}"
-            papers = runs.papers_error(found, paper)
+        arm = WHOLE, name, "False", 1.0
+        keys = "config", "activation", "batch_norm"
+        found = [
+            row
+            for row in rows
+            if (*(row[key] for key in keys), float(row["schedule_share"])) == arm
+        ]
+        if found and (papers := runs.papers_error(found, paper)):
+            count = f"{len(found)} runs" if len(found) > 1 else "1 run, no interval"
             texts.append(f"{name} {runs.error(found)} ({count}; the paper: {papers})")
-    return ", ".join(texts)
+    return f"At the end of the whole schedule: {', '.join(texts)}. " * bool(texts)
 
 
 def draw(rows: runs.Rows, stem: Path) -> None:

@@ -90,7 +90,8 @@ forward over 1e7 elements.
 image; `model.predict` takes $predict times as long.
 - **The server** predicts $served images a second over gRPC, for 32 clients that send \
 one image at a time: $share of the rate of 32 threads that predict in one process.
-- *Measured* on two cores of a CPU, with `elu_cifar_11`; ratios are medians with 95 % \
+
+The network is `elu_cifar_11`, on two cores of a CPU; ratios are medians with 95 % \
 intervals: [all tables, and the machine]($page).""")
 
 
