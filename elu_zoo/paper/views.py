@@ -55,8 +55,7 @@ def view(name: str, output: Path) -> View | None:
 
 def _begun(name: str, shown: View, output: Path) -> View | None:
     """Returns the rows of the longest budget, if it is longer than that of `shown`."""
-    experiment = EXPERIMENTS[name]
-    if not experiment.trials or experiment.reads:
+    if EXPERIMENTS[name].reads:
         return None
     longer = reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :])
     rows = {budget: points(name, output).of_budget(budget) for budget in longer}
