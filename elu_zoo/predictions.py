@@ -153,7 +153,8 @@ def decode_predictions(
     if values.ndim != 2 or values.shape[1] != len(classes):
         raise errors.UsageError(
             f"predictions must have the shape (batch, {len(classes)}), with one column "
-            f"for each class. Received: {values.shape}."
+            f"for each class. Received: {values.shape}. Pass the name and the weights "
+            "of the model that made the predictions."
         )
     if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
         values = np.exp(values - values.max(1, keepdims=True))

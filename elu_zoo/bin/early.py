@@ -52,7 +52,8 @@ def check_images(argv: list[str]) -> None:
         flags.check_alone("prefetch", paths)
         return
     if bool(paths) == bool(values.data):
-        raise errors.UsageError("Pass image files or folders, or set --data; not both.")
+        both = " Received: both." if paths else ""
+        raise errors.UsageError(f"Pass image files or folders, or set --data.{both}")
     if paths and values["count"].present:
         raise errors.UsageError("--count needs --data. Remove --count for image files.")
     of_weights = [values.model, values.weights, values.activation]

@@ -77,8 +77,8 @@ def test_the_table_has_a_row_per_image(process, exported):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Pass image files or folders, or set --data"),
-        (["--saved_model=EXPORT", "a.png", "--data=mnist_5k"], "not both"),
+        ([], "Pass image files or folders, or set --data."),
+        (["--saved_model=EXPORT", "a.png", "--data=mnist_5k"], "data. Received: both"),
         (["a.png"], "Set --saved_model alone, or --model and --weights."),
         (["--saved_model=EXPORT", MODEL, "a.png"], "Set --saved_model alone"),
         (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
