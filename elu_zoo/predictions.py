@@ -55,7 +55,7 @@ def load_image(
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
     """
-    trained = pretrained.find(name, weights)
+    trained = pretrained.find(name, weights, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
     path = Path(path).expanduser()
     image = image_files.read_image(path, shape)[None]
@@ -102,7 +102,8 @@ def preprocess_input(
     Raises:
         UsageError: the model or the weights are unknown, or the shape is wrong.
     """
-    found, registered = pretrained.find(name, weights), registry.entry(name)
+    found = pretrained.find(name, weights, warns=False)
+    registered = registry.entry(name)
     images, sizes = np.asarray(images), ["height", "width", "channels"]
     if found and found.entry:
         sizes = found.entry["arguments"]["input_shape"]
@@ -169,7 +170,7 @@ def decode_predictions(
 def _class_names(name: str, weights: Weights) -> list[str]:
     """Returns the class names of weights; None stands for the published weights."""
     if weights is not None:
-        return pretrained.find(name, weights).classes
+        return pretrained.find(name, weights, warns=False).classes
     published = [e for e in manifest.published().values() if e["model"] == name]
     if not published:
         raise errors.UsageError(

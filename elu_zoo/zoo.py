@@ -7,10 +7,9 @@ from typing import Any
 
 import keras
 import numpy as np
-from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
-from elu_zoo import activations, errors, registry
+from elu_zoo import errors, registry
 from elu_zoo.models import building, cost, cut
 from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
@@ -104,7 +103,6 @@ def get_model(
     entry = trained.entry if trained else None
     if trained:
         _check_arguments(registered, entry["arguments"] if entry else {})
-        _warn_of_activation(registered, entry, weights, arguments)
         arguments = trained.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, trained, classifier_activation)
@@ -129,25 +127,6 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
             # Misspelt arguments of get_model are among the builder's arguments, too.
             known += [key for key in get_model.__kwdefaults__ if key not in known]
             raise errors.unknown(f"argument of {registered.name}", argument, known)
-
-
-def _warn_of_activation(
-    registered: registry.ModelEntry,
-    entry: manifest.Entry | None,
-    weights: Any,
-    arguments: Mapping[str, Any],
-) -> None:
-    """Warns if the weights of a data set have another activation than the default."""
-    if not entry or weights != entry["dataset"] or "activation" in arguments:
-        return
-    name = entry["arguments"]["activation"]["name"]
-    default = activations.describe(registered.default("activation"))["name"]
-    if name != default:
-        logging.warning(
-            f"{registered.name} has no {weights!r} weights with {default}, its default "
-            f"activation. Those with {name} are used. To choose them without this "
-            f"warning, pass activation={name!r}, or set --activation={name}."
-        )
 
 
 def _check_readout(

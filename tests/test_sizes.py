@@ -48,7 +48,7 @@ def test_functions_above_a_limit_are_found():
     assert too_large("a", method.replace(", h", "")) == set()
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 34_721), ("tests", 44_930)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 34_704), ("tests", 44_937)])
 def test_all_files_together_do_not_grow(folder, limit):
     """A commit that raises a limit must explain what the added lines are for."""
     files = (ROOT.parent / folder).rglob("*.py")

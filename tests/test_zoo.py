@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import published_weights as made_weights
 import pytest
+from image_files import noise, png
 
 import elu_zoo
 from elu_zoo import errors, registry
@@ -278,7 +279,7 @@ def test_arguments_without_weights_of_the_data_set_are_refused(published):
     ],
 )
 def test_weights_of_another_activation_than_the_default_warn(
-    made, tmp_path, monkeypatch, caplog, weights, arguments, warns
+    made, images, tmp_path, monkeypatch, caplog, weights, arguments, warns
 ):
     made_weights.publish(monkeypatch, tmp_path, made["relu"])
     weights = made["relu"][0].get(weights, weights)
@@ -286,6 +287,12 @@ def test_weights_of_another_activation_than_the_default_warn(
     assert_equal_weights(body(model), body(made["relu"][2]), atol=1e-3)
     words = "no 'mnist' weights with elu, its default activation. Those with relu are"
     assert (words in caplog.text) == ("default activation" in caplog.text) == warns
+    caplog.clear()
+    elu_zoo.preprocess_input(images, MODEL, weights)
+    elu_zoo.decode_predictions(model(images), MODEL, weights)
+    (tmp_path / "a.png").write_bytes(png(noise(28, 28)))
+    elu_zoo.load_image(tmp_path / "a.png", MODEL, weights)
+    assert "activation" not in caplog.text
 
 
 def test_an_unverified_file_needs_an_argument(made, images, tmp_path):

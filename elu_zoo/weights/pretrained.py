@@ -6,6 +6,8 @@ import os
 from pathlib import Path
 from typing import Any
 
+from absl import logging
+
 from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest, unfinished
 from elu_zoo.weights.hdf5 import untrusted, weight_file
@@ -138,6 +140,7 @@ def find(
     activation: Any = None,
     batch_norm: bool | None = None,
     allow_unverified: bool = False,
+    warns: bool = True,
 ) -> Pretrained | None:
     """Returns the pretrained weights for the argument `weights=` of a model.
 
@@ -151,6 +154,7 @@ def find(
             must be None or the activation of the entry.
         batch_norm: whether the network has batch norm; used like `activation`.
         allow_unverified: whether to accept a file without an entry beside it.
+        warns: whether to log a warning if the default activation gives way.
 
     Raises:
         UsageTypeError: `weights` has another type.
@@ -186,6 +190,13 @@ def find(
             raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
     else:
         entry = _from_manifest(str(weights), model, filled, activation is None)
+        used, default = entry["arguments"]["activation"]["name"], filled["activation"]
+        if warns and weights == entry["dataset"] and used != default["name"]:
+            logging.warning(
+                f"{model} has no {weights!r} weights with {default['name']}, its "
+                f"default activation. Those with {used} are used. To choose them, pass "
+                f"activation={used!r}, or set --activation={used}."
+            )
         path, *_ = download.ensure(entry)
     if not entry:
         return Pretrained(model, path, None, filled["activation"])
@@ -320,15 +331,7 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
 def _from_manifest(
     name: str, model: str, arguments: dict[str, Any], any_activation: bool
 ) -> manifest.Entry:
-    """Returns the published entry of a tag, or of a data set and arguments.
-
-    Args:
-        name: the tag, or the name of the data set.
-        model: the model's name.
-        arguments: activation and batch norm.
-        any_activation: whether entries of other activations may be returned, if there
-            is none of this activation.
-    """
+    """Returns the entry of a tag, or the best entry of a data set and arguments."""
     entries = _published_entries(name, model)
     if name == entries[0]["tag"]:
         return entries[0]
