@@ -3,7 +3,7 @@
 Commands:  elu-zoo-train --config=elu_cifar_11:activation=elu,seed=0
            elu-zoo-train --config=elu_cifar_11:schedule=quick,activation=elu,seed=0
 Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
-           schedule, epochs, validation, smoke
+           schedule, epochs, validation, smoke; dropout_placement, padding, init_scale
 Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,000,
            0.0005 to 135,000, 0.00005; momentum 0.9, L2 decay 0.0005, dropout
            (0, .1, .2, .3, .4, .5, 0); whitened images, padded by 4 pixels, cropped and
@@ -15,7 +15,8 @@ Time:      two CPU cores: 10 to 16 hours (paper), 2 (quick). H200: 14 minutes (p
 Not in the paper: batches of 100, so that 165,000 iterations are 330 epochs; "caffe"
 padding of the 2 x 2 convolutions; dropout after the pooling; zero biases without decay;
 kernels normal with variance 2 / fan-in; bfloat16 products in convolutions (on CPUs
-without bfloat16 use `--config.train.precision=float32`).
+without bfloat16 use `--config.train.precision=float32`). The last three arguments try
+other readings of the paper, and are part of the run's name if they differ.
 
 `fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
 `epochs`, because --config.train.epochs does not move the boundaries; with the schedule
@@ -42,6 +43,9 @@ ARGUMENTS = {
     "epochs": 0,
     "validation": False,
     "smoke": False,
+    "dropout_placement": "last",
+    "padding": "caffe",
+    "init_scale": 0.0,  # 0: that of the schedule
 }
 
 
@@ -67,11 +71,18 @@ def build(args: dict) -> ConfigDict:
     config.model.name = "elu_cifar_11"
     config.data.train_on_validation = not args["validation"]
     config.train.epochs = 2 if config.smoke else epochs
-    config.train.dropout_placement = ("last",)
+    config.train.dropout_placement = (args["dropout_placement"],)
+    config.model.padding = args["padding"]
     if schedule == "paper":
         _use_paper_rates(config)
     else:
         _use_short_schedule(config, quick=schedule == "quick")
+    if args["init_scale"]:
+        config.model.init_scale = args["init_scale"]
+        config.name += f"-init{args['init_scale']:g}"
+    for key in "dropout_placement", "padding":
+        if args[key] != ARGUMENTS[key]:
+            config.name += f"-{args[key]}"
     return config
 
 

@@ -51,10 +51,12 @@ def elu_cifar_11(
         padding: padding of convolutions with an even kernel size. `caffe` adds one
             row or column of zeros on each of the four sides, so that the output of a
             2 x 2 convolution has one row and one column more than the input. `same`
-            keeps the size.
+            keeps the size. `valid` adds no zeros, so that there is one row and one
+            column less, and maps of 32 x 32 pixels end as 1 x 1.
         dropout: a dropout rate for each of the seven stacks.
         dropout_placement: `last` for dropout after the pooling of each stack; `all`
-            for dropout after each activation inside a stack too.
+            for dropout after each activation inside a stack too; `before_pooling` for
+            dropout between the last activation of each stack and the pooling.
         init_scale: variance of initial kernels times fan-in; He's initialisation has 2.
         initial_kernels: `normal`, or `orthogonal` with the same Frobenius norm.
 

@@ -13,8 +13,9 @@ from elu_zoo.layers.dropout import is_rate
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 
-PADDINGS = ("caffe", "same")
-PLACEMENTS = ("last", "all")
+# For each padding, the zeros on each side of an even kernel; None keeps the size.
+PADDINGS = {"caffe": 1, "same": None, "valid": 0}
+PLACEMENTS = ("last", "all", "before_pooling")
 INITIAL_KERNELS = {"normal": FanInNormal, "orthogonal": FanInOrthogonal}
 
 Stack = Sequence[tuple[int, int, int]]
@@ -74,19 +75,28 @@ def conv_stacks(
         layers = [(units, size) for count, units, size in stack for _ in range(count)]
         for j, (units, size) in enumerate(layers, 1):
             units, conv = blocks.scaled_units(units, width), f"stack{i}_conv{j}"
-            zeros = 1 if size % 2 == 0 and padding == "caffe" else None
+            zeros = PADDINGS[padding] if size % 2 == 0 else None
             x = convolve(x, units, size, conv, initial(conv), zeros=zeros)
             x = blocks.norm_act(x, conv, activation, batch_norm, seed)
             if dropout_placement == "all" and j < len(layers):
                 x = blocks.dropout(x, dropout[i - 1], f"{conv}_drop", seed)
-        x = max_pool(x, i)
-        x = blocks.dropout(x, dropout[i - 1], f"stack{i}_drop", seed)
+        x = _pool_and_drop(x, i, dropout[i - 1], seed, dropout_placement)
     kernel = initial("classifier")
     x = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
-    last = len(stacks) + 1
-    x = max_pool(x, last, "float32")
-    x = blocks.dropout(x, dropout[-1], f"stack{last}_drop", seed, dtype="float32")
+    last = len(stacks) + 1, dropout[-1], seed, dropout_placement
+    x = _pool_and_drop(x, *last, "float32")
     return keras.Model(image, blocks.average(x), name=name)
+
+
+def _pool_and_drop(
+    x, stack: int, rate: float, seed: int, placement: str, dtype: str | None = None
+):
+    """Returns the output of a stack's max-pooling and dropout, in either order."""
+    first = placement == "before_pooling"
+    if not first:
+        x = max_pool(x, stack, dtype)
+    x = blocks.dropout(x, rate, f"stack{stack}_drop", seed, dtype=dtype)
+    return max_pool(x, stack, dtype) if first else x
 
 
 def max_pool(x, stack: int, dtype: str | None = None):
@@ -117,7 +127,7 @@ def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> N
         model: the model. For `placement="all"`, it must have been built with
             `dropout_placement="all"`.
         rates: one rate for each stack.
-        placement: "last" or "all"; see `elu_zoo.models.elu_cifar_11`.
+        placement: see `dropout_placement` in `elu_zoo.models.elu_cifar_11`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

@@ -40,7 +40,7 @@ class Phases:
         placements = [placement for _, placement in self._dropout]
         return {
             "dropout": self._dropout[0][0],
-            "dropout_placement": "all" if "all" in placements else "last",
+            "dropout_placement": "all" if "all" in placements else placements[0],
         }
 
     def end(self, iteration: int) -> int:
@@ -96,3 +96,9 @@ def check(config: ConfigDict, iterations: int) -> None:
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
         stacks.check_dropout(rates, len(registered.default("dropout")))
         errors.check_choice("dropout_placement", placement, stacks.PLACEMENTS)
+    before = [each == "before_pooling" for each in train.dropout_placement]
+    if any(before) and not all(before):
+        raise errors.UsageError(
+            "train.dropout_placement must be 'before_pooling' in all phases or in "
+            f"none, because layers cannot move. Received: {train.dropout_placement}."
+        )

@@ -4,6 +4,7 @@ import keras
 
 from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
+from elu_zoo.layers import Dropout
 from elu_zoo.training.pooled_first import is_chain
 
 # The padding before a convolution is included, because it then moves half the bytes.
@@ -39,10 +40,10 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     The body is the layers between preprocessing and classifier. Preprocessing and
     classifier stay in float32, so that pixels and logits are not rounded.
 
-    Rectifiers, ELUs and max-pooling between the first and the last convolution also use
-    bfloat16 if they follow a bfloat16 layer. They then move half the bytes. The ELU
-    still computes in float32. Outputs do not change, except that training with dropout
-    rounds values once more.
+    Rectifiers, ELUs, max-pooling, and dropout before max-pooling, between the first and
+    the last convolution also use bfloat16 if they follow a bfloat16 layer. They then
+    move half the bytes. ELU and dropout still compute in float32. Outputs do not
+    change, except that training with dropout rounds values once more.
 
     Args:
         model: the model, changed in place. It must not have been called yet.
@@ -56,15 +57,18 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
     convs = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
     for i, layer in enumerate(body):
-        if convs and convs[0] < i < convs[-1] and _keeps_values(layer):
+        if convs and convs[0] < i < convs[-1] and _keeps_values(*body[i : i + 2]):
             follows = reduced[i - 1] and is_chain(body[i - 1 : i + 1])
             reduced[i] = reduced[i] or follows
         if reduced[i]:
             layer.dtype_policy = "mixed_bfloat16"
 
 
-def _keeps_values(layer: keras.layers.Layer) -> bool:
+def _keeps_values(layer: keras.layers.Layer, after: keras.layers.Layer) -> bool:
     if isinstance(layer, keras.layers.Activation):
         return layer.activation is keras.activations.relu
+    if type(layer) is Dropout:
+        # Rounding commutes with a maximum, so that a pooling need not move float32.
+        return type(after) is keras.layers.MaxPooling2D
     # Not a subclass, which may compute another function.
     return type(layer) in (activations.ELU, ShiftedReLU, keras.layers.MaxPooling2D)

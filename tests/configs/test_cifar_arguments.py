@@ -109,6 +109,14 @@ def with_name_suffix(suffix, **entries):
                 "train.dropout": FAST["train.dropout"],
             },
         ),
+        (
+            "dropout_placement=before_pooling,padding=valid,init_scale=1",
+            {
+                **with_name_suffix("-init1-before_pooling-valid"),
+                "train.dropout_placement": ["before_pooling"],
+                **{"model.padding": "valid", "model.init_scale": 1.0},
+            },
+        ),
         ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),
         ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
     ],

@@ -34,6 +34,17 @@ def mask_of(*arguments):
     return np.asarray(kept_values(*arguments))
 
 
+def test_half_precision_is_scaled_in_float32():
+    inputs = np.linspace(0.5, 2, 4096, dtype="float32").reshape(1, -1)
+    half = keras.ops.cast(inputs, "bfloat16")
+    layer = Dropout(0.1, seed=3, dtype="mixed_bfloat16")
+    outputs = np.asarray(keras.ops.cast(drop(layer, half), "float32"))
+    kept = mask_of(3, 0, [0], (4096,), 0.1)
+    expected = np.asarray(keras.ops.cast(half, "float32")) * kept / np.float32(0.9)
+    np.testing.assert_allclose(outputs, expected, rtol=2.0**-8)  # one rounding
+    assert abs(outputs.sum() / expected.sum() - 1) < 1e-4  # no bias
+
+
 def drop(layer, inputs, iteration=0, examples=None):
     """Returns the output of a layer in training, within `keyed`."""
     with keyed(iteration, np.arange(len(inputs)) if examples is None else examples):

@@ -43,8 +43,9 @@ def convolve(x, layer, padding):
     kernel, bias = (np.asarray(w, np.float64) for w in layer.weights)
     field = len(kernel)
     before = after = field // 2  # zeros on each side; 1 for a 2 x 2 field
-    if field % 2 == 0 and padding == "same":
-        before -= 1
+    if field % 2 == 0:
+        before -= padding != "caffe"
+        after -= padding == "valid"
     x = np.pad(x, ((0, 0), (before, after), (before, after), (0, 0)))
     windows = np.lib.stride_tricks.sliding_window_view(x, (field, field), (1, 2))
     return np.einsum("bhwcij,ijcd->bhwd", windows, kernel) + bias
@@ -62,13 +63,16 @@ def forward(model, counts, x, padding):
     return x.mean((1, 2))
 
 
-@pytest.mark.parametrize("padding", ["caffe", "same"])
 @pytest.mark.parametrize(
-    ("name", "width", "shape"),
+    ("name", "width", "shape", "padding"),
     [
-        ("elu_cifar_11", 0.05, (32, 32, 3)),
-        ("elu_cifar_11", 0.02, (21, 50, 3)),
-        ("elu_cifar_18", 0.03, (32, 32, 3)),
+        ("elu_cifar_11", 0.05, (32, 32, 3), "caffe"),
+        ("elu_cifar_11", 0.05, (32, 32, 3), "same"),
+        ("elu_cifar_11", 0.05, (32, 32, 3), "valid"),
+        ("elu_cifar_11", 0.02, (21, 50, 3), "caffe"),
+        ("elu_cifar_11", 0.02, (21, 50, 3), "same"),
+        ("elu_cifar_18", 0.03, (32, 32, 3), "caffe"),
+        ("elu_cifar_18", 0.03, (32, 32, 3), "same"),
     ],
 )
 def test_logits_of_the_registered_networks_equal_numpy(name, width, shape, padding):
@@ -140,9 +144,13 @@ def rates(model):
                 "stack3_drop": 0.0,
             },
         ),
+        (
+            "before_pooling",
+            {"stack1_drop": 0.25, "stack2_drop": 0.5, "stack3_drop": 0.0},
+        ),
     ],
 )
-def test_dropout_layers_and_rates_of_both_placements(placement, expected):
+def test_dropout_layers_and_rates_of_each_placement(placement, expected):
     assert rates(small(dropout_placement=placement)) == expected
 
 
@@ -174,7 +182,7 @@ def test_wrong_dropout_rates_raise_a_usage_error(value):
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        ({"padding": "valid"}, "Unknown padding 'valid'.*Known: caffe, same"),
+        ({"padding": "vald"}, "Unknown padding 'vald'. Did you mean 'valid'"),
         ({"dropout_placement": "lats"}, "placement 'lats'. Did you mean 'last'"),
         ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),

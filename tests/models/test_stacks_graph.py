@@ -23,6 +23,7 @@ KERNEL_SIZES = {
 SIZES = [
     ("elu_cifar_11", "same", "32>16 16,16>8 8,8>4 4,4>2 2,2>1 1 1"),
     ("elu_cifar_11", "caffe", "32>16 16,16>8 8,9>5 5,6>3 3,4>2 2>1 1"),
+    ("elu_cifar_11", "valid", "32>16 16,16>8 8,7>4 4,3>2 2,1 1 1"),
     ("elu_cifar_11", "caffe", "64>32 32,32>16 16,17>9 9,10>5 5,6>3 3>2 2>1"),
     (
         "elu_cifar_18",
@@ -70,9 +71,20 @@ def test_maps_have_the_expected_sizes(name, padding, sizes):
     assert model.output_shape == (None, 100)
 
 
+def _ends(stack, pooled, placement):
+    """Returns the names of the last layers of a stack."""
+    names = [f"stack{stack}_pool"] * bool(pooled) + [f"stack{stack}_drop"]
+    return names[::-1] if placement == "before_pooling" else names
+
+
 @pytest.mark.parametrize(
     ("case", "placement", "batch_norm"),
-    [(SIZES[1], "last", False), (SIZES[3], "all", False), (SIZES[4], "last", True)],
+    [
+        (SIZES[1], "last", False),
+        (SIZES[2], "before_pooling", False),
+        (SIZES[4], "all", False),
+        (SIZES[5], "last", True),
+    ],
 )
 def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
     name, padding, sizes = case
@@ -90,9 +102,8 @@ def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
             names += [f"{layer}_pad"] * (size == 2 and padding == "caffe")
             names += [layer, *[f"norm_{layer}"] * batch_norm, f"act_{layer}"]
             names += [f"{layer}_drop"] * (placement == "all" and j < len(sizes))
-        names += [f"stack{i}_pool"] * bool(pooled) + [f"stack{i}_drop"]
-    i = len(stacks) + 1
-    names += ["classifier", *[f"stack{i}_pool"] * bool(last_pooled), f"stack{i}_drop"]
+        names += _ends(i, pooled, placement)
+    names += ["classifier", *_ends(len(stacks) + 1, last_pooled, placement)]
     assert [layer.name for layer in model.layers] == [*names, "average"]
     for before, after in zip(model.layers, model.layers[1:], strict=False):
         assert after.input is before.output, after.name

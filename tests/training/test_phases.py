@@ -38,6 +38,7 @@ def test_end_returns_the_end_of_the_phase_of_an_iteration(boundaries, ends):
         (("last", "last", "last"), "last"),
         (("all", "last", "last"), "all"),
         (("last", "last", "all"), "all"),
+        (("before_pooling",) * 3, "before_pooling"),
     ],
 )
 def test_the_network_is_built_for_dropout_in_all_phases(placement, built):
@@ -139,6 +140,10 @@ THREE = ((0.1,) * 8,) * 3
         ({"dropout_placement": ("all",) * 4}, "dropout_placement must have .*: 4"),
         ({"dropout": ((0.1,) * 7,) * 3}, "dropout must have 8 rates .* Received: "),
         ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
+        (
+            {"dropout_placement": ("last", "before_pooling", "all")},
+            "before_pooling.*all phases or in none",
+        ),
         (
             {"dropout_placement": ("last", "al", "all")},
             "Unknown dropout_placement 'al'. Did you mean 'all'",

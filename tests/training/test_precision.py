@@ -113,6 +113,15 @@ def test_bfloat16_conv_equals_the_argument_conv_dtype(name):
     assert 1e-4 < error < 0.05
 
 
+def test_dropout_computes_in_bfloat16_only_before_pooling():
+    arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
+    for placement, reduced in (("last", False), ("before_pooling", True)):
+        changed = {**arguments, "dropout_placement": placement}
+        names = layers_in(build("elu_cifar_11", "bfloat16_conv", **changed))
+        assert ("stack1_drop" in names) is reduced
+        assert "stack1_pool" in names and "stack6_drop" not in names
+
+
 @pytest.mark.parametrize(
     ("activation", "is_reduced"),
     [
