@@ -65,6 +65,10 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     if keras.backend.is_keras_tensor(x):
         return ELU(alpha)(x)
     x = _floating(x)
+    if keras.backend.backend() == "jax":
+        from elu_zoo.activations import jax_elu
+
+        return jax_elu.elu(x, alpha)
     dtype = keras.backend.standardize_dtype(x.dtype)
     if dtype in ("bfloat16", "float16"):
         return keras.ops.cast(elu(keras.ops.cast(x, "float32"), alpha), dtype)

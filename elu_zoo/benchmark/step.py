@@ -71,7 +71,8 @@ def ours(
     objective = Objective(registry.entry(case.model).loss, _NO_SCALING)
     if policy is None:
         policy = place.choose_compilation(model, place.replicas, "auto", None)
-    learner = Learner(pooled_first(model), optimizer, objective, case.batch_size)
+    faster = pooled_first(model, place.pooling)
+    learner = Learner(faster, optimizer, objective, case.batch_size)
     step = place.step(learner, data, place.strategy, policy)
     rates = np.full(len(batches), case.rate, np.float32)
     size = policy.steps_per_call

@@ -19,6 +19,7 @@ class Placement:
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
     choose_compilation: Callable  # such as `devices.choose_compilation`
     step: Callable  # the class of the training step
+    pooling: ModuleType | None  # see `pooled_first`
 
     @property
     def replicas(self) -> int:
@@ -36,30 +37,30 @@ def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     Raises:
         UsageError: the backend or this machine cannot train this run.
     """
-    backend, step = _backend(encoded)
+    backend, step, pooling = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)
     chief, peers = backend.is_chief(created), backend.peers(created)
-    return Placement(created, chief, peers, backend.choose_compilation, step)
+    return Placement(created, chief, peers, backend.choose_compilation, step, pooling)
 
 
-def _backend(encoded: bool) -> tuple[ModuleType, Callable]:
-    """Returns the backend's module of devices, and the class of the training step."""
+def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:
+    """Returns the backend's module of devices, class of steps and module of pooling."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
         from elu_zoo.training import devices
         from elu_zoo.training.step_resident import ResidentStep
         from elu_zoo.training.step_stream import StreamStep
 
-        return devices, StreamStep if encoded else ResidentStep
+        return devices, StreamStep if encoded else ResidentStep, None
     if backend == "jax" and encoded:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains only on data sets that fit in memory. Set "
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
     if backend == "jax":
-        from elu_zoo.training import step_jax
+        from elu_zoo.training import jax_pooling, step_jax
 
-        return step_jax, step_jax.JaxStep
+        return step_jax, step_jax.JaxStep, jax_pooling
     raise errors.UsageError(
         f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
     )

@@ -90,7 +90,7 @@ def build(
     compilation = placement.choose_compilation(
         model, placement.replicas, compile_, steps, accumulate
     )
-    pooled = pooled_first(model)
+    pooled = pooled_first(model, placement.pooling)
     learner = Learner(pooled, updater, objective, train.batch_size, augmenter)
     step = placement.step(learner, split, placement.strategy, compilation)
     # An evaluator needs a float32 model whose inputs are raw images.

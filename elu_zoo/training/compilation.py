@@ -22,11 +22,14 @@ class Compilation:
         accumulate: number of parts into which a replica splits its examples of a
             batch. The gradients of the parts are computed one after the other and
             added, which needs less memory.
+        static: on JAX, whether full calls have a program of their own, in which the
+            number of iterations is a constant.
     """
 
     compiled: bool
     steps_per_call: int
     accumulate: int = 1
+    static: bool = False
 
     def pad(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Returns arrays `(count, ...)`, padded by zeros to `(steps_per_call, ...)`."""
@@ -45,7 +48,7 @@ class Rule:
         facts: words that must describe a run, separated by spaces: `cpu` or `gpu`;
             `convolutional` or `dense`; `several` replicas; and `updates` for several
             replicas with layers that update variables, as batch normalisation does.
-        compiled, steps_per_call: see `Compilation`.
+        compiled, steps_per_call, static: see `Compilation`.
         reason: the reason for the choice, with ratios measured on two CPU cores.
     """
 
@@ -53,6 +56,7 @@ class Rule:
     compiled: bool
     steps_per_call: int
     reason: str
+    static: bool = False
 
 
 # The first row that fits a run is used. compile=on skips rows with compiled=False, and

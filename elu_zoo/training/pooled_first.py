@@ -1,6 +1,7 @@
-"""Max-pooling before the activation, which gives equal outputs in less time."""
+"""Faster max-pooling with equal outputs: before the activation, and in other code."""
 
 import inspect
+from typing import Any
 
 import keras
 
@@ -11,7 +12,7 @@ from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 _MONOTONIC = activations.ELU, LeakyReLU, VeryLeakyReLU, ShiftedReLU
 
 
-def pooled_first(model: keras.Model) -> keras.Model:
+def pooled_first(model: keras.Model, pooling: Any = None) -> keras.Model:
     """Returns an equal model in which max-pooling precedes monotonic activations.
 
     A monotonic activation commutes with a maximum. After a 2x2 pooling the activation
@@ -20,7 +21,9 @@ def pooled_first(model: keras.Model) -> keras.Model:
 
     Args:
         model: a built model. The function returns `model` itself if its layers do not
-            form a chain, or if no monotonic activation precedes max-pooling.
+            form a chain, or if the function would change nothing.
+        pooling: a module with the functions `max_pool` and `replaces`, see
+            `jax_pooling`; None for Keras' pooling.
     """
     layers = list(model.layers)
     if not is_chain(layers) or not _ends_with_its_last_layer(model):
@@ -29,21 +32,30 @@ def pooled_first(model: keras.Model) -> keras.Model:
         is_pooling = type(layers[i + 1]) is keras.layers.MaxPooling2D
         if is_pooling and _is_monotonic(layers[i]):
             layers[i], layers[i + 1] = layers[i + 1], layers[i]
-    return model if layers == model.layers else _Chain(layers, model)
+    replaced = any(map(pooling.replaces, layers)) if pooling else False
+    unchanged = layers == model.layers and not replaced
+    return model if unchanged else _Chain(layers, model, pooling)
 
 
 class _Chain(keras.Model):
     """A model that calls layers in order, and shares the layers with `model`."""
 
-    def __init__(self, layers: list[keras.layers.Layer], model: keras.Model):
+    def __init__(
+        self, layers: list[keras.layers.Layer], model: keras.Model, pooling: Any
+    ):
         super().__init__(name=model.name)
         self.chain = layers
+        self.pooling = pooling
         self.input_shape = model.input_shape
         self.built = True
 
     def call(self, inputs, training=None):
         for layer in self.chain:
             if isinstance(layer, keras.layers.InputLayer):
+                continue
+            if self.pooling and self.pooling.replaces(layer):
+                inputs = keras.ops.cast(inputs, layer.compute_dtype)
+                inputs = self.pooling.max_pool(inputs)
                 continue
             # `stateless_call` does not pass `training` on to layers by itself.
             takes_training = "training" in inspect.signature(layer.call).parameters

@@ -84,7 +84,8 @@ def choose_compilation(
         )
     platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
     rule = compilation.choose({platform, compilation.kind(model)}, "on")
-    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call)
+    steps = steps_per_call or rule.steps_per_call
+    return Compilation(rule.compiled, steps, static=rule.static)
 
 
 def is_chief(strategy: OneDevice) -> bool:
@@ -123,8 +124,10 @@ class JaxStep:
 
     def compile(self) -> None:
         """Creates the compiled function again, after a layer of the model changed."""
-        # A new function object, because JAX caches compiled code by the object.
-        self._call = jax.jit(functools.partial(self._iterate), donate_argnums=0)
+        # New function objects, because JAX caches compiled code by the object.
+        iterate = functools.partial(self._iterate)
+        self._call = jax.jit(iterate, donate_argnums=0)
+        self._full_call = jax.jit(iterate, donate_argnums=0, static_argnums=3)
 
     def start(self, order: np.ndarray) -> None:
         """Does nothing, because all images are on the device."""
@@ -144,14 +147,17 @@ class JaxStep:
         # JAX would compile the function a second time.
         state = jax.device_put(state, self._device)
         arguments = self._compilation.pad(*arrays)
-        state, losses = self._call(state, self._data, first, count, *arguments)
+        compilation = self._compilation
+        is_full = compilation.static and count == compilation.steps_per_call
+        call = self._full_call if is_full else self._call
+        state, losses = call(state, self._data, first, count, *arguments)
         for group, values in zip(self._variables, state, strict=True):
             for variable, value in zip(group, values, strict=True):
                 variable.assign(value)
         return np.asarray(losses)[:count]
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
-        """Runs `count` iterations. The same compiled function serves every count."""
+        """Runs `count` iterations. A count that is not static serves every count."""
 
         # By default, accelerators multiply with less precision than float32.
         @jax.default_matmul_precision("float32")

@@ -46,6 +46,14 @@ for dtype in ("float16", "bfloat16"):
     assert y.dtype == dtype
     np.testing.assert_allclose(
         keras.ops.cast(y, "float32"), elu(x), atol=1e-2, rtol=1e-2)
+    # The slope is rounded once: half a unit in the last place of 8 or 11 bits.
+    slope = jax.jit(jax.vmap(jax.grad(elu)))(keras.ops.cast(x, dtype))
+    assert slope.dtype == dtype
+    rounded = np.asarray(keras.ops.cast(x, dtype), np.float64)
+    exact = np.where(rounded > 0, 1, np.exp(np.minimum(rounded, 0)))
+    unit = 2.0**-9 if dtype == "bfloat16" else 2.0**-12
+    np.testing.assert_allclose(
+        np.asarray(slope, np.float64), exact, rtol=1.01 * 2 * unit, atol=1e-7)
 
 with pytest.raises(errors.UsageError, match="needs the TensorFlow backend"):
     elu_xla(x)

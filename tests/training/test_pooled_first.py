@@ -1,5 +1,7 @@
 """`pooled_first` moves max-pooling before activations, which makes training faster."""
 
+import types
+
 import keras
 import numpy as np
 import pytest
@@ -56,6 +58,19 @@ def test_outputs_and_gradients_equal_the_original_model(activation, batch_norm, 
     for kind in ("trainable_variables", "non_trainable_variables"):
         pairs = zip(getattr(model, kind), getattr(original, kind), strict=True)
         assert all(a is b for a, b in pairs)
+
+
+def test_another_pooling_replaces_the_pooling_of_a_chain(images):
+    """Also where nothing else changes, because dropout precedes the pooling."""
+    pooling = types.SimpleNamespace(
+        replaces=lambda layer: isinstance(layer, keras.layers.MaxPooling2D),
+        max_pool=lambda x: 2 * tf.nn.max_pool2d(x, 2, 2, "SAME"),
+    )
+    original = build("relu", dropout_placement="before_pooling", padding="valid")
+    assert pooled_first(original) is original
+    outputs = pooled_first(original, pooling)(images)
+    # Without biases ReLU networks are homogeneous: four poolings double four times.
+    np.testing.assert_allclose(outputs, 16 * original(images), 1e-5, 1e-5)
 
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
