@@ -1,0 +1,240 @@
+"""Trains a queue of runs on a lent machine with a GPU, JAX and no TensorFlow.
+
+python tools/gpu_queue.py pack KIT [--max_mb=60]
+    On this machine: writes the folder KIT with the queue's remaining lines, the data
+    sets that they need, wheels that the other machine lacks, and stopped runs.
+python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8
+    On the other machine, in a copy of the checkout: trains runs until the time is up,
+    several at once, and writes finished and stopped runs as files below 16 MB.
+python tools/gpu_queue.py collect OUTPUT
+    On this machine: adds rows of finished runs to configs/results/, and keeps the
+    folders of runs in --runs.
+
+A line of tools/gpu_queue.txt is an elu-zoo-train command, or `<experiment> <budget>
+<activation>[_bn] <seed> [<variant>]` for a run of elu-zoo-reproduce, whose curves are
+measured too. `pack` leaves out lines whose rows are stored. A run with a validation
+error but no test error has a row in trials.csv, any other run in results.csv.
+"""
+
+import argparse
+import importlib.util
+import math
+import os
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import gpu_files
+from gpu_jobs import Job, read_queue
+
+ROOT = Path(__file__).resolve().parent.parent
+QUEUE = ROOT / "tools" / "gpu_queue.txt"
+RESULTS = ROOT / "configs" / "results"
+TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
+STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
+
+
+def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> None:
+    """Writes the kit, and refuses a kit of which a call would carry too much."""
+    import gpu_kit  # needs the package, which `run` has not prepared yet
+
+    jobs = [job for job in read_queue(queue) if not job.is_stored(results)]
+    shutil.rmtree(kit / "runs", ignore_errors=True)
+    (kit / "wheels").mkdir(parents=True, exist_ok=True)
+    lines = "".join(f"{job.images()} {job.line}\n" for job in jobs)
+    (kit / "queue.txt").write_text(lines)
+    (kit / "commit.txt").write_text(_commit())
+    for name in sorted({job.config().data.name for job in jobs}):
+        if not list(kit.glob(f"data/{name}.zip.*")):
+            gpu_kit.pack_data(name, kit / "data")
+    if not any((kit / "wheels").iterdir()):
+        gpu_kit.download_wheels(kit / "wheels")
+    for job in jobs:
+        if (runs / job.name / "checkpoints").is_dir():
+            shutil.copytree(runs / job.name, kit / "runs" / job.name)
+    sizes = {str(path): gpu_kit.size(path) for path in sorted(kit.iterdir())}
+    sizes |= {str(path): gpu_kit.size(path) for path in sorted(kit.glob("data/*"))}
+    parts = [size for path, size in sizes.items() if ".zip." in path]
+    rest = sum(size for path, size in sizes.items() if Path(path).parent == kit)
+    largest = gpu_kit.tree_size() + rest - sum(parts) + max(parts, default=0)
+    print(f"{len(jobs)} runs. The checkout has {gpu_kit.tree_size() / 1e6:.1f} MB.")
+    print("\n".join(f"{size / 1e6:8.1f} MB {path}" for path, size in sizes.items()))
+    if largest > max_mb * 1e6:
+        raise SystemExit(
+            f"A call with one part of the data would carry {largest / 1e6:.1f} MB; "
+            f"--max_mb is {max_mb}. Leave files out with git sparse-checkout."
+        )
+
+
+def _commit() -> str:
+    from elu_zoo.training import result
+
+    return result.commit()
+
+
+def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
+    """Trains the kit's runs, `jobs` at once, and stops the rest when the time is up."""
+    end = time.monotonic() + 60 * minutes - STOP_SECONDS
+    environment = _prepare(kit, runs)
+    lines = [line.split(" ", 1) for line in (kit / "queue.txt").read_text().split("\n")]
+    images = {Job(line[1]): int(line[0]) for line in lines if len(line) == 2}
+    waiting, running = list(images), {}
+    output.mkdir(parents=True, exist_ok=True)
+    while waiting or running:
+        left = end - time.monotonic()
+        for job in [job for job in running if running[job].poll() is not None]:
+            _end(job, running.pop(job).returncode, runs, output)
+        if left <= 0:
+            break
+        fits = left * min(map(_speed, runs.glob("*/timing.jsonl")), default=math.inf)
+        for job in [job for job in waiting if images[job] <= fits]:
+            if len(running) == jobs:
+                break
+            waiting.remove(job)
+            command = [sys.executable, __file__, "job", str(kit), str(runs), job.line]
+            (runs / job.name).mkdir(parents=True, exist_ok=True)
+            with (runs / job.name / "log.txt").open("a") as log:
+                running[job] = subprocess.Popen(
+                    command, env=environment, stdout=log, stderr=subprocess.STDOUT
+                )
+            print(f"started {job.line}", flush=True)
+        if not running:
+            break
+        time.sleep(0.2)
+    for process in running.values():
+        process.send_signal(signal.SIGTERM)
+    for job, process in running.items():
+        _end(job, process.wait(), runs, output)
+    print(f"{len(waiting)} runs not started")
+
+
+def _prepare(kit: Path, runs: Path) -> dict[str, str]:
+    """Installs wheels, data and stopped runs; returns the environment of the runs."""
+    home, site = runs / "home", runs / "site"
+    variables = {"KERAS_BACKEND": "jax", "ELU_ZOO_HOME": str(home)}
+    variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
+    variables["JAX_COMPILATION_CACHE_DIR"] = str(home / "compiled")
+    package = runs / "package" / "elu_zoo"
+    variables["PYTHONPATH"] = os.pathsep.join([str(package.parent), str(site)])
+    if not package.is_dir():  # as in an installation, where configs are inside
+        package.mkdir(parents=True)
+        for path in [*(ROOT / "elu_zoo").iterdir(), ROOT / "configs"]:
+            (package / path.name).symlink_to(path)
+    if importlib.util.find_spec("keras") is None and not site.is_dir():
+        pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
+        wheels = map(str, (kit / "wheels").glob("*.whl"))
+        subprocess.run([*pip, f"--target={site}", *wheels], check=True)
+    environment = {**os.environ, **variables}
+    environment.pop("TFDS_DATA_DIR", None)
+    if not (home / "data").is_dir():
+        unpack = [sys.executable, ROOT / "tools" / "gpu_kit.py", kit / "data"]
+        subprocess.run(unpack, env=environment, check=True)
+    if (kit / "runs").is_dir():
+        shutil.copytree(kit / "runs", runs, dirs_exist_ok=True)
+    return environment
+
+
+def _speed(timing: Path) -> float:
+    """Returns the newest speed of a run in images a second, or infinity."""
+    speeds = [row.get("examples_per_second") for row in gpu_files.rows(timing)]
+    return next(filter(None, reversed(speeds)), math.inf)
+
+
+def _end(job: Job, status: int, runs: Path, output: Path) -> None:
+    """Writes the files of a run that has ended, and prints its last measures."""
+    gpu_files.add(runs / job.name, output)
+    rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
+    speed = _speed(runs / job.name / "timing.jsonl")
+    print(f"status {status}, {speed:.0f} images/s, {job.line}", rows[-1:], flush=True)
+
+
+def work(kit: Path, runs: Path, job: Job) -> None:
+    """Trains one run in this process."""
+    from elu_zoo.training import result
+
+    commit = (kit / "commit.txt").read_text()
+    result.commit = lambda: commit  # the other machine has no git history
+    if job.trained:
+        from elu_zoo.bin import train
+
+        sys.argv = [*shlex.split(job.line), f"--workdir={runs / job.name}"]
+        return train.run()
+    from elu_zoo.training import train
+
+    _, _, trial = job.trial()
+    observe, command = trial.observe, trial.command
+    train(trial.load(), runs / job.name, observe=observe, command=command)
+
+
+def collect(output: Path, runs: Path, results: Path, queue: Path) -> None:
+    """Keeps the folders of runs, and adds the rows of finished runs, once each."""
+    jobs = {job.name: job for job in read_queue(queue)}
+    gpu_files.extract(output, runs)
+    for name, job in jobs.items():
+        if (runs / name / "outcome.json").is_file() and not job.is_stored(results):
+            _add(job, runs / name, results)
+            print(f"added {job.line}")
+
+
+def _add(job: Job, workdir: Path, results: Path) -> None:
+    """Adds the rows of a finished run, after the checks of local runs."""
+    from elu_zoo import files
+    from elu_zoo.results import add, read_file, row, write
+    from elu_zoo.training import recorder, result
+    from elu_zoo.training.config import differences, resolve
+    from elu_zoo.weights import manifest
+
+    entry = result.find(workdir)
+    changed = differences(resolve(job.config()).values, entry["config"])
+    weights = workdir / (entry["tag"] + manifest.SUFFIX)
+    if changed or files.sha256(weights) != entry["sha256"]:
+        raise SystemExit(f"{workdir} is damaged or belongs to another line: {changed}")
+    measured = row(workdir, entry)
+    if not job.trained:
+        from elu_zoo.paper.experiments import EXPERIMENTS
+        from elu_zoo.paper.views import points
+
+        name, plan, trial = job.trial()
+        recorder.check_kept(workdir, trial.observe)
+        points(name, results).put(
+            trial, EXPERIMENTS[name].measure(trial, workdir, plan)
+        )
+    if "test_loss" in measured:
+        add(results / "results.csv", measured)
+        return
+    rows = read_file(results / "trials.csv")
+    new = {**{column: measured[column] for column in TRIALS[1:]}, "config": job.trained}
+    write(results / "trials.csv", TRIALS, [*rows, new])
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
+    verbs = parser.add_subparsers(dest="verb", required=True)
+    verb = {name: verbs.add_parser(name) for name in ("pack", "run", "collect", "job")}
+    for name in "pack", "run", "job":
+        verb[name].add_argument("kit", type=Path)
+    verb["pack"].add_argument("--max_mb", type=float, default=60)
+    for name in "run", "collect":
+        verb[name].add_argument("output", type=Path)
+    verb["run"].add_argument("--minutes", type=float, required=True)
+    verb["run"].add_argument("--jobs", type=int, required=True)
+    verb["job"].add_argument("job_runs", type=Path)
+    verb["job"].add_argument("line")
+    given = parser.parse_args()
+    if given.verb == "pack":
+        pack(given.kit, given.runs, RESULTS, QUEUE, given.max_mb)
+    elif given.verb == "run":
+        run(given.kit, given.output, given.minutes, given.jobs, given.runs)
+    elif given.verb == "collect":
+        collect(given.output, given.runs, RESULTS, QUEUE)
+    else:
+        work(given.kit, given.job_runs, Job(given.line))
+
+
+if __name__ == "__main__":
+    main()
