@@ -4,9 +4,10 @@ python tools/gpu_probe.py losses FILE
     Writes the first losses of the paper's schedule, on any machine.
 python tools/gpu_probe.py check FILE
     Compares bias gradients in bfloat16 with float32, and the losses with FILE.
-python tools/gpu_probe.py time OUTPUT [--seconds=6] [--processes=1,4,8]
-    Times forms of the step one after the other, then the last form in several
-    processes at once. All forms are compiled first, at the same time.
+python tools/gpu_probe.py time FILE OUTPUT [--seconds=6] [--processes=1,4,8]
+    Does `check`, and times forms of the step one after the other, then the form "all"
+    in several processes at once, also with NVIDIA's MPS if this machine has it. All
+    forms are compiled first, at the same time.
 
 Run it in the environment that tools/gpu_queue.py prepares. A row is a line of JSON.
 """
@@ -15,6 +16,7 @@ import argparse
 import dataclasses
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -154,11 +156,11 @@ def serve(form: dict) -> None:
         print(done / (time.time() - start), flush=True)
 
 
-def _start(form: dict) -> subprocess.Popen:
+def _start(form: dict, **variables: str) -> subprocess.Popen:
     flags = " ".join(filter(None, [os.environ.get("XLA_FLAGS"), form.get("flags")]))
     return subprocess.Popen(
         [sys.executable, __file__, "serve", json.dumps(form)],
-        env={**os.environ, "XLA_FLAGS": flags},
+        env={**os.environ, "XLA_FLAGS": flags, **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -173,13 +175,22 @@ def _read(process: subprocess.Popen) -> str:
     return ""
 
 
-def time_forms(output: Path, seconds: float, processes: list[int]) -> None:
-    """Writes a row for each form, and for each number of processes."""
+def time_forms(file: Path, output: Path, seconds: float, processes: list[int]) -> None:
+    """Writes a row of checks, a row for each form, and for each number of processes."""
 
     def write(**row):
         with output.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(row, flush=True)
+
+    def time_processes(counts, **mps):
+        group = [_start(FORMS["all"], **mps) for _ in range(max(counts))]
+        if all(_read(process) == "ready" for process in group):
+            for count in counts:
+                speed = sum(speeds(group[:count]))
+                write(processes=count, mps=bool(mps), images_per_second=speed)
+        for process in group:
+            process.kill()
 
     def speeds(group):
         for process in group:
@@ -188,25 +199,33 @@ def time_forms(output: Path, seconds: float, processes: list[int]) -> None:
         return [float(_read(process) or "nan") for process in group]
 
     begin = time.time()
+    command = [sys.executable, __file__, "check", str(file)]
+    checked = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     started = {name: _start(form) for name, form in FORMS.items()}
     ready = {name: p for name, p in started.items() if _read(p) == "ready"}
+    lines = checked.communicate()[0].splitlines()
+    write(check=json.loads(lines[-1]) if checked.returncode == 0 else "failed")
     write(compiled=round(time.time() - begin, 1), failed=sorted({*started} - {*ready}))
     for name in [*ready, *ready]:  # twice, to see the noise
         write(form=name, images_per_second=speeds([ready[name]])[0])
     for process in started.values():
         process.kill()
-    group = [_start(FORMS["all"]) for _ in range(max(processes))]
-    if all(_read(process) == "ready" for process in group):
-        for count in processes:
-            write(processes=count, images_per_second=sum(speeds(group[:count])))
-    for process in group:
-        process.kill()
+    time_processes(processes)
+    mps = {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/mps", "CUDA_MPS_LOG_DIRECTORY": "/tmp/mps"}
+    control, environment = (
+        shutil.which("nvidia-cuda-mps-control"),
+        {**os.environ, **mps},
+    )
+    if control and subprocess.run([control, "-d"], env=environment).returncode == 0:
+        time_processes(processes[-1:], **mps)
+        subprocess.run([control], input="quit\n", text=True, env=environment)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("verb", choices=["losses", "check", "time", "serve"])
     parser.add_argument("argument")
+    parser.add_argument("output", nargs="?")
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--processes", default="1,4,8")
     given = parser.parse_args()
@@ -219,7 +238,8 @@ def main() -> None:
         serve(json.loads(given.argument))
     else:
         counts = [int(count) for count in given.processes.split(",")]
-        time_forms(Path(given.argument), given.seconds, counts)
+        files = Path(given.argument), Path(given.output)
+        time_forms(*files, given.seconds, counts)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ python tools/gpu_queue.py pack KIT [--max_mb=60]
 python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8
     On the other machine, in a copy of the checkout: trains runs until the time is up,
     several at once, and writes finished and stopped runs as files below 16 MB.
+python tools/gpu_queue.py with KIT COMMAND...
+    On the other machine: runs a command, such as tools/gpu_probe.py, as runs are run.
 python tools/gpu_queue.py collect OUTPUT
     On this machine: adds rows of finished runs to configs/results/, and keeps the
     folders of runs in --runs.
@@ -215,14 +217,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    verb = {name: verbs.add_parser(name) for name in ("pack", "run", "collect", "job")}
-    for name in "pack", "run", "job":
+    names = "pack", "run", "with", "collect", "job"
+    verb = {name: verbs.add_parser(name) for name in names}
+    for name in "pack", "run", "with", "job":
         verb[name].add_argument("kit", type=Path)
     verb["pack"].add_argument("--max_mb", type=float, default=60)
     for name in "run", "collect":
         verb[name].add_argument("output", type=Path)
     verb["run"].add_argument("--minutes", type=float, required=True)
     verb["run"].add_argument("--jobs", type=int, required=True)
+    verb["with"].add_argument("command", nargs=argparse.REMAINDER)
     verb["job"].add_argument("job_runs", type=Path)
     verb["job"].add_argument("line")
     given = parser.parse_args()
@@ -230,6 +234,9 @@ def main() -> None:
         pack(given.kit, given.runs, RESULTS, QUEUE, given.max_mb)
     elif given.verb == "run":
         run(given.kit, given.output, given.minutes, given.jobs, given.runs)
+    elif given.verb == "with":
+        environment = _prepare(given.kit, given.runs)
+        sys.exit(subprocess.run(given.command, env=environment).returncode)
     elif given.verb == "collect":
         collect(given.output, given.runs, RESULTS, QUEUE)
     else:
