@@ -1,4 +1,4 @@
-"""Checks and times the training step of elu_cifar_11 on a GPU with JAX.
+"""Checks and times training steps on a GPU with JAX, above all of elu_cifar_11.
 
 python tools/gpu_probe.py losses FILE
     Writes the first losses of the paper's schedule, on any machine.
@@ -8,6 +8,8 @@ python tools/gpu_probe.py time FILE OUTPUT [--seconds=6] [--processes=1,4,8]
     Does `check`, and times forms of the step one after the other, then the form "all"
     in several processes at once, also with NVIDIA's MPS if this machine has it. All
     forms are compiled first, at the same time.
+python tools/gpu_probe.py steps OUTPUT [--seconds=6]
+    Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
 
 Run it in the environment that tools/gpu_queue.py prepares. A row is a line of JSON.
 """
@@ -16,11 +18,13 @@ import argparse
 import dataclasses
 import json
 import os
-import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
+
+import gpu_queue
 
 COUNT = 50  # losses that are compared
 # Form: activation, pooling, ELU, whether the loop is static, and flags of XLA.
@@ -39,6 +43,28 @@ FORMS = {
     "all, ReLU": {**_NEW, "activation": "relu"},
     "all, float32": {**_NEW, "precision": "float32"},
 }
+
+# Groups of forms that fit into a card's memory together, by network and batch.
+_NETWORKS = {"elu_cifar_11": 100, "elu_cifar_18": 100, "elu_imagenet_15": 256}
+_UNITS = {"ELU": {}, "ReLU": {"activation": "relu"}}
+_UNITS["ReLU + BN"] = {"activation": "relu", "batch_norm": True}
+_PRECISIONS = "bfloat16_conv", "float32"
+STEPS = [
+    {
+        f"{model}, {unit}, {precision}": {
+            "case": {"model": model, "batch_size": batch, "steps": 20, **changes},
+            "precision": precision,
+        }
+        for unit, changes in _UNITS.items()
+    }
+    for model, batch in _NETWORKS.items()
+    for precision in _PRECISIONS
+]
+for _activation in "elu", "relu":
+    STEPS[0][f"elu_cifar_11, {_activation}, torch.compile, bfloat16"] = {
+        "case": {"model": "elu_cifar_11", "activation": _activation, "steps": 20},
+        "torch": "cuda",
+    }
 
 
 def build(form: dict):
@@ -134,6 +160,31 @@ def check(file: Path) -> dict:
 
 def serve(form: dict) -> None:
     """Compiles a form, then runs it for the seconds of each line of the input."""
+    call, images = (_case if "case" in form else _form)(form)
+    call()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        end, done, start = time.time() + float(line), 0, time.time()
+        while time.time() < end:
+            call()
+            done += images
+        print(done / (time.time() - start), flush=True)
+
+
+def _case(form: dict):
+    """Returns a function that trains on noise, and the images of a call."""
+    from elu_zoo.benchmark import step
+    from elu_zoo.benchmark.case import Case
+
+    case = Case(**form["case"])
+    images = case.batch_size * case.steps
+    if "torch" in form:
+        return step.pytorch(case, True, form["torch"]), images
+    return step.ours(case, form["precision"]), images
+
+
+def _form(form: dict):
+    """Returns a function that runs a form of the trainer's step, and its images."""
     import numpy as np
 
     run, _ = build({"examples": 10_000, **form})
@@ -146,14 +197,7 @@ def serve(form: dict) -> None:
     batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
     arguments = batches, np.full(steps, 1e-3, "float32"), 0, draws.astype("int32")
     run.phases.enter(run.model, 0)
-    run.step.run(*arguments)
-    print("ready", flush=True)
-    for line in sys.stdin:
-        end, done, start = time.time() + float(line), 0, time.time()
-        while time.time() < end:
-            run.step.run(*arguments)
-            done += batches.size
-        print(done / (time.time() - start), flush=True)
+    return lambda: run.step.run(*arguments), batches.size
 
 
 def _start(form: dict, **variables: str) -> subprocess.Popen:
@@ -175,55 +219,68 @@ def _read(process: subprocess.Popen) -> str:
     return ""
 
 
-def time_forms(file: Path, output: Path, seconds: float, processes: list[int]) -> None:
-    """Writes a row of checks, a row for each form, and for each number of processes."""
+class Timings:
+    """Times processes, and writes the rows as they come."""
 
-    def write(**row):
-        with output.open("a") as file:
+    def __init__(self, output: Path, seconds: float):
+        self._output = output
+        self._seconds = seconds
+
+    def write(self, **row) -> None:
+        with self._output.open("a") as file:
             file.write(json.dumps(row) + "\n")
         print(row, flush=True)
 
-    def time_processes(counts, **mps):
+    def in_turn(self, forms: dict[str, dict], before: Callable = lambda: None) -> None:
+        """Compiles all forms at once, then times them in turn, twice."""
+        begin = time.time()
+        started = {name: _start(form) for name, form in forms.items()}
+        before()
+        ready = [name for name, p in started.items() if _read(p) == "ready"]
+        failed = sorted({*started} - {*ready})
+        self.write(compiled=round(time.time() - begin, 1), failed=failed)
+        for name in [*ready, *ready]:  # twice, to see the noise
+            self.write(form=name, images_per_second=self._speed([started[name]]))
+        for process in started.values():
+            process.kill()
+
+    def together(self, counts: list[int], **mps: str) -> None:
+        """Times several processes of the form "all" at once."""
         group = [_start(FORMS["all"], **mps) for _ in range(max(counts))]
-        if all(_read(process) == "ready" for process in group):
+        if all([_read(process) == "ready" for process in group]):
             for count in counts:
-                speed = sum(speeds(group[:count]))
-                write(processes=count, mps=bool(mps), images_per_second=speed)
+                speed = self._speed(group[:count])
+                self.write(processes=count, mps=bool(mps), images_per_second=speed)
         for process in group:
             process.kill()
 
-    def speeds(group):
+    def _speed(self, group: list[subprocess.Popen]) -> float:
         for process in group:
-            process.stdin.write(f"{seconds}\n")
+            process.stdin.write(f"{self._seconds}\n")
             process.stdin.flush()
-        return [float(_read(process) or "nan") for process in group]
+        return sum(float(_read(process) or "nan") for process in group)
 
-    begin = time.time()
+
+def time_all(file: Path, timings: Timings, processes: list[int]) -> None:
+    """Writes a row of checks, a row for each form, and for each number of processes."""
     command = [sys.executable, __file__, "check", str(file)]
     checked = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    started = {name: _start(form) for name, form in FORMS.items()}
-    ready = {name: p for name, p in started.items() if _read(p) == "ready"}
-    lines = checked.communicate()[0].splitlines()
-    write(check=json.loads(lines[-1]) if checked.returncode == 0 else "failed")
-    write(compiled=round(time.time() - begin, 1), failed=sorted({*started} - {*ready}))
-    for name in [*ready, *ready]:  # twice, to see the noise
-        write(form=name, images_per_second=speeds([ready[name]])[0])
-    for process in started.values():
-        process.kill()
-    time_processes(processes)
-    mps = {"CUDA_MPS_PIPE_DIRECTORY": "/tmp/mps", "CUDA_MPS_LOG_DIRECTORY": "/tmp/mps"}
-    control, environment = (
-        shutil.which("nvidia-cuda-mps-control"),
-        {**os.environ, **mps},
-    )
-    if control and subprocess.run([control, "-d"], env=environment).returncode == 0:
-        time_processes(processes[-1:], **mps)
-        subprocess.run([control], input="quit\n", text=True, env=environment)
+
+    def check_ended() -> None:
+        lines = checked.communicate()[0].splitlines()
+        ended = json.loads(lines[-1]) if checked.returncode == 0 else "failed"
+        timings.write(check=ended)
+
+    timings.in_turn(FORMS, check_ended)
+    timings.together(processes)
+    with gpu_queue.mps(dict(os.environ)) as environment:
+        if mps := {k: v for k, v in environment.items() if "CUDA_MPS" in k}:
+            timings.together(processes, **mps)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("verb", choices=["losses", "check", "time", "serve"])
+    parser.add_argument("verb", choices=["losses", "check", "time", "steps", "serve"])
     parser.add_argument("argument")
     parser.add_argument("output", nargs="?")
     parser.add_argument("--seconds", type=float, default=6)
@@ -236,10 +293,13 @@ def main() -> None:
         print(json.dumps(check(Path(given.argument))))
     elif given.verb == "serve":
         serve(json.loads(given.argument))
+    elif given.verb == "steps":
+        for forms in STEPS:
+            Timings(Path(given.argument), given.seconds).in_turn(forms)
     else:
         counts = [int(count) for count in given.processes.split(",")]
-        files = Path(given.argument), Path(given.output)
-        time_forms(*files, given.seconds, counts)
+        timings = Timings(Path(given.output), given.seconds)
+        time_all(Path(given.argument), timings, counts)
 
 
 if __name__ == "__main__":

@@ -19,15 +19,17 @@ error but no test error has a row in trials.csv, any other run in results.csv.
 """
 
 import argparse
+import contextlib
 import importlib.util
+import json
 import math
 import os
-import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import gpu_files
@@ -37,6 +39,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUEUE = ROOT / "tools" / "gpu_queue.txt"
 RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
+DIVERGED = "diverged.json"  # in the folder of a run whose loss was not finite
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
 
 
@@ -81,37 +84,61 @@ def _commit() -> str:
 def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
     """Trains the kit's runs, `jobs` at once, and stops the rest when the time is up."""
     end = time.monotonic() + 60 * minutes - STOP_SECONDS
-    environment = _prepare(kit, runs)
-    lines = [line.split(" ", 1) for line in (kit / "queue.txt").read_text().split("\n")]
-    images = {Job(line[1]): int(line[0]) for line in lines if len(line) == 2}
-    waiting, running = list(images), {}
     output.mkdir(parents=True, exist_ok=True)
-    while waiting or running:
-        left = end - time.monotonic()
-        for job in [job for job in running if running[job].poll() is not None]:
-            _end(job, running.pop(job).returncode, runs, output)
-        if left <= 0:
-            break
-        fits = left * min(map(_speed, runs.glob("*/timing.jsonl")), default=math.inf)
-        for job in [job for job in waiting if images[job] <= fits]:
-            if len(running) == jobs:
+    rows = [row.split(" ", 1) for row in (kit / "queue.txt").read_text().splitlines()]
+    waiting = {Job(line): int(images) for images, line in rows}
+    running: dict[Job, subprocess.Popen] = {}
+    with mps(_prepare(kit, runs)) as environment:
+        while waiting or running:
+            for job in [job for job in running if running[job].poll() is not None]:
+                _end(job, running.pop(job).returncode, runs, output)
+            if (left := end - time.monotonic()) <= 0:
                 break
-            waiting.remove(job)
-            command = [sys.executable, __file__, "job", str(kit), str(runs), job.line]
-            (runs / job.name).mkdir(parents=True, exist_ok=True)
-            with (runs / job.name / "log.txt").open("a") as log:
-                running[job] = subprocess.Popen(
-                    command, env=environment, stdout=log, stderr=subprocess.STDOUT
-                )
-            print(f"started {job.line}", flush=True)
-        if not running:
-            break
-        time.sleep(0.2)
-    for process in running.values():
-        process.send_signal(signal.SIGTERM)
-    for job, process in running.items():
-        _end(job, process.wait(), runs, output)
+            speed = min(map(_speed, runs.glob("*/timing.jsonl")), default=math.inf)
+            fitting = [job for job in waiting if waiting[job] <= left * speed]
+            # A run that cannot end is better than none: its checkpoint comes back.
+            for job in fitting or ([] if running else list(waiting)):
+                if len(running) < jobs:
+                    running[job] = _start(job, kit, runs, environment)
+                    del waiting[job]
+            if not running:
+                break
+            time.sleep(0.2)
+        for process in running.values():
+            process.send_signal(signal.SIGTERM)
+        for job, process in running.items():
+            _end(job, process.wait(), runs, output)
     print(f"{len(waiting)} runs not started")
+
+
+def _start(
+    job: Job, kit: Path, runs: Path, environment: dict[str, str]
+) -> subprocess.Popen:
+    """Starts a run, whose messages are written to its folder."""
+    print(f"started {job.line}", flush=True)
+    (runs / job.name).mkdir(parents=True, exist_ok=True)
+    command = [sys.executable, __file__, "job", str(kit), str(runs), job.line]
+    with (runs / job.name / "log.txt").open("a") as log:
+        streams = {"stdout": log, "stderr": subprocess.STDOUT}
+        return subprocess.Popen(command, env=environment, **streams)
+
+
+@contextlib.contextmanager
+def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
+    """Starts NVIDIA's Multi-Process Service, if this machine has it, for a block.
+
+    Eight processes train 1.75 times as fast with it as with time slices (one H100).
+    """
+    control, folder = shutil.which("nvidia-cuda-mps-control"), "/tmp/mps"
+    variables = {f"CUDA_MPS_{name}_DIRECTORY": folder for name in ("PIPE", "LOG")}
+    with_mps = {**environment, **variables}
+    if control is None or subprocess.run([control, "-d"], env=with_mps).returncode:
+        yield environment
+        return
+    try:
+        yield with_mps
+    finally:
+        subprocess.run([control], input="quit\n", text=True, env=with_mps)
 
 
 def _prepare(kit: Path, runs: Path) -> dict[str, str]:
@@ -156,20 +183,22 @@ def _end(job: Job, status: int, runs: Path, output: Path) -> None:
 
 def work(kit: Path, runs: Path, job: Job) -> None:
     """Trains one run in this process."""
-    from elu_zoo.training import result
+    from elu_zoo import errors, files
+    from elu_zoo.training import result, train
 
     commit = (kit / "commit.txt").read_text()
     result.commit = lambda: commit  # the other machine has no git history
-    if job.trained:
-        from elu_zoo.bin import train
-
-        sys.argv = [*shlex.split(job.line), f"--workdir={runs / job.name}"]
-        return train.run()
-    from elu_zoo.training import train
-
-    _, _, trial = job.trial()
-    observe, command = trial.observe, trial.command
-    train(trial.load(), runs / job.name, observe=observe, command=command)
+    trial = None if job.trained else job.trial()[2]
+    command, observe = (trial.command, trial.observe) if trial else (job.line, None)
+    workdir = runs / job.name
+    try:
+        train(job.config(), workdir, observe=observe, command=command)
+    except errors.TrainingError as error:
+        end = {"reason": str(error), "commit": commit}
+        files.write_json(workdir / DIVERGED, end)
+    except errors.Interrupted as error:
+        print(error)
+        sys.exit(143)
 
 
 def collect(output: Path, runs: Path, results: Path, queue: Path) -> None:
@@ -177,15 +206,39 @@ def collect(output: Path, runs: Path, results: Path, queue: Path) -> None:
     jobs = {job.name: job for job in read_queue(queue)}
     gpu_files.extract(output, runs)
     for name, job in jobs.items():
-        if (runs / name / "outcome.json").is_file() and not job.is_stored(results):
+        ended = [runs / name / file for file in ("outcome.json", DIVERGED)]
+        if any(path.is_file() for path in ended) and not job.is_stored(results):
             _add(job, runs / name, results)
             print(f"added {job.line}")
 
 
 def _add(job: Job, workdir: Path, results: Path) -> None:
-    """Adds the rows of a finished run, after the checks of local runs."""
+    """Adds the rows of a finished or diverged run."""
+    from elu_zoo.results import add, read_file, write
+
+    diverged = workdir / DIVERGED
+    end = json.loads(diverged.read_text()) if diverged.is_file() else {}
+    measured = {} if end else _measured(job, workdir)
+    if not job.trained:
+        from elu_zoo.paper.experiments import EXPERIMENTS
+        from elu_zoo.paper.views import points
+
+        name, plan, trial = job.trial()
+        measure = EXPERIMENTS[name].measure
+        curves = [{"diverged": end["reason"]}] if end else measure(trial, workdir, plan)
+        points(name, results).put(trial, curves)
+    if "test_loss" in measured:
+        add(results / "results.csv", measured)
+    elif job.trained:
+        new = {column: (measured or end).get(column, "") for column in TRIALS}
+        rows = [*read_file(results / "trials.csv"), {**new, "config": job.trained}]
+        write(results / "trials.csv", TRIALS, rows)
+
+
+def _measured(job: Job, workdir: Path) -> dict:
+    """Returns the row of a finished run, after the checks of local runs."""
     from elu_zoo import files
-    from elu_zoo.results import add, read_file, row, write
+    from elu_zoo.results import row
     from elu_zoo.training import recorder, result
     from elu_zoo.training.config import differences, resolve
     from elu_zoo.weights import manifest
@@ -195,22 +248,9 @@ def _add(job: Job, workdir: Path, results: Path) -> None:
     weights = workdir / (entry["tag"] + manifest.SUFFIX)
     if changed or files.sha256(weights) != entry["sha256"]:
         raise SystemExit(f"{workdir} is damaged or belongs to another line: {changed}")
-    measured = row(workdir, entry)
     if not job.trained:
-        from elu_zoo.paper.experiments import EXPERIMENTS
-        from elu_zoo.paper.views import points
-
-        name, plan, trial = job.trial()
-        recorder.check_kept(workdir, trial.observe)
-        points(name, results).put(
-            trial, EXPERIMENTS[name].measure(trial, workdir, plan)
-        )
-    if "test_loss" in measured:
-        add(results / "results.csv", measured)
-        return
-    rows = read_file(results / "trials.csv")
-    new = {**{column: measured[column] for column in TRIALS[1:]}, "config": job.trained}
-    write(results / "trials.csv", TRIALS, [*rows, new])
+        recorder.check_kept(workdir, job.trial()[2].observe)
+    return row(workdir, entry)
 
 
 def main() -> None:

@@ -107,14 +107,16 @@ def keras_fit(
     return lambda: model.fit(images, labels, size, shuffle=False, verbose=0)
 
 
-def pytorch(case: Case, bfloat16: bool = False) -> Callable[[], list[float]]:
+def pytorch(
+    case: Case, bfloat16: bool = False, device: str = "cpu"
+) -> Callable[[], list[float]]:
     """Returns a function that runs the same training in PyTorch."""
     from elu_zoo.benchmark.peers import pytorch as peer
 
     images, labels, batches, weights = _start(case)
     net = peer.network(case.model, weights, case.activation)
     updates = {"rate": case.rate, "momentum": case.momentum, "bfloat16": bfloat16}
-    return peer.trainer(net, images, labels, batches, **updates)
+    return peer.trainer(net, images, labels, batches, **updates, device=device)
 
 
 def pure_jax(case: Case) -> Callable[[], list[float]]:

@@ -86,7 +86,12 @@ RULES = (
         "A small network took 4 times as long with one iteration per call, and 3 times "
         "as long without XLA.",
     ),
-    Rule("gpu", True, 100, "As for dense networks on a CPU; not measured yet."),
+    Rule(
+        *("gpu", True, 100),
+        "As for dense networks on a CPU. With a constant number of iterations JAX took "
+        "0.95 of the time on an H100.",
+        static=True,
+    ),
     Rule("", False, 10, "For compile=off. Longer calls would save little time."),
 )
 # Encoded images are decoded during training, and arrive one batch at a time.

@@ -63,6 +63,7 @@ def trainer(
     rate: float,
     momentum: float = 0.0,
     bfloat16: bool = False,
+    device: str = "cpu",
 ) -> Callable[[], list[float]]:
     """Returns a function that trains on all batches and returns their losses.
 
@@ -75,16 +76,20 @@ def trainer(
         rate: learning rate.
         momentum: momentum of the updates.
         bfloat16: whether to use PyTorch's automatic mixed precision.
+        device: PyTorch's name of the device. `torch.compile` compiles the network for
+            devices other than the CPU.
     """
     layout = torch.channels_last if images.shape[-1] == 3 else torch.contiguous_format
-    net = net.to(memory_format=layout)
+    net = net.to(device, memory_format=layout)
     optimizer = torch.optim.SGD(net.parameters(), lr=rate, momentum=momentum)
+    forward = net if device == "cpu" else torch.compile(net)
     x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=layout)
-    y = None if labels is None else torch.from_numpy(labels).long()
+    x = x.to(device)
+    y = None if labels is None else torch.from_numpy(labels).long().to(device)
 
     def loss_of(batch):
-        with torch.autocast("cpu", torch.bfloat16, enabled=bfloat16):
-            outputs = net(x[batch])
+        with torch.autocast(device, torch.bfloat16, enabled=bfloat16):
+            outputs = forward(x[batch])
         outputs = outputs.float()
         if y is not None:
             return functional.cross_entropy(outputs, y[batch])
@@ -93,7 +98,7 @@ def trainer(
         )
         return entropies.sum(1).mean()
 
-    indices = torch.from_numpy(batches).long()
+    indices = torch.from_numpy(batches).long().to(device)
 
     def call():
         losses = []
