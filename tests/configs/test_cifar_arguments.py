@@ -136,6 +136,17 @@ def test_the_argument_padding_changes_the_name_and_one_field():
     assert config == {**flat(get_config("elu_cifar_18")), **differing}
 
 
+def test_quick_of_the_large_network_is_that_of_the_small_one():
+    changed = {"name", "model.name", "model.padding", "train.dropout"}
+    arg = "schedule=quick,epochs=100"
+    large = flat(get_config("elu_cifar_18", f"{arg},padding=same"))
+    small = flat(get_config("elu_cifar_11", arg))
+    assert {key for key in large if large[key] != small[key]} == changed
+    assert large["name"] == "elu_cifar_18-cifar100-same-quick100"
+    assert large["train.dropout"] == [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.25, 0.0]]
+    config_checks.check(get_config("elu_cifar_18", f"{arg},padding=same"))
+
+
 @pytest.mark.parametrize(
     ("name", "iterations"), [("elu_cifar_11", 165_000), ("elu_cifar_18", 255_000)]
 )
@@ -173,6 +184,8 @@ def test_the_default_is_the_schedule_of_paper_sections_4_2_and_4_3(name, iterati
     ("name", "arg", "words"),
     [
         ("elu_cifar_11", "schedule=papr", "Unknown schedule 'papr'. .* 'paper'"),
+        ("elu_cifar_18", "epochs=9", "Only schedule=quick.*epochs=9"),
+        ("elu_cifar_18", "schedule=quik", "Unknown schedule 'quik'. .* 'quick'"),
         ("elu_cifar_11", "epochs=-1", "train.epochs must be >= 1. Received: -1"),
         ("elu_cifar_11", "dataset=cifar11", "set 'cifar11'. Did you mean 'cifar1"),
         (
