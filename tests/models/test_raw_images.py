@@ -75,7 +75,9 @@ def test_an_image_size_that_differs_from_the_statistics_raises_an_error(
 
 def fit_losses(images, **arguments):
     """Returns the losses of two epochs of Keras' `fit`."""
-    model = elu_zoo.get_model(CNN, width=0.1, num_classes=10, **arguments)
+    model = elu_zoo.get_model(
+        CNN, width=0.1, num_classes=10, init_scale=1.0, **arguments
+    )
     model.compile(
         keras.optimizers.SGD(0.05, momentum=0.9),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
