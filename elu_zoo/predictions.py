@@ -12,6 +12,7 @@ import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.data import image_files, plausibility
 from elu_zoo.layers import preprocess, statistics_file
+from elu_zoo.models.preprocessing import untrained
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -75,7 +76,7 @@ def _raw_shape(
     registered: registry.ModelEntry, trained: Pretrained | None
 ) -> tuple[int, int, int]:
     """Returns the shape of the raw images of a model with preprocessing."""
-    preprocessing = (trained or registered).preprocessing
+    preprocessing = trained.preprocessing if trained else untrained(registered)
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
     entry = trained.entry if trained else None
@@ -118,7 +119,7 @@ def preprocess_input(
     names = [f"images[{i}]" for i in range(len(images))]
     if complaint := plausibility.scale_complaint(images, names):
         logging.warning("%s", complaint)
-    return preprocess(images, (found or registered).preprocessing)
+    return preprocess(images, found.preprocessing if found else untrained(registered))
 
 
 def decode_predictions(

@@ -52,6 +52,8 @@ class ModelEntry:
         section: the section of the paper that describes the network.
         preprocessing: the description of the layers on raw images, see
             `elu_zoo.layers.preprocessing_layers`.
+        fallback: the description that replaces `preprocessing` in a network without
+            weights, if the mean image does not exist or has another size; or None.
         classifier: the name of the layer with `num_classes` outputs; None for a
             network without classes.
         code: the name of the layer whose output is an autoencoder's code; None for
@@ -64,6 +66,7 @@ class ModelEntry:
     builder: Callable[..., Any]
     section: str
     preprocessing: dict[str, Any]
+    fallback: dict[str, Any] | None
     classifier: str | None
     code: str | None
     loss: str
@@ -104,6 +107,7 @@ def register_model(
     *,
     section: str = "",
     preprocessing: dict[str, Any] | None = None,
+    fallback: dict[str, Any] | None = None,
     classifier: str | None = "classifier",
     code: str | None = None,
     loss: str = "softmax_cross_entropy",
@@ -127,12 +131,16 @@ def register_model(
         section: the section of the paper that describes the network.
         preprocessing: the description of the layers on raw 0..255 images; the
             default is pixels / 255.
+        fallback: the description that replaces `preprocessing` in a network without
+            weights, if `preprocessing` subtracts a mean image that is not on this
+            machine or has another size.
         classifier: the name of the layer with `num_classes` outputs; None for a
             network without classes.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.training.loss`.
         any_size: whether the weights fit images of any height and width, so that
-            pretrained weights can be used for other sizes.
+            pretrained weights can be used for other sizes, and `input_shape` may be
+            `(None, None, channels)`.
         smallest: the smallest height and width of an image, in pixels.
 
     Raises:
@@ -149,12 +157,13 @@ def register_model(
                 f"A model named {name!r} is registered already, by "
                 f"{taken.builder.__module__}. Rename the new function."
             )
-        checked = _checked(builder, smallest)
+        checked = _checked(builder, smallest, any_size)
         _MODELS[name] = ModelEntry(
             name=name,
             builder=checked,
             section=section,
             preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
+            fallback=fallback,
             classifier=None if code else classifier,
             code=code,
             loss=loss,
@@ -165,7 +174,9 @@ def register_model(
     return register if builder is None else register(builder)
 
 
-def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
+def _checked(
+    builder: Callable[..., Any], smallest: int, any_size: bool
+) -> Callable[..., Any]:
     """Returns a function that checks the shared arguments and calls the builder."""
 
     @functools.wraps(builder)
@@ -181,8 +192,8 @@ def _checked(builder: Callable[..., Any], smallest: int) -> Callable[..., Any]:
         for name, value in arguments.items():
             _check_argument(name, value)
         if "input_shape" in arguments:
-            shape = check_image_shape(arguments["input_shape"])
-            if min(shape[:2]) < smallest:
+            shape = check_image_shape(arguments["input_shape"], any_size)
+            if any(size is not None and size < smallest for size in shape[:2]):
                 raise errors.UsageError(
                     f"Images of this network must be at least {smallest} x {smallest} "
                     f"pixels. Received: input_shape={shape}."
@@ -212,8 +223,10 @@ def _check_argument(name: str, value: Any) -> None:
         errors.check_choice(name, value, CONV_DTYPES)
 
 
-def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
+def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape `(height, width, channels)` as a tuple.
+
+    With `any_size`, height and width may be None.
 
     Raises:
         UsageError: the shape is not three positive integers, or has channels first.
@@ -225,8 +238,9 @@ def check_image_shape(input_shape: Any) -> tuple[int, int, int]:
         shape = ()
     if len(shape) != 3:
         raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
-    for size in shape:
-        errors.check_integer("Each entry of input_shape", size, minimum=1)
+    for i, size in enumerate(shape):
+        if size is not None or i == 2 or not any_size:
+            errors.check_integer("Each entry of input_shape", size, minimum=1)
     if shape[0] in (1, 3) and shape[2] > 4:
         raise errors.UsageError(
             f"{expected}. Received {shape}, which looks like channels first. Pass "

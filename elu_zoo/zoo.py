@@ -22,8 +22,10 @@ def get_model(
     weights: str | os.PathLike | Pretrained | None = None,
     preprocessing: bool | str | Mapping[str, Any] = True,
     include_top: bool = True,
+    pooling: str | None = None,
     features: str | Sequence[str] | None = None,
     classifier_activation: str | None = None,
+    model_name: str | None = None,
     allow_unverified: bool = False,
     **builder_arguments: Any,
 ) -> keras.Model:
@@ -43,10 +45,14 @@ def get_model(
             `elu_zoo.layers.preprocessing_layers`.
         include_top: False for a model that returns the input of the classifier instead
             of logits, or the code of an autoencoder.
+        pooling: with `include_top=False`, `"avg"` or `"max"` for the means or maxima of
+            maps, `(batch, channels)`; None for the maps.
         features: the name of a layer whose output the model returns instead of logits,
             or a list of names, for a dict of the layers' outputs.
         classifier_activation: an activation on the logits: `"softmax"` for
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
+        model_name: the name of the Keras model; None for `name`. Models that are
+            joined in one model need different names.
         allow_unverified: whether to load a weight file without an entry beside it.
         **builder_arguments: the arguments below, and further arguments of the network,
             see `help(elu_zoo.models.<name>)`. With weights, arguments that are not
@@ -60,7 +66,9 @@ def get_model(
             - batch_norm: whether batch normalisation is between each hidden layer and
               its activation.
             - num_classes: number of logits.
-            - input_shape: `(height, width, channels)` of an image.
+            - input_shape: `(height, width, channels)` of an image. Networks whose
+              weights fit images of any size accept `(None, None, channels)`, with
+              `preprocessing=False` if the preprocessing has statistics.
             - width: factor on the number of units of every hidden layer.
             - seed: equal seeds give bit-equal initial weights for every activation,
               with or without batch normalisation.
@@ -76,7 +84,8 @@ def get_model(
     Raises:
         UsageError: the name is unknown, an argument is out of range, or the size of the
             images differs from that of the network's statistics.
-        NotFoundError: the network's statistics are not on this machine.
+        NotFoundError: statistics of the weights, or named by `preprocessing`, are not
+            on this machine.
         CorruptError: the weight file is damaged or belongs to another network.
         ResourceError: the weights do not fit into memory.
 
@@ -91,7 +100,8 @@ def get_model(
         if v is not None
     }
     _check_arguments(registered, arguments)
-    cut.check(include_top, features, classifier_activation)
+    cut.check(include_top, pooling, features, classifier_activation)
+    _check_model_name(model_name)
     errors.check_bool("allow_unverified", allow_unverified)
     trained = pretrained.find(
         name,
@@ -107,12 +117,25 @@ def get_model(
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, trained, classifier_activation)
     layers = preprocessing_of.resolve(
-        registered, preprocessing, entry, arguments.get("input_shape")
+        registered, preprocessing, trained, arguments.get("input_shape")
     )
     if layers is not None:
         arguments["preprocessing"] = layers
     model = building.build(registered, arguments, trained)
-    return cut.cut(model, registered, include_top, features, classifier_activation)
+    model = cut.cut(
+        model, registered, include_top, pooling, features, classifier_activation
+    )
+    if model_name is not None:
+        model.name = model_name
+    return model
+
+
+def _check_model_name(name: Any) -> None:
+    if name is not None and (not isinstance(name, str) or not name or "/" in name):
+        raise errors.UsageError(
+            "model_name must be a text without '/', such as 'first_net'. Received: "
+            f"{name!r}."
+        )
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
@@ -196,6 +219,11 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
     """
     registered = registry.entry(name)
     model = get_model(name, **{"preprocessing": False, **builder_arguments})
+    if None in model.input_shape[1:]:
+        raise errors.UsageError(
+            "The cost of a network depends on the size of the image. Received: "
+            f"input_shape={model.input_shape[1:]}. Pass integers."
+        )
     published = manifest.published()
     tags = [t for t in manifest.list_weights() if published[t]["model"] == name]
     return ModelInfo(

@@ -127,7 +127,7 @@ def test_model_info_includes_preprocessing_on_request(published, raw, start):
         (
             {"batchnorm": True},
             "mean 'batch_norm'.*Known: activation, .*, weights, preprocessing, "
-            "include_top, features, classifier_activation, allow_unverified.$",
+            "include_top, pooling, features, .*, model_name, allow_unverified.$",
         ),
         ({"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
         ({"features": ["dense1", "x"]}, "Unknown layer of mnist_mlp_8x128 'x'"),

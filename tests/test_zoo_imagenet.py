@@ -145,11 +145,28 @@ def test_a_model_is_cut_at_a_layer(mean, arguments, layer, shape):
     assert model.layers[-1].name == layer
 
 
+@pytest.mark.parametrize("shape", [None, (97, 128, 3), (None, None, 3)])
+def test_channel_means_replace_a_missing_mean_image(
+    tmp_path, monkeypatch, images, shape
+):
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+    raw = elu_zoo.get_model(NET, input_shape=shape, **SMALL)
+    assert raw.input_shape == (None, *(shape or (224, 224, 3)))
+    images = images[:, : raw.input_shape[1], : raw.input_shape[2]]
+    bare = elu_zoo.get_model(NET, input_shape=shape, preprocessing=False, **SMALL)
+    # RGB means of ILSVRC-2012 from the deploy files of the VGG networks.
+    pixels = (images - np.array([123.68, 116.779, 103.939])).astype("float32")
+    expected = np.asarray(bare(pixels))
+    limit = 1e-5 * np.abs(expected).max()
+    np.testing.assert_allclose(raw(images), expected, rtol=0, atol=limit)
+    np.testing.assert_allclose(elu_zoo.preprocess_input(images, NET), pixels, atol=1e-4)
+
+
 def test_a_missing_mean_is_an_error_before_weights_are_drawn(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     monkeypatch.setattr(initializers.FanInNormal, "__call__", None)
     with pytest.raises(errors.NotFoundError) as caught:
-        elu_zoo.get_model(NET)
+        elu_zoo.get_model(NET, preprocessing="imagenet2012")
     assert re.fullmatch(
         f"{NET} .* not on this machine. There is no mean image 'imagenet2012'.* "
         "Training on a data set writes its statistics file .* Pass preprocess.*",

@@ -21,13 +21,13 @@ class CeilMaxPooling2D(keras.layers.Layer):
         strides: rows and columns between windows, an integer >= 1.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(batch, height, width, channels)`; height and width are fixed and
-    greater than `pool_size - strides`.
+    Input shape: `(batch, height, width, channels)`; height and width are greater than
+    `pool_size - strides`.
 
     Output shape: `(batch, pooled height, pooled width, channels)`.
 
     Raises:
-        UsageError: an argument is out of range, or the map is too small or unknown.
+        UsageError: an argument is out of range, or the map is too small.
     """
 
     def __init__(self, pool_size: int, strides: int, **kwargs: Any) -> None:
@@ -41,12 +41,14 @@ class CeilMaxPooling2D(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         pooled = self.compute_output_shape(inputs.shape)[1:3]
         sides = list(zip(inputs.shape[1:3], pooled, strict=True))
-        after = [(m - 1) * self.strides + self.pool_size - n for n, m in sides]
-        padding = "valid"
-        # For these sizes "same" pooling has the same windows and needs no padded copy.
-        if all(m == -(-n // self.strides) for n, m in sides) and max(after) <= 1:
-            padding = "same"
-        elif any(after):
+        # Cells beyond the last window of a map of unknown size are not pooled.
+        padding, after = "valid", [self.strides - 1] * 2
+        if None not in pooled:
+            after = [(m - 1) * self.strides + self.pool_size - n for n, m in sides]
+            # For these sizes "same" pooling has the same windows, without a copy.
+            if all(m == -(-n // self.strides) for n, m in sides) and max(after) <= 1:
+                padding = "same"
+        if padding == "valid" and any(after):
             around = ((0, 0), *((0, n) for n in after), (0, 0))
             inputs = keras.ops.pad(inputs, around, constant_values=-float("inf"))
         if self.strides < self.pool_size and keras.backend.backend() == "tensorflow":
@@ -57,15 +59,16 @@ class CeilMaxPooling2D(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:
         shape, least = tuple(input_shape), self.pool_size - self.strides + 1
-        if len(shape) != 4 or None in shape[1:3] or min(shape[1:3]) < least:
+        known = [n for n in shape[1:3] if n is not None]
+        if len(shape) != 4 or min(known, default=least) < least:
             raise errors.UsageError(
                 f"Max pooling with pool_size={self.pool_size} and strides="
-                f"{self.strides} needs a map (batch, height, width, channels) of fixed "
-                f"size, at least {least} x {least}. Received: {shape}."
+                f"{self.strides} needs a map (batch, height, width, channels) of at "
+                f"least {least} x {least}. Received: {shape}."
             )
         batch, *sizes, channels = shape
-        steps = [-((self.pool_size - n) // self.strides) for n in sizes]
-        return batch, *(n + 1 for n in steps), channels
+        pooled = [n and 1 - (self.pool_size - n) // self.strides for n in sizes]
+        return batch, *pooled, channels
 
     def get_config(self) -> dict[str, Any]:
         own = {"pool_size": self.pool_size, "strides": self.strides}

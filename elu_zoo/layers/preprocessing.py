@@ -17,8 +17,11 @@ from elu_zoo.layers.zca_whitening import ZCAWhitening
 _VALUES = 2**22  # largest number of values processed at once, which bounds the memory
 
 
-def _rescale(scale: float, offset: float = 0.0) -> list[keras.layers.Layer]:
-    if not (errors.is_finite(scale) and scale and errors.is_finite(offset)):
+def _rescale(
+    scale: float, offset: float | Sequence[float] = 0.0
+) -> list[keras.layers.Layer]:
+    offsets = offset if isinstance(offset, list | tuple) else [offset]
+    if not (errors.is_finite(scale) and scale and all(map(errors.is_finite, offsets))):
         raise errors.UsageError(
             "The preprocessing 'rescale' needs a 'scale' that is finite and not 0, and "
             f"an 'offset' that is finite. Received: scale={scale!r}, offset={offset!r}."
@@ -85,7 +88,7 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
             of a data set or of a statistics file.
 
             - `{"kind": "rescale", "scale": s}` multiplies every pixel by s and adds the
-              optional entry `"offset"`.
+              optional entry `"offset"`, a number, or a list of one for each channel.
             - `{"kind": "gcn"}` applies global contrast normalisation.
             - `{"kind": "mean", "statistics": name}` subtracts the mean image.
             - `{"kind": "gcn_mean", "statistics": name}` applies global contrast
@@ -123,7 +126,8 @@ def image_input(
     """Returns the input `image` of a network and the output of its preprocessing.
 
     Args:
-        input_shape: `(height, width, channels)` of preprocessed images.
+        input_shape: `(height, width, channels)` of preprocessed images. Height and
+            width may be None if the preprocessing has no statistics.
         preprocessing: see `preprocessing_layers`; None for a network whose input is
             preprocessed images.
 
@@ -131,6 +135,8 @@ def image_input(
         UsageError: the preprocessing does not return images of `input_shape`.
     """
     layers = [] if preprocessing is None else preprocessing_layers(preprocessing)
+    if layers:
+        _check_fits(preprocessing, tuple(input_shape))
     raw_shape = input_shape
     if layers and preprocessing["kind"] == "mean_crop":
         raw_shape = statistics_file.read_mean(preprocessing["statistics"]).shape
@@ -146,6 +152,23 @@ def image_input(
     return image, x
 
 
+def _check_fits(preprocessing: dict[str, Any], shape: tuple) -> None:
+    """Checks that a preprocessing can return images of a shape."""
+    offset = preprocessing.get("offset")
+    if "statistics" in preprocessing and None in shape:
+        expected = (
+            f"The statistics {preprocessing['statistics']} fit images of one size"
+        )
+    elif isinstance(offset, list | tuple) and len(offset) != shape[2]:
+        expected = f"The offsets {offset} fit images with {len(offset)} channels"
+    else:
+        return
+    raise errors.UsageError(
+        f"{expected}. Received: images of shape {shape}. Build the model with "
+        "preprocessing=False and preprocess the images yourself."
+    )
+
+
 def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
     """Returns preprocessed images, in float32.
 
@@ -154,6 +177,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
         preprocessing: see `preprocessing_layers`.
     """
     layers = preprocessing_layers(preprocessing)
+    _check_fits(preprocessing, images.shape[1:])
     count = max(1, min(1000, _VALUES // max(1, images[:1].size)))
     result = None
     with _full_precision():

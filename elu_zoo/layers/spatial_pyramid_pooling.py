@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
+import numpy as np
 
 from elu_zoo import errors
 
@@ -24,15 +25,15 @@ class SpatialPyramidPooling(keras.layers.Layer):
             pyramid of height 3, and our choice for the paper's "3 levels".
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
-    Input shape: `(batch, height, width, channels)`. Height and width must be fixed and
-    at least `max(levels)`.
+    Input shape: `(batch, height, width, channels)`. Height and width must be at least
+    `max(levels)`; in a map of unknown size this is not checked, and bins overlap.
 
     Output shape: `(batch, channels * (sum of n * n over the levels))`. Values are
     sorted by level, then by row, column and channel.
 
     Raises:
-        UsageError: the levels are not integers >= 1, or the map has an unknown size or
-            is smaller than the largest level.
+        UsageError: the levels are not integers >= 1, or the map is smaller than the
+            largest level.
     """
 
     def __init__(self, levels: Sequence[int] = (1, 2, 4), **kwargs: Any) -> None:
@@ -43,7 +44,7 @@ class SpatialPyramidPooling(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         _check_map(inputs.shape, self.levels)
-        _, height, width, _ = inputs.shape
+        _, height, width, _ = keras.ops.shape(inputs)
         maxima = []
         for bins in self.levels:
             for top, bottom in bin_edges(height, bins):
@@ -64,10 +65,11 @@ class SpatialPyramidPooling(keras.layers.Layer):
 def _check_map(shape: Any, levels: Sequence[int]) -> None:
     """Checks that a map `(batch, height, width, channels)` has a pixel for each bin."""
     shape, least = tuple(shape), max(levels)
-    if len(shape) != 4 or None in shape[1:] or min(shape[1:3]) < least:
+    known = [n for n in shape[1:3] if n is not None]
+    if len(shape) != 4 or shape[3] is None or min(known, default=least) < least:
         raise errors.UsageError(
             f"Spatial pyramid pooling with levels {tuple(levels)} needs a map (batch, "
-            f"height, width, channels) of fixed size, at least {least} x {least}. "
+            f"height, width, channels) of at least {least} x {least} pixels. "
             f"Received: {shape}. Use larger images or smaller levels."
         )
 
@@ -90,17 +92,18 @@ def check_levels(levels: Any) -> None:
         )
 
 
-def bin_edges(size: int, bins: int) -> list[tuple[int, int]]:
+def bin_edges(size: Any, bins: int) -> list[tuple[Any, Any]]:
     """Returns the first row and the row after the last row of each bin.
 
     Args:
-        size: number of rows of the map, at least `bins`.
+        size: number of rows of the map, an integer or a scalar tensor.
         bins: number of bins.
     """
-    rows = -(-size // bins)
-    before = (bins * rows - size + 1) // 2
-    starts = [i * rows - before for i in range(bins)]
-    edges = [(max(start, 0), min(start + rows, size)) for start in starts]
-    if all(start < end for start, end in edges):
-        return edges
-    return [(i * size // bins, -(-(i + 1) * size // bins)) for i in range(bins)]
+    ops = np if isinstance(size, int) else keras.ops
+    numbers, rows = np.arange(bins, dtype=np.int32), -(-size // bins)
+    starts = numbers * rows - (bins * rows - size + 1) // 2
+    first, after = ops.maximum(starts, 0), ops.minimum(starts + rows, size)
+    fits = ops.all(first < after)
+    first = ops.where(fits, first, numbers * size // bins)
+    after = ops.where(fits, after, -(-(numbers + 1) * size // bins))
+    return [(first[i], after[i]) for i in range(bins)]

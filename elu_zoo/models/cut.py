@@ -7,14 +7,29 @@ import keras
 
 from elu_zoo import errors, registry
 
+POOLINGS = {
+    "avg": keras.layers.GlobalAveragePooling2D,
+    "max": keras.layers.GlobalMaxPooling2D,
+}
 
-def check(include_top: Any, features: Any, classifier_activation: Any) -> None:
+
+def check(
+    include_top: Any, pooling: Any, features: Any, classifier_activation: Any
+) -> None:
     """Checks the arguments of `cut` before a network is built.
 
     Raises:
         UsageError: an argument has the wrong type, or two arguments exclude each other.
     """
     errors.check_bool("include_top", include_top)
+    if pooling is not None:
+        errors.check_choice("pooling", pooling, POOLINGS)
+        if include_top:
+            raise errors.UsageError(
+                "pooling reduces the maps that a model without its classifier returns. "
+                f"Received: pooling={pooling!r}. Pass include_top=False too, or remove "
+                "pooling."
+            )
     if features is not None and not isinstance(features, str):
         is_list = isinstance(features, Sequence) and not isinstance(features, bytes)
         if not is_list or not features:
@@ -39,14 +54,15 @@ def cut(
     model: keras.Model,
     registered: registry.ModelEntry,
     include_top: bool,
+    pooling: str | None,
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
     """Returns a model with the outputs that the arguments of `get_model` select.
 
     Raises:
-        UsageError: a layer or an activation is unknown, or the network was registered
-            with neither a classifier nor a code.
+        UsageError: a layer or an activation is unknown, the network was registered
+            with neither a classifier nor a code, or there are no maps to pool.
     """
     if features is not None:
         names = [features] if isinstance(features, str) else list(features)
@@ -68,6 +84,14 @@ def cut(
                 f"include_top=False is not possible for {model.name}, which was "
                 "registered without a classifier or a code. Pass features=<layer>."
             )
+        if pooling:
+            if len(body.shape) != 4:
+                raise errors.UsageError(
+                    f"{model.name} without its classifier returns vectors of shape "
+                    f"{tuple(body.shape)}, not maps. Received: pooling={pooling!r}. "
+                    "Remove pooling."
+                )
+            body = POOLINGS[pooling](name=f"{pooling}_pool", dtype="float32")(body)
         return keras.Model(model.input, body, name=model.name)
     if classifier_activation is not None:
         arguments = {"name": "predictions", "dtype": "float32"}

@@ -63,6 +63,11 @@ def dsn(
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
+    if auxiliary_heads and None in input_shape:
+        raise errors.UsageError(
+            "The weights of auxiliary heads fit images of one size. Received: "
+            f"input_shape={input_shape}. Pass integers, or auxiliary_heads=False."
+        )
     image, x = image_input(input_shape, preprocessing)
     maps, convolutions = class_maps(
         x,

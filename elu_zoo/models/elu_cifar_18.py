@@ -32,7 +32,7 @@ def elu_cifar_18(
     dropout=(0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0),
     dropout_placement="last",
     kernel_decay=0.0,
-    init_scale=1.0,
+    init_scale=2.0,
     initial_kernels="normal",
     conv_dtype="float32",
 ) -> keras.Model:

@@ -18,6 +18,9 @@ from elu_zoo.registry import CONV_DTYPES, register_model
 # Layers x units x kernel size (the paper's receptive field).
 STACKS = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
 DENSE_15 = (4096, 4096)
+# Means of the red, green and blue pixels of ILSVRC-2012's training images, 0..255, as
+# published with the VGG networks (Simonyan and Zisserman, 2014).
+MEANS = (123.68, 116.779, 103.939)
 
 
 @register_model(
@@ -25,6 +28,7 @@ DENSE_15 = (4096, 4096)
     preprocessing={
         "kind": "mean_crop", "statistics": "imagenet2012", "crop": (224, 224)
     },
+    fallback={"kind": "rescale", "scale": 1.0, "offset": [-mean for mean in MEANS]},
     any_size=True,
 )  # fmt: skip
 def elu_imagenet_15(
@@ -57,6 +61,11 @@ def elu_imagenet_15(
     levels", nor the initial weights. With a stride of 2 the first layer halves 224
     exactly, and the paper's training times are plausible. The default levels are those
     of Caffe's pyramid of height 3.
+
+    The paper subtracts the mean image of ImageNet. Only training on ImageNet writes
+    this image. Without it, and for other sizes than 224 x 224, an untrained model
+    subtracts the channel means of ILSVRC-2012: 123.68 (red), 116.779 and 103.939. With
+    the mean image, it takes 256 x 256 images and crops the centre.
 
     Args:
         stem_stride: stride of the first convolution, in pixels.
@@ -108,7 +117,7 @@ def _check_size(
     bins = max(levels)
     # The strided convolution and each pooling layer round the output size up.
     least = (bins - 1) * stride * 2 ** len(STACKS) + 1
-    if min(input_shape[:2]) < least:
+    if any(size is not None and size < least for size in input_shape[:2]):
         raise errors.UsageError(
             f"Images must be at least {least} x {least} for stem_stride={stride} and "
             f"spp_levels={tuple(levels)}. Received: input_shape={input_shape}. "

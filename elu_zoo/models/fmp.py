@@ -82,10 +82,10 @@ def fmp(
     errors.check_integer("filters", filters, minimum=1)
     errors.check_choice("regions", regions, REGIONS)
     check_rate(dropout)
-    if max(input_shape[:2]) > INPUT:
+    if None in input_shape or max(input_shape[:2]) > INPUT:
         raise errors.UsageError(
-            f"Images of this network must be at most {INPUT} x {INPUT}. Received: "
-            f"input_shape={input_shape}. Resize the images."
+            f"Images of this network must be at most {INPUT} x {INPUT}, and of one "
+            f"size. Received: input_shape={input_shape}. Resize the images."
         )
     image, x = image_input(input_shape, preprocessing)
     zeros = [INPUT - size for size in input_shape[:2]]

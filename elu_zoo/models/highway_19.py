@@ -36,7 +36,7 @@ def highway_19(
     dropout=0.2,
     kernel_decay=0.0,
     classifier_decay=0.0,
-    first_deviation=0.05,
+    first_deviation=1.0,
     classifier_deviation=0.05,
     conv_dtype="float32",
 ) -> keras.Model:

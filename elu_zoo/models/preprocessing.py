@@ -4,14 +4,15 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import errors
+from elu_zoo.layers import statistics_file
 from elu_zoo.registry import ModelEntry, check_image_shape
-from elu_zoo.weights.manifest import Entry
+from elu_zoo.weights.pretrained import Pretrained
 
 
 def resolve(
     registered: ModelEntry,
     argument: bool | str | Mapping[str, Any],
-    entry: Entry | None,
+    trained: Pretrained | None,
     input_shape: Any = None,
 ) -> dict[str, Any] | None:
     """Returns the description of the preprocessing layers, or None for no layers.
@@ -19,8 +20,7 @@ def resolve(
     Args:
         registered: the registry's entry of the network.
         argument: the argument `preprocessing` of `elu_zoo.get_model`.
-        entry: the manifest entry of the weights; None for initial weights, and for a
-            weight file without an entry.
+        trained: the weights; None for initial weights.
         input_shape: the argument `input_shape` of the builder; None for the default.
 
     Raises:
@@ -42,7 +42,10 @@ def resolve(
             "cannot take raw images. Pass preprocessing=False, or add the argument to "
             "the builder as described in elu_zoo.register_model."
         )
-    default = entry["preprocessing"] if entry else registered.preprocessing
+    entry = trained.entry if trained else None
+    default = (trained or registered).preprocessing
+    if argument is True and not trained:
+        default = untrained(registered, input_shape)
     description = _describe(name, default, argument)
     if entry and description != default:
         raise errors.UsageError(
@@ -50,9 +53,29 @@ def resolve(
             f"Received: preprocessing={argument!r}. Remove the argument, or pass False."
         )
     if argument is True or entry:
-        trained = entry["arguments"].get("input_shape") if entry else None
-        _check_size(default, trained or registered.default("input_shape"), input_shape)
+        fitted = entry["arguments"].get("input_shape") if entry else None
+        _check_size(default, fitted or registered.default("input_shape"), input_shape)
     return description
+
+
+def untrained(registered: ModelEntry, input_shape: Any = None) -> dict[str, Any]:
+    """Returns the description of the preprocessing of a network without weights.
+
+    Args:
+        registered: the registry's entry of the network.
+        input_shape: the argument `input_shape` of the builder; None for the default.
+    """
+    exact, default = registered.preprocessing, registered.default("input_shape")
+    if registered.fallback is None:
+        return exact
+    shape = check_image_shape(default if input_shape is None else input_shape, True)
+    if shape != tuple(default):
+        return registered.fallback
+    try:
+        statistics_file.find(exact["statistics"], "mean")
+    except errors.NotFoundError:
+        return registered.fallback
+    return exact
 
 
 def _describe(
@@ -75,7 +98,7 @@ def _check_size(description: dict[str, Any], expected: Any, received: Any) -> No
     """Checks that the received image shape is the shape that the statistics fit."""
     if "statistics" not in description or None in (expected, received):
         return
-    received = check_image_shape(received)
+    received = check_image_shape(received, any_size=True)
     expected = check_image_shape(expected)
     if received != expected:
         images = "crops" if "crop" in description else "images"

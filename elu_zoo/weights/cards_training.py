@@ -30,7 +30,7 @@ def preprocessing(entry: Entry) -> str:
     statistics = f"`{fields.get('statistics')}`"
     kinds = {
         "rescale": f"pixels are multiplied by {fields.get('scale', 1):.4g}"
-        + (f", and {fields.get('offset', 0):g} is added" if "offset" in fields else ""),
+        + (f", and {fields['offset']} is added" if "offset" in fields else ""),
         "gcn": "global contrast normalisation",
         "mean": f"the mean image {statistics} is subtracted",
         "gcn_mean": "global contrast normalisation, then the mean image "

@@ -44,6 +44,16 @@ ARGUMENTS = [
     ("classes_as_text", {"num_classes": "10"}, "integer >= 1. Received: '10'"),
     ("input_shape_none", {"input_shape": (None, None, 3)}, ">= 1. Received: None"),
     (
+        "input_shape_none_with_statistics",
+        {"input_shape": (None, None, 3), "model": CNN, "preprocessing": "cifar10"},
+        r"cifar10 fit images of one size. .*\(None, None, 3\).*preprocessing=False",
+    ),
+    (
+        "gray_images_with_means_of_colours",
+        {"input_shape": (97, 97, 1), "model": "elu_imagenet_15"},
+        r"3 channels. Received: .*\(97, 97, 1\).*preprocessing=False",
+    ),
+    (
         "images_smaller_than_the_pools",
         {**SMALL_IMAGES, "input_shape": (96, 224, 3)},
         r"at least 97 x 97 .* Received: input_shape=\(96, 224, 3\). Pass a larger",
@@ -57,6 +67,19 @@ ARGUMENTS = [
     ("features_without_a_name", {"features": []}, r"of such names. Received: \[\]"),
     ("include_top_as_text", {"include_top": "no"}, "True or False. Received: 'no'"),
     ("include_top_none", {"include_top": None}, "include_top must be True or False"),
+    ("pooling_with_top", {"pooling": "avg"}, "Pass include_top=False too, or remove"),
+    (
+        "pooling_unknown",
+        {"pooling": "mx", "include_top": False},
+        "Unknown pooling 'mx'. Did you mean 'max'",
+    ),
+    (
+        "pooling_of_vectors",
+        {"pooling": "avg", "include_top": False},
+        r"vectors of shape \(None, 3\), not maps. .*Remove pooling",
+    ),
+    ("model_name_number", {"model_name": 3}, "must be a text without '/'.*: 3"),
+    ("model_name_with_slash", {"model_name": "a/b"}, "Received: 'a/b'"),
     (
         "allow_unverified_as_text",
         {"allow_unverified": "False"},
@@ -90,6 +113,11 @@ def test_wrong_arguments_are_refused(arguments, message):
 def test_networks_larger_than_the_memory_are_refused(arguments):
     with pytest.raises(errors.ResourceError, match="fit into memory: .*smaller width"):
         elu_zoo.get_model(MLP, **arguments)
+
+
+def test_the_cost_of_images_of_unknown_size_is_refused():
+    with pytest.raises(errors.UsageError, match="depends on the size.*Pass integers"):
+        elu_zoo.model_info(CNN, input_shape=(None, None, 3), width=0.02)
 
 
 def test_numpy_scalars_are_accepted():

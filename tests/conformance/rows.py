@@ -256,7 +256,7 @@ NETS = (
     net("dsn", "elu", COLOUR, width=0.04),
     net("maxout", "maxout", COLOUR, width=0.02, constrained=True),
     net("allcnn_c", "elu", COLOUR, width=0.05, rate=0.001),
-    net("highway_19", "relu", COLOUR, width=0.1, rate=0.001),
+    net("highway_19", "relu", COLOUR, width=0.1, rate=0.001, first_deviation=0.05),
     net("fmp", "very_leaky_relu", COLOUR, width=0.0125, rate=0.001, recolored=True),
     net(
         "elu_imagenet_15", "elu", LARGER, width=0.02, rate=1e-4, kernel_decay=0.0005,

@@ -48,6 +48,10 @@ def test_outputs_equal_the_reference(pool, strides, cells, pooled):
         assert layer.compute_output_shape(maps.shape) == expected.shape
         symbolic = layer(keras.Input(maps.shape[1:]))
         assert symbolic.shape == (None, *expected.shape[1:])
+        unknown = layer(keras.Input((None, None, 2)))
+        assert unknown.shape == (None, None, None, 2)
+        graph = tf.function(layer, input_signature=[tf.TensorSpec(unknown.shape)])
+        np.testing.assert_array_equal(graph(maps), expected)
 
 
 @pytest.mark.parametrize("pool, cells", [(3, 16), (4, 17), (2, 5)])
@@ -86,9 +90,9 @@ def test_invalid_arguments_are_refused(pool, strides, message):
 
 
 @pytest.mark.parametrize(
-    "shape", [(None, 1, 8, 2), (None, 8, None, 2), (None, 8, 8), (None, 8, 8, 8, 2)]
+    "shape", [(None, 1, 8, 2), (None, 1, None, 2), (None, 8, 8), (None, 8, 8, 8, 2)]
 )
-def test_maps_of_unknown_or_unsuitable_shapes_are_refused(shape):
+def test_maps_of_unsuitable_shapes_are_refused(shape):
     layer = CeilMaxPooling2D(3, 2)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)

@@ -21,8 +21,8 @@ CROP = {"kind": "mean_crop", "statistics": "small", "crop": (1, 2)}
 
 @pytest.mark.parametrize("dtype", ["uint8", "float32"])
 def test_rescale_multiplies_and_adds(dtype):
-    images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 1)).astype(dtype)
-    for offset in ({}, {"offset": -1.0}):
+    images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 3)).astype(dtype)
+    for offset in ({}, {"offset": -1.0}, {"offset": [-1.0, 2.0, 0.5]}):
         description = {"kind": "rescale", "scale": 1 / 127.5, **offset}
         (layer,) = preprocessing_layers(description)
         assert layer.name == "rescale"
@@ -40,6 +40,7 @@ def test_rescale_multiplies_and_adds(dtype):
             {"kind": "rescale", "scale": 2, "offset": float("inf")},
             "an 'offset' that is finite. Received: scale=2, offset=inf",
         ),
+        ({"kind": "rescale", "scale": 2, "offset": [0, "a"]}, "that is finite"),
         ({"kind": "rescale"}, "'rescale' needs an entry 'scale'. Received: {'kind"),
         ({"kind": "mean"}, "'mean' needs an entry 'statistics'. Received"),
         (

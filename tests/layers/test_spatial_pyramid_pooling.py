@@ -1,5 +1,6 @@
 """SpatialPyramidPooling has Caffe's bins and the values of loops over cells."""
 
+import functools
 import math
 
 import numpy as np
@@ -93,13 +94,21 @@ def test_bins_equal_caffe_or_equal_intervals():
     assert [(size, bins) for size, bins in refused_by_caffe if bins <= 4] == [(5, 4)]
 
 
+@functools.cache
+def of_unknown_size(levels):
+    shape = tf.TensorSpec([None, None, None, 3])
+    return tf.function(SpatialPyramidPooling(levels), input_signature=[shape])
+
+
 @pytest.mark.parametrize(("levels", "height", "width"), SIZES)
 def test_outputs_equal_the_reference(levels, height, width):
     maps = noise(2, height, width, 3)
     expected = reference(maps, levels)
     np.testing.assert_array_equal(SpatialPyramidPooling(levels)(maps), expected)
-    shape = SpatialPyramidPooling(levels).compute_output_shape((None, *maps.shape[1:]))
-    assert shape == (None, expected.shape[1])
+    np.testing.assert_array_equal(of_unknown_size(levels)(maps), expected)
+    for shape in (maps.shape[1:], (None, None, 3)):
+        shape = SpatialPyramidPooling(levels).compute_output_shape((None, *shape))
+        assert shape == (None, expected.shape[1])
 
 
 def test_outputs_are_sorted_by_level_row_column_and_channel():
@@ -158,17 +167,19 @@ def test_invalid_levels_are_refused(levels):
     [
         ((1, 2, 4), (None, 3, 9, 2)),
         ((6, 1), (2, 9, 5, 2)),
-        ((1,), (None, None, 8, 2)),
+        ((2,), (None, None, 1, 2)),
         ((1,), (None, 8, 8, None)),
         ((1,), (None, 8, 8)),
     ],
 )
-def test_maps_of_unknown_or_unsuitable_shapes_are_refused(levels, shape):
+def test_maps_of_unsuitable_shapes_are_refused(levels, shape):
     layer, least = SpatialPyramidPooling(levels), max(levels)
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)
     assert f"with levels {levels} needs a map (batch, height," in str(caught.value)
-    assert f"at least {least} x {least}. Received: {shape}. U" in str(caught.value)
+    assert f"at least {least} x {least} pixels. Received: {shape}. U" in str(
+        caught.value
+    )
 
 
 def test_a_map_that_is_too_small_is_refused():

@@ -102,12 +102,12 @@ def test_raw_images_are_cropped_and_the_mean_is_subtracted(write_mean):
         small(preprocessing=crop, input_shape=(64, 64, 3))
 
 
-def test_the_registered_preprocessing_needs_a_mean_image(write_mean):
+def test_the_preprocessing_is_the_mean_image_where_it_exists(write_mean):
     entry = registry.entry("elu_imagenet_15")
     assert entry.section == "4.4, figure 6" and not entry.is_phased
-    with pytest.raises(errors.NotFoundError, match="no mean image 'imagenet2012'"):
-        elu_zoo.get_model("elu_imagenet_15", width=0.01, preprocessing=True)
     write_mean("imagenet2012", np.full((256, 256, 3), 120))
+    other = elu_zoo.get_model("elu_imagenet_15", width=0.01, input_shape=(97, 99, 3))
+    assert other.input_shape == (None, 97, 99, 3)
     raw = elu_zoo.get_model("elu_imagenet_15", width=0.01, preprocessing=True)
     assert raw.input_shape == (None, 256, 256, 3)
     assert raw.get_layer("centre_crop").output.shape == (None, 224, 224, 3)

@@ -88,6 +88,19 @@ def test_weights_do_not_depend_on_the_image_size_if_maps_are_not_flattened(name)
 
 
 @each_network
+def test_one_model_takes_images_of_any_size(name):
+    if not registry.entry(name).any_size or name == "fmp":
+        return
+    model = small(name, input_shape=(None, None, 3))
+    for size in (32, 32), (35, 50):
+        images = np.random.default_rng(0).normal(size=(2, *size, 3)).astype("float32")
+        expected = np.asarray(small(name, input_shape=(*size, 3))(images))
+        graph = tf.function(model, input_signature=[tf.TensorSpec(model.input_shape)])
+        limit = 1e-5 * np.abs(expected).max()
+        np.testing.assert_allclose(graph(images), expected, rtol=0, atol=limit)
+
+
+@each_network
 def test_the_gradient_of_the_kernel_penalty_is_the_decay_times_the_kernel(name):
     if not registry.entry(name).takes("kernel_decay"):
         return

@@ -82,7 +82,8 @@ def test_logits_of_the_registered_networks_equal_numpy(name, width, shape, paddi
     images = noise(shape)
     expected = forward(randomize(model), COUNTS[name], images, padding)
     assert expected.std() > 0.01
-    np.testing.assert_allclose(np.asarray(model(images)), expected, atol=1e-5)
+    limit = 1e-5 * max(1, np.abs(expected).max())
+    np.testing.assert_allclose(np.asarray(model(images)), expected, atol=limit)
 
 
 @pytest.mark.parametrize("padding", ["caffe", "same"])
@@ -209,9 +210,6 @@ def initial_loss(name, activation, count, **arguments):
 
 @pytest.mark.parametrize("activation", ["elu", "relu"])
 def test_the_initial_loss_is_about_the_log_of_the_number_of_classes(activation):
-    loss = initial_loss("elu_cifar_11", activation, 8)
+    loss = initial_loss("elu_cifar_11", activation, 8, init_scale=1.0)
     assert loss == pytest.approx(math.log(100), abs=0.5)
-
-
-def test_the_initial_loss_of_elu_is_large_with_an_init_scale_of_2():
-    assert initial_loss("elu_cifar_11", "elu", 8, init_scale=2.0) > 10
+    assert initial_loss("elu_cifar_11", activation, 8) > 8  # He's initial kernels

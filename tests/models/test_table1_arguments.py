@@ -26,6 +26,10 @@ NO_DECAY = "_decay must be finite and >= 0. Received: "
         ("dsn", {"dropout": -0.1}, f"{RATE}-0.1"),
         ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads must be True or False. .* 1"),
         ("dsn", {"input_shape": (3, 32, 3)}, "at least 4 x 4"),
+        (
+            *("dsn", {"auxiliary_heads": True, "input_shape": (None, 32, 3)}),
+            "heads fit images of one size",
+        ),
         ("maxout", {"dropout": (0.5,) * 4}, RATES.format(5)),
         ("maxout", {"constrained": "no"}, "constrained must be True or False.*'no'"),
         ("maxout", {"input_shape": (7, 8, 3)}, "at least 8 x 8"),
@@ -47,6 +51,7 @@ NO_DECAY = "_decay must be finite and >= 0. Received: "
         ("fmp", {"dropout": 1.0}, f"{RATE}1.0"),
         ("fmp", {"filters": 0}, "filters must be an integer >= 1. Received: 0"),
         ("fmp", {"regions": "rand"}, "Unknown regions 'rand'. Did you mean 'random'"),
+        ("fmp", {"input_shape": (None, None, 3)}, r"of one size. .*\(None, None, 3\)"),
         ("fmp", {"input_shape": (32, 95, 3)}, r"at most 94 x 94.*\(32, 95, 3\)"),
     ],
 )

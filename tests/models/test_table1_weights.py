@@ -40,14 +40,14 @@ def check_uniform(kernel, limit):
             {"block1_conv": 0.001, "block1_cccp": 0.01, "": 0.05},
         ),
         ("dsn", {}, {"": 0.05}),
-        ("highway_19", {}, {"conv1": 0.05, "classifier": 0.05, "": None}),
+        ("highway_19", {}, {"conv1": 1.0, "classifier": 0.05, "": None}),
         (
             *("highway_19", {"classifier_deviation": 0.1}),
-            {"conv1": 0.05, "classifier": 0.1, "": None},
+            {"conv1": 1.0, "classifier": 0.1, "": None},
         ),
         (
-            *("highway_19", {"first_deviation": 1.0}),
-            {"conv1": 1.0, "classifier": 0.05, "": None},
+            *("highway_19", {"first_deviation": 0.05}),
+            {"conv1": 0.05, "classifier": 0.05, "": None},
         ),
     ],
 )

@@ -1,0 +1,38 @@
+"""Every network builds without arguments, predicts, and is saved, loaded, exported."""
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import registry
+from elu_zoo.export import predictor
+from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+
+# The other networks take 5 to 50 s and, elu_imagenet_15, 4 GB.
+QUICK = ("mnist_mlp_8x128",)
+NAMES = [
+    pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
+    for name in registry.NETWORKS
+]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_network_without_arguments_predicts_and_is_saved(name, tmp_path):
+    model = elu_zoo.get_model(name)
+    images = np.random.default_rng(0).integers(0, 256, (1, *model.input_shape[1:]))
+    images = images.astype("uint8")
+    outputs = np.asarray(model(images))
+    scale = np.abs(outputs).max()
+    assert 0 < scale < np.inf
+    model.save(tmp_path / "x.keras")
+    loaded = keras.models.load_model(tmp_path / "x.keras")
+    np.testing.assert_allclose(loaded(images), outputs, rtol=0, atol=1e-5 * scale)
+    description = predictor.description(model, name)
+    exported = load_saved_model(
+        export_saved_model(loaded, tmp_path, name=name, **description)
+    )
+    answer = exported.predict(images)
+    if not registry.entry(name).is_autoencoder:
+        difference = answer["logits"] - outputs
+        assert np.abs(difference).max() <= 1e-5 * scale
