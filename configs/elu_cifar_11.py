@@ -20,10 +20,9 @@ other readings of the paper, and are part of the run's name if they differ.
 
 `fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
 `epochs`, because --config.train.epochs does not move the boundaries; with the schedule
-of the paper, `epochs` selects the first epochs. In `quick`, Muon trains the kernels of
-convolutions. They start with variance 1 / fan-in, and dropout is a quarter of the
-paper's. Above 60 epochs it is a half, with cutout.
-results/tuning.md describes the choice of our schedules, and the use of `validation`.
+of the paper, `epochs` selects the first epochs. `quick` has Muon for convolutions,
+kernels of variance 1 / fan-in, and a quarter of the paper's dropout; above 60 epochs a
+half, with cutout. See results/tuning.md for their choice, and for `validation`.
 """
 
 from ml_collections import ConfigDict
