@@ -90,6 +90,7 @@ def train(
     # 1. Check the config, the devices and the folder, before data are loaded.
     resolved, placement, first = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
+    origin |= placement.describe()
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
@@ -228,14 +229,13 @@ def _restore(
 
 
 def _start(
-    state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
+    state: TrainState, placement: Placement, run: Run, origin: dict[str, Any]
 ) -> dict[str, Any]:
     """Returns the row of timing.jsonl about the start of this process."""
     return {
         "step": state.step,
         "iterations": run.length.total,
-        "strategy": type(placement.strategy).__name__.strip("_"),
-        "replicas": placement.replicas,
+        **placement.describe(),
         **dataclasses.asdict(run.compilation),
         "hardware": hardware.describe(),
         "commit": origin["commit"],
