@@ -1,0 +1,37 @@
+"""Table of runs by several strategies, in elu_zoo/training/README.md."""
+
+from collections.abc import Sequence
+
+from elu_zoo import results
+
+_COLUMNS = {
+    ("one", "tensorflow"): "one device",
+    ("mirrored", "tensorflow"): "`mirrored`, two devices",
+    ("multi_worker", "tensorflow"): "`multi_worker`, two processes",
+    ("one", "jax"): "JAX",
+}
+
+
+def table(rows: Sequence[results.Row]) -> str:
+    """Returns the rows of strategies.csv in Markdown, with the largest differences."""
+    runs: dict[tuple, dict[tuple, results.Row]] = {}
+    for row in rows:
+        of_seed = runs.setdefault((row["config"], row["epochs"], row["seed"]), {})
+        of_seed[row["strategy"], row["backend"]] = row
+    lines = [f"| config | seed | {' | '.join(_COLUMNS.values())} |", "|---" * 6 + "|"]
+    losses, errors = [0.0], [0.0]
+    for (config, epochs, seed), of_seed in runs.items():
+        first, cells = of_seed["one", "tensorflow"], []
+        for key in _COLUMNS:
+            row = of_seed[key]
+            loss, error = (float(row[k]) for k in ("train_loss", "test_error_percent"))
+            cells.append(f"{loss:.5f}, {error:.2f} %")
+            losses.append(abs(loss / float(first["train_loss"]) - 1))
+            errors.append(abs(error - float(first["test_error_percent"])))
+        whole = float(first["schedule_share"]) == 1
+        name = f"`{config}`, " + ("whole" if whole else f"{epochs} epochs")
+        lines.append(f"| {name} | {seed} | {' | '.join(cells)} |")
+    return "\n".join(lines) + (
+        "\n\nThe largest differences from one device are "
+        f"{max(losses):.1%} of the loss and {max(errors):.2f} points of the error."
+    )
