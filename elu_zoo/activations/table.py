@@ -8,7 +8,7 @@ from typing import Any
 import keras
 
 from elu_zoo import errors, registry
-from elu_zoo.activations.elu import ELU, elu
+from elu_zoo.activations.elu import ELU, elu, elu_xla
 from elu_zoo.activations.prelu import PReLU
 from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
@@ -28,13 +28,14 @@ _table: dict[str, Callable] = {
     "rrelu": RReLU,
     "tanh": keras.activations.tanh,
     "very_leaky_relu": VeryLeakyReLU,
+    "elu_xla": elu_xla,
     **{name: getattr(keras.activations, name) for name in KERAS},
 }
 BUILT_IN = frozenset(_table)  # without those that users register
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 # Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
 _MAXOUT = "maxout"
-_FUNCTIONS_OF_LAYERS = {elu: ELU, keras.activations.elu: ELU}
+_FUNCTIONS_OF_LAYERS = {elu: ELU, elu_xla: ELU, keras.activations.elu: ELU}
 
 
 def names() -> list[str]:
@@ -138,6 +139,8 @@ def describe(activation: Any) -> dict[str, Any]:
     >>> describe("srelu"), describe(ELU)
     ({'name': 'shifted_relu'}, {'name': 'elu', 'alpha': 1.0})
 
+    How a layer computes is no argument: `elu_xla` is described as `elu`.
+
     Args:
         activation: an activation as in `make`, or `maxout`.
     """
@@ -237,6 +240,8 @@ def _from_factory(factory: Callable, name: str) -> keras.layers.Layer:
 def _build(
     entry: Callable, arguments: dict[str, Any], name: str, seed: int | None
 ) -> keras.layers.Layer:
+    if entry is elu_xla:
+        arguments = {**arguments, "jit_compile": True}
     entry = _FUNCTIONS_OF_LAYERS.get(entry, entry)
     if not _is_layer_class(entry):
         return keras.layers.Activation(entry, name=name)
@@ -258,11 +263,12 @@ def _build(
 
 
 def _arguments(entry: Callable) -> list[str]:
+    entry = _FUNCTIONS_OF_LAYERS.get(entry, entry)
     if not _is_layer_class(entry):
         return []
     kinds = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
     parameters = inspect.signature(entry).parameters.items()
-    base = ("name", "dtype", "trainable", "seed")
+    base = ("name", "dtype", "trainable", "seed", "jit_compile")
     return [key for key, p in parameters if p.kind in kinds and key not in base]
 
 

@@ -5,6 +5,7 @@ accurate as `expm1` and consists of operations that XLA vectorises. Without XLA 
 polynomial is several times slower than `expm1`.
 """
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -37,7 +38,7 @@ def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
     if x.dtype in _HALF:
         # The gradient y + alpha needs more digits of y near -1 than half precision has.
         return tf.cast(elu_polynomial(tf.cast(x, tf.float32), alpha), x.dtype)
-    return differentiable(x, _elu(x, alpha), alpha)
+    return _linked(x, _elu(x, _factor(alpha, x.dtype)), alpha, _times_slope)
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
@@ -55,15 +56,28 @@ def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
         return _elu_bfloat16(x, alpha)
     if x.dtype in _HALF:
         return tf.cast(elu_compiled(tf.cast(x, tf.float32), alpha), x.dtype)
-    return differentiable(x, _elu_compiled(x, alpha), alpha, _times_slope_compiled)
+    if tf.executing_eagerly():
+        return _linked_eagerly(x, alpha)
+    y = _elu_compiled(x, _factor(alpha, x.dtype))
+    return _linked(x, y, alpha, _times_slope_compiled)
 
 
-def _times_slope(dy: tf.Tensor, y: tf.Tensor, alpha: float) -> tf.Tensor:
-    return dy * tf.where(y > 0, tf.ones([], y.dtype), y + alpha)
+def _factor(alpha: float, dtype: tf.DType) -> tf.Tensor | None:
+    """Returns alpha as an input of a compiled function; None stands for alpha = 1."""
+    return None if alpha == 1 else tf.constant(alpha, dtype)
 
 
-def differentiable(
-    x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable = _times_slope
+def _times_slope(dy: tf.Tensor, y: tf.Tensor, alpha: Any) -> tf.Tensor:
+    negative = y + (1.0 if alpha is None else alpha)
+    return dy * tf.where(y > 0, tf.ones([], y.dtype), negative)
+
+
+def _times_slope_compiled(dy: tf.Tensor, y: tf.Tensor, alpha: float) -> tf.Tensor:
+    return _slope_program(dy, y, _factor(alpha, y.dtype))
+
+
+def _linked(
+    x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable
 ) -> tf.Tensor:
     """Returns `y`, the ELU of `x`, with gradients that are computed from `y`."""
 
@@ -79,7 +93,32 @@ def differentiable(
 
     # In a graph, forward mode ignores custom gradients and differentiates the
     # operations of `y`. In eager mode it uses `gradient`, and cannot differentiate `y`.
-    return link(x, tf.stop_gradient(y) if tf.executing_eagerly() else y)
+    return link(x, _unrecorded(y))
+
+
+def _linked_eagerly(x: tf.Tensor, alpha: float) -> tf.Tensor:
+    """Returns the ELU of `x`; a tape keeps the result, but neither `x` nor the rest."""
+    y = _elu_compiled(_unrecorded(x), _factor(alpha, x.dtype))
+    inputs, outputs = [x], []
+
+    @tf.custom_gradient
+    def link(x: tf.Tensor) -> Any:
+        def gradient(dy: tf.Tensor) -> tf.Tensor:
+            # Unlike `y`, an output of `link` has derivatives. Forward mode needs the
+            # gradient before the first output exists.
+            local = outputs[0] if outputs else link(inputs[0])
+            return _times_slope_compiled(dy, local, alpha)
+
+        return y, gradient
+
+    outputs.append(link(x))
+    inputs.clear()
+    return outputs[0]
+
+
+def _unrecorded(x: tf.Tensor) -> tf.Tensor:
+    """Returns `x`; in eager mode, tapes do not record what is computed from it."""
+    return tf.stop_gradient(x) if tf.executing_eagerly() else x
 
 
 def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
@@ -91,20 +130,21 @@ def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             return product(dy, tf.identity(x))
 
-        return _elu_narrow(_reverse_only(x), alpha), gradient
+        return _elu_narrow(_reverse_only(x), _factor(alpha, tf.float32)), gradient
 
     @tf.custom_gradient
     def product(dy: tf.Tensor, x: tf.Tensor) -> Any:
         def gradient(d: tf.Tensor) -> Any:
             wide = tf.cast(x, tf.float32)
-            y = differentiable(wide, _elu(wide, alpha), alpha)
+            y = elu_polynomial(wide, alpha)
             curvature = tf.where(y > 0, tf.zeros([]), y + alpha)
             d = tf.cast(d, tf.float32)
             by_x = d * tf.cast(dy, tf.float32) * curvature
             by_dy = _times_slope(d, y, alpha)
             return tf.cast(by_dy, tf.bfloat16), tf.cast(by_x, tf.bfloat16)
 
-        return _times_slope_narrow(dy, _reverse_only(x), alpha), gradient
+        factor = _factor(alpha, tf.float32)
+        return _times_slope_narrow(dy, _reverse_only(x), factor), gradient
 
     return value(x)
 
@@ -116,18 +156,19 @@ def _reverse_only(x: tf.Tensor) -> tf.Tensor:
     `_widen` have no derivative.
     """
     if tf.executing_eagerly():
-        return x
+        return tf.stop_gradient(x)
     message = "elu_xla has no forward mode in bfloat16 in a graph. Use elu_zoo.elu."
     return tf.raw_ops.PreventGradient(input=x, message=message)
 
 
-def _elu(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    if x.dtype == tf.float64:
-        return tf.where(x > 0, x, alpha * tf.math.expm1(x))
-    return _forward(x, alpha)
+def _elu(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
+    if x.dtype == tf.float32:
+        return _forward(x, alpha)
+    y = tf.math.expm1(x)
+    return tf.where(x > 0, x, y if alpha is None else alpha * y)
 
 
-def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
+def _forward(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
     # exp(x) = 2^n * exp(r). The clamp keeps 2^n a normal number.
     clamped = tf.clip_by_value(x, LOWEST, 0.0)
     n = tf.round(clamped * LOG2_E)
@@ -138,18 +179,16 @@ def _forward(x: tf.Tensor, alpha: float) -> tf.Tensor:
     p = polynomial * (r * r) + r
     exponent = tf.bitwise.left_shift(tf.cast(n, tf.int32) + 127, 23)
     power = tf.bitcast(exponent, tf.float32)
-    y = power * p + (power - 1.0)
-    if alpha == 1:
-        return tf.where(x > SMALLEST, x, y)
-    y = alpha * tf.where(x > SMALLEST, x, y)
-    return tf.where(x > 0, x, y)
+    y = tf.where(x > SMALLEST, x, power * p + (power - 1.0))
+    return y if alpha is None else tf.where(x > 0, x, alpha * y)
 
 
 # One compiled function for both passes would store three tensors instead of only y.
-_elu_compiled = tf.function(_elu, jit_compile=True, reduce_retracing=True)
-_times_slope_compiled = tf.function(
-    _times_slope, jit_compile=True, reduce_retracing=True
+_compiled = functools.partial(
+    tf.function, jit_compile=True, reduce_retracing=True, autograph=False
 )
+_elu_compiled = _compiled(_elu)
+_slope_program = _compiled(_times_slope)
 
 
 # XLA's conversions from and to bfloat16 would take as long as the ELU itself.
@@ -166,12 +205,14 @@ def _narrow(x: tf.Tensor) -> tf.Tensor:
     return tf.bitcast(tf.cast(bits, tf.uint16), tf.bfloat16)
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
-def _elu_narrow(x: tf.Tensor, alpha: float) -> tf.Tensor:
+@_compiled
+def _elu_narrow(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
     return _narrow(_forward(_widen(x), alpha))
 
 
-@tf.function(jit_compile=True, reduce_retracing=True)
-def _times_slope_narrow(dy: tf.Tensor, x: tf.Tensor, alpha: float) -> tf.Tensor:
+@_compiled
+def _times_slope_narrow(
+    dy: tf.Tensor, x: tf.Tensor, alpha: tf.Tensor | None
+) -> tf.Tensor:
     y = _forward(_widen(x), alpha)
     return _narrow(_times_slope(_widen(dy), y, alpha))

@@ -61,8 +61,8 @@ def check_graph(directory: Path) -> None:
             if function.attr["_XlaMustCompile"].b:
                 raise errors.EluZooError(
                     f"The function {function.signature.name} of the graph must be "
-                    "compiled by XLA, which a server may lack. Export the layer "
-                    "without jit_compile=True."
+                    "compiled by XLA, which a server may lack. Use stock operations; "
+                    "the layer elu_zoo.ELU instead of the function elu_xla."
                 )
             nodes.extend(function.node_def)
         for node in nodes:

@@ -49,6 +49,8 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
             activation = arguments["activation"]
             if isinstance(activation, str):
                 activation = {"name": activation}
+            if model.activation.name == "elu_xla":  # described as `elu` in the entry
+                activation = {**activation, "name": "elu_xla"}
             model.activation = ConfigDict({"alpha": None, **activation})
         for key in [key for key in model if model[key] is None]:
             model[key] = arguments[key]

@@ -13,6 +13,7 @@ from elu_zoo.activations import (
     ELU,
     describe,
     elu,
+    elu_xla,
     make,
     names,
     register_activation,
@@ -25,6 +26,9 @@ from elu_zoo.activations.rrelu import RReLU
 DESCRIPTIONS = [
     ("elu", {"name": "elu", "alpha": 1.0}),
     ({"name": "elu"}, {"name": "elu", "alpha": 1.0}),
+    ("elu_xla", {"name": "elu", "alpha": 1.0}),
+    (elu_xla, {"name": "elu", "alpha": 1.0}),
+    ({"name": "elu_xla", "alpha": 0.5}, {"name": "elu", "alpha": 0.5}),
     ({"name": "elu", "alpha": None}, {"name": "elu", "alpha": 1.0}),
     ({"name": "elu", "alpha": 2}, {"name": "elu", "alpha": 2.0}),
     (
@@ -111,6 +115,7 @@ REFUSED = [
         "activation 'elu' 'alhpa'. Did you mean 'alpha'",
     ),
     ({"name": "elu", "beta": None}, "of the activation 'elu' 'beta'. Known: alpha"),
+    ({"name": "elu", "jit_compile": True}, "'jit_compile'. Known: alpha"),
     ({"name": "relu", "alpha": 1.0}, "activation 'relu' 'alpha'. Known: none"),
     ({"name": "rrelu", "seed": 1}, "activation 'rrelu' 'seed'. Known: lower, upper"),
     ({"name": "rrelu", "lower": 0.5}, "lower < upper"),

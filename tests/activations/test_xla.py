@@ -1,12 +1,14 @@
 """The ELU for XLA and its derivatives are accurate for all floating-point numbers."""
 
+import weakref
+
 import ml_dtypes
 import numpy as np
 import pytest
 import tensorflow as tf
 from exact_elu import SPECIAL, exact, gradients
 
-from elu_zoo.activations import elu, elu_xla
+from elu_zoo.activations import elu, elu_xla, xla
 from elu_zoo.activations.xla import elu_polynomial
 
 FUNCTIONS = {
@@ -139,7 +141,7 @@ def test_special_values_are_exact(function, alpha):
     assert np.signbit(y[4]) and not np.signbit(y[3])
 
 
-@pytest.mark.parametrize("function", [elu, elu_xla, elu_polynomial])
+@pytest.mark.parametrize("function", [elu_xla, elu_polynomial])
 def test_derivatives_of_special_values_are_exact(function):
     first, second = gradients(lambda x: function(x, 0.5), SPECIAL)
     np.testing.assert_array_equal(first, [np.nan, 1, 0, 0.5, 0.5, 0, 1])
@@ -157,3 +159,54 @@ def test_the_third_derivative_is_accurate(function):
 @pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
 def test_the_output_has_the_shape_of_the_input(shape):
     assert elu_xla(tf.ones(shape)).shape == shape
+
+
+def test_an_eager_tape_records_neither_the_input_nor_the_polynomial(monkeypatch):
+    results, program = [], xla._elu_compiled
+
+    def recorded(*arguments):
+        results.append(program(*arguments))
+        return results[-1]
+
+    monkeypatch.setattr(xla, "_elu_compiled", recorded)
+    with tf.GradientTape(persistent=True) as tape:
+        x = tf.constant([-1.0, 2.0])
+        tape.watch(x)
+        y = elu_xla(x)
+    assert tape.gradient(results[0], x) is None
+    np.testing.assert_allclose(tape.gradient(y, x), [np.exp(-1), 1], 1e-6)
+    reference = weakref.ref(x)
+    del x
+    assert reference() is None
+
+
+def test_forward_mode_in_a_graph_is_not_zero():
+    """A graph that kept the output alone would have no path from the input."""
+
+    @tf.function
+    def forward(x):
+        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
+            y = elu_xla(x)
+        return accumulator.jvp(y)
+
+    np.testing.assert_allclose(forward(tf.constant([-1.0, 2])), [np.exp(-1), 1], 1e-6)
+
+
+def test_alpha_is_an_input_of_the_compiled_functions():
+    x = np.array([-1.0, 2.0], np.float32)
+    counts = set()
+    for alpha in (0.5, 0.7, 2.0):
+        first = gradients(lambda x, alpha=alpha: elu_xla(x, alpha), x, 1)[0]
+        np.testing.assert_allclose(first, [alpha * np.exp(-1), 1], 1e-6)
+        counts.add(xla._elu_compiled.experimental_get_tracing_count())
+        counts.add(-xla._slope_program.experimental_get_tracing_count())
+    assert len(counts) == 2
+
+    def multiplications(*arguments):
+        hlo = xla._elu_compiled.experimental_get_compiler_ir(*arguments)("hlo")
+        return hlo.count(" multiply(")
+
+    # Those of the coefficients, the two parts of ln 2, log2(e), r^2 and 2^n.
+    polynomial = len(xla.COEFFICIENTS) - 1 + 6
+    assert multiplications(tf.constant(x), None) == polynomial
+    assert multiplications(tf.constant(x), tf.constant(0.5)) == polynomial + 1

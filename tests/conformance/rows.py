@@ -49,7 +49,8 @@ class Row:
         name: the id of the row in test names.
         covers: registered names of the network, activations and preprocessing that
             the model contains.
-        make: a function that returns a new model, with equal weights at each call.
+        make: a function that returns a new model, with equal weights at each call. For
+            a network, the argument `activation` replaces the row's.
         image_shape: the shape of an input image.
         random: whether training draws numbers that differ between replicas.
         updates: whether training updates variables that have no gradient.
@@ -61,7 +62,7 @@ class Row:
 
     name: str
     covers: tuple[str, ...]
-    make: Callable[[], keras.Model]
+    make: Callable[..., keras.Model]
     image_shape: tuple[int, int, int]
     random: bool = False
     updates: bool = False
@@ -178,7 +179,7 @@ def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     if registry.entry(name).takes("num_classes"):
         arguments["num_classes"] = CLASSES
 
-    def make():
+    def make(activation=activation):
         _write_mean()
         return zoo.get_model(name, activation=activation, **arguments)
 
@@ -207,6 +208,7 @@ def _classifier(x):
 LAYERS = (
     layer("elu"),
     layer("elu", arguments={"alpha": 0.5}),
+    layer("elu_xla", arguments={"alpha": 0.5}),
     layer("relu"),
     layer("leaky_relu"),
     layer("very_leaky_relu"),

@@ -12,6 +12,7 @@ from odd_layers import CallsPython, Differs
 
 import elu_zoo
 from elu_zoo import errors
+from elu_zoo.activations import ELU
 from elu_zoo.data import load
 from elu_zoo.export import checks, interchange, origin, predictor
 from elu_zoo.export.answers import Autoencoder
@@ -79,6 +80,11 @@ def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
     largest = max(1, np.abs(model(pixels)).max())
     bound = {"onnx": 2e-4, "litert": 1e-5}[format]
     assert parity["allowed"] == pytest.approx(bound * largest)
+
+
+def test_a_compiled_elu_is_written_as_stock_operations(tmp_path, format):
+    # The export fails if the file differs from the model.
+    assert export(tmp_path, format, small(ELU(0.5, jit_compile=True))).is_dir()
 
 
 def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format):

@@ -80,6 +80,12 @@ def test_a_config_read_from_json_has_no_differences(smoke):
     assert differences(json.loads(json.dumps(values)), values) == []
 
 
+def test_elu_xla_is_trained_and_hashed_as_elu(smoke):
+    resolved = resolve(smoke({"model.activation.name": "elu_xla"}))
+    assert resolved.config.model.activation.name == "elu_xla"
+    assert resolved.values == as_dict(smoke()) and resolved.hash == config_hash(smoke())
+
+
 def test_every_field_changes_the_hash(smoke):
     flat = config_fields.flat(as_dict(smoke()))
     assert config_hash(smoke()) == config_hash(smoke())

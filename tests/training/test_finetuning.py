@@ -224,6 +224,7 @@ def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_a
     [
         ("none", "", ("elu", 1.0, False)),
         ("mnist", "activation=relu", ("relu", 1.0, False)),
+        ("mnist", "activation=elu_xla", ("elu_xla", 1.0, False)),
         (None, "", ("relu", 0.1, True)),
     ],
 )
