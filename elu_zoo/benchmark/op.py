@@ -32,12 +32,12 @@ _LIMITS = {"relu": tf.nn.relu, "copy (negation)": tf.negative}
 _LARGE = 1_000_000  # elements of a tensor for which one call is long enough to be timed
 # 32 MiB. TensorFlow reserves a power of two for such a tensor.
 MEMORY_FLOATS = 2**23
-REPEATS = 20  # calls of a function on a smaller tensor
+_REPEATS = 20  # calls of a function on a smaller tensor
 
 
 def repeats(shape: tuple[int, ...]) -> int:
     """Returns how often a function of `forms` calls the op."""
-    return 1 if np.prod(shape) >= _LARGE else REPEATS
+    return 1 if np.prod(shape) >= _LARGE else _REPEATS
 
 
 def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:

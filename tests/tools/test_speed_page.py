@@ -67,7 +67,7 @@ def test_the_uses_of_the_op_are_sorted_by_their_intervals():
     found = iter([rows[0]] * 2 + [rows[2]] * 5)
     sentence = op_use.sentence(lambda *_: next(found))
     assert "faster compiled by `jit_compile=True` 0.80 (0.50 to 0.90), " in sentence
-    assert "; slower called eagerly 0.80 (1.10 to 2.00), " in sentence
+    assert "; slower eagerly with its gradient 0.80 (1.10 to 2.00), " in sentence
     assert "not measurably" not in sentence
 
 

@@ -9,8 +9,8 @@ from elu_zoo.benchmark import report
 _USES = (
     ("op", "jit, forward, 1e7 floats", "compiled by `jit_compile=True`"),
     ("op", "jit, forward and backward, 1e7 floats", "compiled with its gradient"),
-    ("op", "eager, forward, 1e7 floats", "called eagerly"),
     ("op", "eager, forward and backward, 1e7 floats", "eagerly with its gradient"),
+    ("op", "eager, forward, 128 x 128", "eagerly on 128 x 128 floats"),
     ("fit", "mnist_mlp_8x128, batch of 64, default", "in `fit` of `mnist_mlp_8x128`"),
     ("fit", "mnist_mlp_8x128, batch of 64, jit_compile", "there with `jit_compile`"),
     ("fit", "elu_cifar_11, batch of 100, default", "in `fit` of `elu_cifar_11`"),
