@@ -7,15 +7,15 @@ from elu_zoo.benchmark import report
 # Part, case and words of each use on the front page. In the part `fit` the other
 # activation is `elu`, which is `tf.nn.elu` in a model.
 _USES = (
-    ("op", "jit, forward, 1e7 floats", "compiled by `jit_compile=True`"),
-    ("op", "jit, forward and backward, 1e7 floats", "compiled with its gradient"),
-    ("op", "eager, forward and backward, 1e7 floats", "eagerly with its gradient"),
-    ("op", "eager, forward, 128 x 128", "eagerly on 128 x 128 floats"),
+    ("op", "jit, forward, 1e7 floats", "compiled"),
+    ("op", "jit, forward and backward, 1e7 floats", "compiled with the gradient"),
+    ("op", "eager, forward and backward, 1e7 floats", "eager with the gradient"),
+    ("op", "eager, forward, 128 x 128", "eager on 128 x 128 floats"),
     ("fit", "mnist_mlp_8x128, batch of 64, default", "in `fit` of `mnist_mlp_8x128`"),
-    ("fit", "mnist_mlp_8x128, batch of 64, jit_compile", "there with `jit_compile`"),
+    ("fit", "mnist_mlp_8x128, batch of 64, jit_compile", "in its compiled `fit`"),
     ("fit", "elu_cifar_11, batch of 100, default", "in `fit` of `elu_cifar_11`"),
 )
-_FASTER, _SAME, _SLOWER = "faster", "not measurably different", "slower"
+_FASTER, _SAME, _SLOWER = "faster", "as fast within the interval", "slower"
 
 
 def _verdict(row: report.Row) -> str:
@@ -58,4 +58,7 @@ def sentence(find: Callable[[str, str, str], report.Row]) -> str:
         for verdict, uses in _by_verdict(uses).items()
         if uses
     ]
-    return f"with the time of `tf.nn.elu` as 1, `elu_xla` is {'; '.join(texts)}."
+    return (
+        "compared with `tf.nn.elu` (ratios of times, 1e7 floats unless stated), "
+        f"`elu_xla` is {'; '.join(texts)}."
+    )

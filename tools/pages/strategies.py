@@ -25,13 +25,13 @@ def table(rows: Sequence[results.Row]) -> str:
         for key in _COLUMNS:
             row = of_seed[key]
             loss, error = (float(row[k]) for k in ("train_loss", "test_error_percent"))
-            cells.append(f"{loss:.5f}, {error:.2f} %")
+            cells.append(f"{loss:.4g}, {error:.2f} %")
             losses.append(abs(loss / float(first["train_loss"]) - 1))
             errors.append(abs(error - float(first["test_error_percent"])))
         whole = float(first["schedule_share"]) == 1
         name = f"`{config}`, " + ("whole" if whole else f"{epochs} epochs")
         lines.append(f"| {name} | {seed} | {' | '.join(cells)} |")
     return "\n".join(lines) + (
-        "\n\nThe largest differences from one device are "
-        f"{max(losses):.1%} of the loss and {max(errors):.2f} points of the error."
+        "\n\nThe largest differences from one device of the same seed are "
+        f"{max(losses):.1g} of the loss and {max(errors):.2f} points of the error."
     )
