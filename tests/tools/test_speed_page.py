@@ -82,7 +82,8 @@ def test_runs_by_several_strategies_are_compared_with_one_device():
     text = strategies.table(rows)
     whole = [row | {"schedule_share": "1.0"} for row in rows]
     assert "\n| `net`, 9 epochs | 1 | 0.4, 2.50 % | 0.5, 2.50 % | 0.4, 2.1" in text
-    assert text.endswith("are 0.2 of the loss and 0.40 points of the error.")
+    assert "are 0.2 of the loss and 0.40 points of the error. " in text
+    assert text.endswith("(cards.md#mnist_mlp_5x256mnist_leaky_relu-a95d6ac5).")
     assert "`net`, whole |" in strategies.table(whole)
 
 

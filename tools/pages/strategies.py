@@ -1,8 +1,10 @@
-"""Table of runs by several strategies, in elu_zoo/training/README.md."""
+"""Table of runs by several strategies, in speed.md."""
 
 from collections.abc import Sequence
 
 from elu_zoo import results
+from elu_zoo.weights import manifest
+from pages import cards
 
 _COLUMNS = {
     ("one", "tensorflow"): "one device",
@@ -31,7 +33,13 @@ def table(rows: Sequence[results.Row]) -> str:
         whole = float(first["schedule_share"]) == 1
         name = f"`{config}`, " + ("whole" if whole else f"{epochs} epochs")
         lines.append(f"| {name} | {seed} | {' | '.join(cells)} |")
+    several = [
+        f"[{tag}](cards.md#{cards.anchor(tag)})"
+        for tag, entry in manifest.published().items()
+        if entry.get("replicas", 1) > 1
+    ]
     return "\n".join(lines) + (
         "\n\nThe largest differences from one device of the same seed are "
-        f"{max(losses):.1g} of the loss and {max(errors):.2f} points of the error."
+        f"{max(losses):.1g} of the loss and {max(errors):.2f} points of the error. "
+        f"Published weights of runs on several devices: {', '.join(several)}."
     )
