@@ -201,10 +201,12 @@ def replicas(settings: Settings) -> list[Row]:
         }
         if case.is_convolutional:
             forms["two devices, float32"] = step.ours(case, "float32", devices=2)
-        forms[f"{step.FIT}, two devices"] = step.keras_fit(case, devices=2)
         forms[f"{step.FIT}, one device"] = step.keras_fit(case)
-        # Keras' fit fails under MirroredStrategy with jit_compile=True, and with more
-        # than one step per execution.
+        variants = step.fit_arguments(case)
+        del variants["jit_compile"]  # fails under MirroredStrategy, in Keras 3.15
+        for how, arguments in variants.items():
+            name = f"{step.FIT}, two devices" + f", {how}" * (how != "default")
+            forms[name] = step.keras_fit(case, devices=2, **arguments)
         extent = settings.extent(100 if case.is_convolutional else 50, least=10)
         rows += _time_steps("replicas", case, forms, "two devices", extent)
     return rows

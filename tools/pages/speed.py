@@ -89,9 +89,8 @@ $op_use
 
 Our step on two logical devices of the CPU by `MirroredStrategy`, in the precision of
 our configs, compared with one device that has both cores, and with Keras' `fit` in
-float32 and in the same strategy. `fit` fails there with `jit_compile=True` and with
-`steps_per_execution`. Two devices of one CPU are no faster than one; the table shows
-the cost of the strategy.
+float32 and in the same strategy, where `fit` fails with `jit_compile=True`. Two devices
+of one CPU are no faster than one; the table shows the cost of the strategy.
 
 $replicas
 
