@@ -71,7 +71,7 @@ def generate(root: Path) -> dict[str, str]:
         **marks.fill(texts, contents(tables)),
         f"{folder}/cards.md": cards.page(tables.runs, tables.paper, tables.changes),
         f"{folder}/runs.md": runs.page(tables.runs, tables.paper),
-        f"{folder}/speed.md": speed.page(tables.times),
+        f"{folder}/speed.md": speed.page(tables.times, tables.strategies),
         **{
             f"{figure.STEM.as_posix()}.csv": figure.text(getattr(tables, field))
             for figure, field in _FIGURES.items()

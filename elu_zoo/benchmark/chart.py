@@ -52,7 +52,7 @@ def draw(rows: Sequence[Row], path: Path) -> None:
     panels = figure.subplots(len(cases), height_ratios=heights, squeeze=False)[:, 0]
     for axes, ((part, case), forms) in zip(panels, cases.items(), strict=True):
         for row in sorted(forms, key=lambda row: -row.ratio):
-            is_ours = row.form.startswith(("ours", "elu", "SavedModel"))
+            is_ours = row.form.startswith(("ours", "elu", "ELU(", "SavedModel"))
             interval = [[row.ratio - row.ratio_low], [row.ratio_high - row.ratio]]
             color = _OURS if is_ours else _OTHERS
             bar = axes.barh(row.form, row.ratio, xerr=interval, color=color)

@@ -1,5 +1,7 @@
-"""Functions to time: our ELU, other libraries' ELUs, and lower bounds (copy, ReLU)."""
+"""The ELU op in every way of calling it: time, memory and errors."""
 
+import functools
+import gc
 import importlib.util
 from collections.abc import Callable
 from typing import Any
@@ -8,87 +10,95 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo.activations import elu_xla
+from elu_zoo import errors
+from elu_zoo.activations import ELU, elu, elu_xla
 
+SHAPES = {"1e7 floats": (10_000_000,), "128 x 128": (128, 128)}
 PASSES = ("forward", "forward and backward")
-# exp(x) = 2^(x / ln 2). The integer part of x / ln 2 becomes the exponent of a float,
-# the fractional part interpolates between powers of two. The shift by 366,393 minimises
-# the root mean square error (Schraudolph, 1999).
-_PER_UNIT = np.float32(2**23 / np.log(2))
-_ONE = np.float32(127 * 2**23 - 366_393)
-
-
-def schraudolph(x: tf.Tensor) -> tf.Tensor:
-    """Returns the ELU of `x` by Schraudolph's approximation of the exponential."""
-    bits = tf.cast(tf.clip_by_value(x, -80.0, 0.0) * _PER_UNIT + _ONE, tf.int32)
-    return tf.where(x > 0, x, tf.bitcast(bits, tf.float32) - 1.0)
-
-
-BASELINE = "ours, XLA"
-APPROXIMATIONS = {
-    BASELINE: tf.function(elu_xla, jit_compile=True),
-    "tf.nn.elu, eager": tf.nn.elu,
-    "Schraudolph's exponential, XLA": tf.function(schraudolph, jit_compile=True),
+CALLS = {
+    "eager": lambda function: function,
+    "traced": tf.function,
+    "jit": functools.partial(tf.function, jit_compile=True),
 }
-
-
-def largest_error(function: Callable[[tf.Tensor], tf.Tensor]) -> float:
-    """Returns the largest absolute error of an ELU in float32 on [-20, 0]."""
-    x = np.linspace(-20, 0, 2_000_001, dtype=np.float32)
-    y = np.asarray(function(tf.constant(x)), np.float64)
-    return float(np.abs(y - np.expm1(x.astype(np.float64))).max())
-
-
-_COMPILED = {
-    BASELINE: elu_xla,
-    "tf.nn.elu, XLA": tf.nn.elu,
-    "keras.activations.elu, XLA": keras.activations.elu,
-    "Schraudolph's exponential, XLA": schraudolph,
-    "relu, XLA": tf.nn.relu,
-    "copy (negation), XLA": tf.negative,
+STOCK, STOCK_LAYER = "tf.nn.elu", "keras.layers.ELU()"
+FUNCTIONS = {STOCK: tf.nn.elu, "elu": elu, "elu_xla": elu_xla}
+LAYERS = {
+    STOCK_LAYER: keras.layers.ELU(),
+    "ELU()": ELU(),
+    "ELU(jit_compile=True)": functools.partial(ELU(jit_compile=True), training=True),
 }
+# Lower limits of a compiled function that reads and writes each element once.
+_LIMITS = {"relu": tf.nn.relu, "copy (negation)": tf.negative}
+_LARGE = 1_000_000  # elements of a tensor for which one call is long enough to be timed
+# 32 MiB. TensorFlow reserves a power of two for such a tensor.
+MEMORY_FLOATS = 2**23
+_REPEATS = 20  # calls of a function on a smaller tensor
 
 
-def forms(size: int, kind: str) -> dict[str, Callable[[], Any]]:
+def repeats(shape: tuple[int, ...]) -> int:
+    """Returns how often a function of `forms` calls the op."""
+    return 1 if np.prod(shape) >= _LARGE else _REPEATS
+
+
+def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:
     """Returns the functions to time by name, for the installed libraries.
 
+    PyTorch is called eagerly, and JAX as a compiled function.
+
     Args:
-        size: number of elements of the float32 tensor.
+        call: a key of `CALLS`.
         kind: one of `PASSES`.
+        shape: shape of the float32 tensor.
     """
     draws = np.random.Generator(np.random.Philox(0))
-    x = draws.standard_normal(size, np.float32)
-    dy = draws.standard_normal(size, np.float32) if kind == PASSES[1] else None
-    tensors = tf.constant(x), None if dy is None else tf.constant(dy)
-    functions = {
-        name: _tensorflow(function, *tensors, compiled=True)
-        for name, function in _COMPILED.items()
+    arrays = [draws.standard_normal(shape, np.float32)]
+    if kind == PASSES[1]:
+        arrays.append(draws.standard_normal(shape, np.float32))
+    functions = FUNCTIONS | LAYERS | (_LIMITS if call == "jit" else {})
+    tensors = [tf.constant(array) for array in arrays]
+    one_call = {
+        name: _tensorflow(function, tensors, CALLS[call])
+        for name, function in functions.items()
     }
-    functions["tf.nn.elu, eager"] = _tensorflow(tf.nn.elu, *tensors, compiled=False)
-    for library, make in (("jax", _jax), ("torch", _torch)):
-        if importlib.util.find_spec(library):
-            functions[library] = make(x, dy)
-    return functions
+    for library, make, by in (("torch", _torch, "eager"), ("jax", _jax, "jit")):
+        if call == by and importlib.util.find_spec(library):
+            one_call[library] = make(*arrays)
+    count = repeats(shape)
+    return {name: _repeat(timed, count) for name, timed in one_call.items()}
+
+
+def _repeat(call: Callable[[], Callable], count: int) -> Callable[[], Any]:
+    def timed():
+        for _ in range(count):
+            wait = call()
+        return wait()
+
+    return timed
+
+
+def _gradient(function: Callable, x: tf.Tensor, dy: tf.Tensor) -> tuple:
+    with tf.GradientTape() as tape:
+        tape.watch(x)
+        y = function(x)
+    return y, tape.gradient(y, x, dy)
 
 
 def _tensorflow(
-    function: Callable, x: tf.Tensor, dy: tf.Tensor | None, compiled: bool
-) -> Callable[[], Any]:
-    def with_gradient(x, dy):
-        with tf.GradientTape() as tape:
-            tape.watch(x)
-            y = function(x)
-        return y, tape.gradient(y, x, dy)
+    function: Callable, tensors: list[tf.Tensor], compiled: Callable
+) -> Callable[[], Callable]:
+    if len(tensors) == 2:
+        function = functools.partial(_gradient, function)
+    called = compiled(function)
 
-    timed, arguments = (function, (x,)) if dy is None else (with_gradient, (x, dy))
-    if compiled:
-        timed = tf.function(timed, jit_compile=True)
+    def call():
+        results = called(*tensors)
+        # A value is read because, on a GPU, a call may return before its work is done.
+        return lambda: tf.nest.flatten(results)[-1][-1:].numpy()
 
-    # A value is read because, on a GPU, a call may return before its work is done.
-    return lambda: tf.nest.flatten(timed(*arguments))[-1][-1:].numpy()
+    return call
 
 
-def _jax(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
+def _jax(x: np.ndarray, dy: np.ndarray | None = None) -> Callable[[], Callable]:
     import jax
 
     def with_gradient(x, dy):
@@ -97,10 +107,15 @@ def _jax(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
 
     timed = jax.jit(jax.nn.elu if dy is None else with_gradient)
     arguments = jax.device_put((x,) if dy is None else (x, dy))
-    return lambda: jax.block_until_ready(timed(*arguments))
+
+    def call():
+        results = timed(*arguments)
+        return lambda: jax.block_until_ready(results)
+
+    return call
 
 
-def _torch(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
+def _torch(x: np.ndarray, dy: np.ndarray | None = None) -> Callable[[], Callable]:
     import torch
 
     tensor = torch.from_numpy(x).requires_grad_(dy is not None)
@@ -108,6 +123,60 @@ def _torch(x: np.ndarray, dy: np.ndarray | None) -> Callable[[], Any]:
 
     def call():
         y = torch.nn.functional.elu(tensor)
-        return y if dy is None else (y, *torch.autograd.grad(y, tensor, upstream))
+        results = y if dy is None else torch.autograd.grad(y, tensor, upstream)
+        return lambda: results
 
     return call
+
+
+def tape_memory() -> dict[str, dict[str, float]]:
+    """Returns the MiB that an eager tape of each of `FUNCTIONS` keeps, and the peak.
+
+    The peak includes the gradient, but neither the input nor the upstream gradient.
+    """
+    device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
+    statistics = functools.partial(tf.config.experimental.get_memory_info, device)
+    x = tf.random.stateless_normal([MEMORY_FLOATS], [0, 0])
+    dy = tf.ones_like(x)
+    found = {"kept": {}, "peak": {}}
+    for name, function in FUNCTIONS.items():
+        _gradient(function, x, dy)  # compiles
+        gc.collect()
+        tf.config.experimental.reset_memory_stats(device)
+        before = statistics()["current"]
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = function(x)
+        found["kept"][name] = (statistics()["current"] - before) / 2**20
+        gradient = tape.gradient(y, x, dy)
+        found["peak"][name] = (statistics()["peak"] - before) / 2**20
+        del tape, y, gradient
+    return found
+
+
+def ulps(call: str) -> dict[str, float]:
+    """Returns the largest error on negative numbers of each of `FUNCTIONS`.
+
+    Errors are in units of the last place of the correctly rounded result.
+
+    Args:
+        call: a key of `CALLS`.
+
+    Raises:
+        EluZooError: the error of `elu_xla` is above 1, so that the functions that were
+            timed are not the polynomial.
+    """
+    # Bit patterns from -0.0 to -20.
+    x = np.arange(0x8000_0000, 0xC1A0_0000, 1009, np.uint32).view(np.float32)
+    exact = np.expm1(x.astype(np.float64))
+    place = np.abs(np.spacing(exact.astype(np.float32))).astype(np.float64)
+    largest = {}
+    for name, function in FUNCTIONS.items():
+        y = CALLS[call](function)(tf.constant(x)).numpy().astype(np.float64)
+        largest[name] = float((np.abs(y - exact) / place).max())
+    if largest["elu_xla"] > 1:
+        raise errors.EluZooError(
+            f"The error of elu_xla is {largest['elu_xla']:.3g} units in the last place "
+            f"({call}); its polynomial has at most 1. Run the tests of the op."
+        )
+    return largest

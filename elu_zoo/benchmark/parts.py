@@ -3,6 +3,7 @@
 import concurrent.futures
 import dataclasses
 import importlib.util
+import itertools
 import multiprocessing
 import tempfile
 from collections.abc import Callable, Sequence
@@ -17,7 +18,6 @@ from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.report import Row
 from elu_zoo.benchmark.rounds import Extent, time_interleaved
 
-_SIZES = 1_000_000, 10_000_000  # elements of the tensor in the part `op`
 _BATCHES = 1, 64  # images per prediction
 _NETWORKS = {
     "elu": {"activation": "elu"},
@@ -55,8 +55,10 @@ class Settings:
 def _time_steps(
     part: str, case: Case, forms: dict, baseline: str, extent: Extent
 ) -> list[Row]:
-    """Times functions that take `case.steps` training steps per call."""
-    seconds = time_interleaved(forms, extent, dict.fromkeys(forms, case.steps))
+    """Times functions that take training steps, see `step.steps`."""
+    from elu_zoo.benchmark import step
+
+    seconds = time_interleaved(forms, extent, step.steps(case, forms))
     return report.timed(part, _name(case), seconds, baseline)
 
 
@@ -65,22 +67,51 @@ def _name(case: Case) -> str:
 
 
 def op(settings: Settings) -> list[Row]:
-    """The ELU op: our ELU, ELUs of other libraries, and a copy as the lower limit."""
+    """The ELU op: eager, traced or compiled calls, their memory, and their errors."""
     from elu_zoo.benchmark import op
 
     rows = []
-    for size in _SIZES:
-        for kind in op.PASSES:
-            extent = settings.extent(12, least=40, most=100, warm=True)
-            seconds = time_interleaved(op.forms(size, kind), extent)
-            case = f"{kind}, {size:.0e} elements".replace("e+0", "e")
-            rows += report.timed("op", case, seconds, op.BASELINE)
-    largest = {
-        name: np.array([op.largest_error(function)])
-        for name, function in op.APPROXIMATIONS.items()
+    for shape, call, kind in itertools.product(op.SHAPES, op.CALLS, op.PASSES):
+        forms = op.forms(call, kind, op.SHAPES[shape])
+        extent = settings.extent(10, least=40, most=100, warm=True)
+        units = dict.fromkeys(forms, op.repeats(op.SHAPES[shape]))
+        seconds = time_interleaved(forms, extent, units)
+        layers = {name: seconds.pop(name) for name in op.LAYERS}
+        case = f"{call}, {kind}, {shape}"
+        rows += report.timed("op", case, seconds, op.STOCK)
+        rows += report.timed("op", f"{case}, layers", layers, op.STOCK_LAYER)
+    size = f"{op.MEMORY_FLOATS:.1e} floats".replace("e+0", "e")
+    once = {
+        (f"memory {what}, {size}", "MiB"): values
+        for what, values in op.tape_memory().items()
     }
-    case = "float32 on [-20, 0]"
-    return rows + report.rows("op", case, largest, op.BASELINE, "largest error")
+    once |= {(f"largest error, {call}", "ULP"): op.ulps(call) for call in op.CALLS}
+    for (case, unit), values in once.items():
+        arrays = {name: np.array([value]) for name, value in values.items()}
+        rows += report.rows("op", case, arrays, op.STOCK, unit)
+    return rows
+
+
+def fit(settings: Settings) -> list[Row]:
+    """Keras' fit of a network with the activation "elu_xla", or with "elu"."""
+    from elu_zoo.benchmark import step
+
+    rows = []
+    for case in settings.cases():
+        forms = {
+            (how, name): step.keras_fit(
+                dataclasses.replace(case, activation=name), **arguments
+            )
+            for how, arguments in step.fit_arguments(case).items()
+            for name in ("elu", "elu_xla")
+        }
+        extent = settings.extent(90 if case.is_convolutional else 50, least=8)
+        units = dict.fromkeys(forms, case.steps * step.FIT_CALLS)
+        seconds = time_interleaved(forms, extent, units)
+        for how in step.fit_arguments(case):
+            pair = {name: t for (by, name), t in seconds.items() if by == how}
+            rows += report.timed("fit", f"{_name(case)}, {how}", pair, "elu")
+    return rows
 
 
 def step(settings: Settings) -> list[Row]:
@@ -90,10 +121,7 @@ def step(settings: Settings) -> list[Row]:
     rows = []
     for case in settings.cases():
         forms, limits = step.forms(case), limit.forms()
-        units = {
-            name: case.steps * (step.FIT_CALLS if name.startswith(step.FIT) else 1)
-            for name in forms
-        }
+        units = step.steps(case, forms)
         units |= dict.fromkeys(limits, limit.FLOP / case.flop)
         extent = settings.extent(120 if case.is_convolutional else 45)
         seconds = time_interleaved(forms | limits, extent, units)
@@ -159,7 +187,7 @@ def _policy_name(policy) -> str:
 
 
 def replicas(settings: Settings) -> list[Row]:
-    """Our training step on two logical CPU devices, or on one device of all cores."""
+    """Our step and Keras' fit on two logical CPU devices, or on one of all cores."""
     from elu_zoo.benchmark import step
     from elu_zoo.training import devices
 
@@ -171,8 +199,16 @@ def replicas(settings: Settings) -> list[Row]:
             "two devices": step.ours(case, devices=2),
             "one device": step.ours(case),
         }
-        extent = settings.extent(25 if case.is_convolutional else 10, least=40)
-        rows += _time_steps("replicas", case, forms, "one device", extent)
+        if case.is_convolutional:
+            forms["two devices, float32"] = step.ours(case, "float32", devices=2)
+        forms[f"{step.FIT}, one device"] = step.keras_fit(case)
+        variants = step.fit_arguments(case)
+        del variants["jit_compile"]  # fails under MirroredStrategy, in Keras 3.15
+        for how, arguments in variants.items():
+            name = f"{step.FIT}, two devices" + f", {how}" * (how != "default")
+            forms[name] = step.keras_fit(case, devices=2, **arguments)
+        extent = settings.extent(100 if case.is_convolutional else 50, least=10)
+        rows += _time_steps("replicas", case, forms, "two devices", extent)
     return rows
 
 
@@ -213,7 +249,10 @@ def start_up(settings: Settings) -> list[Row]:
 
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
     part.__name__: part
-    for part in (op, step, unit, memory, policy, replicas, inference, serving, start_up)
+    for part in (
+        *(op, fit, step, unit, memory, policy, replicas),
+        *(inference, serving, start_up),
+    )
 }
 ON_JAX = ("step", "unit")
 

@@ -20,7 +20,8 @@ class Row:
         part: part of the benchmark, see `parts.PARTS`.
         case: the work, such as `forward, 1e7 elements`.
         form: the implementation of the work, such as `tf.nn.elu, XLA`.
-        unit: unit of the value: `ms`, `MiB`, `1/s` or `largest error`.
+        unit: unit of the value: `ms`, `MiB`, `1/s`, or `ULP` for the largest error in
+            units of the last place.
         rounds: number of measurements.
         value: median over the rounds.
         lower_quartile: lower quartile over the rounds.

@@ -1,7 +1,7 @@
 """Implementations of a training step: ours, Keras' `fit`, PyTorch and JAX."""
 
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import keras
 import numpy as np
@@ -31,10 +31,9 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
     calls = {BASELINE: ours(case)}
     if case.is_convolutional:
         calls[f"{BASELINE}, float32"] = ours(case, "float32")
-    calls[FIT] = keras_fit(case)
-    calls[f"{FIT}, jit_compile"] = keras_fit(case, jit_compile=True)
-    steps = min(case.steps * FIT_CALLS, 50)
-    calls[f"{FIT}, steps_per_execution"] = keras_fit(case, steps_per_execution=steps)
+    for how, arguments in fit_arguments(case).items():
+        name = FIT if how == "default" else f"{FIT}, {how}"
+        calls[name] = keras_fit(case, **arguments)
     calls[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
     if case.model not in MODELS or case.batch_norm:
         return calls
@@ -44,6 +43,22 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
     if importlib.util.find_spec("jax"):
         calls["JAX"] = pure_jax(case)
     return calls
+
+
+def steps(case: Case, forms: Iterable[str]) -> dict[str, int]:
+    """Returns the number of training steps in a call of each form."""
+    return {
+        name: case.steps * (FIT_CALLS if name.startswith(FIT) else 1) for name in forms
+    }
+
+
+def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
+    """Returns the arguments of `compile` that decide how `fit` runs steps, by name."""
+    return {
+        "default": {},
+        "jit_compile": {"jit_compile": True},
+        "steps_per_execution": {"steps_per_execution": min(case.steps * FIT_CALLS, 50)},
+    }
 
 
 def ours(
@@ -85,12 +100,18 @@ def ours(
 
 
 def keras_fit(
-    case: Case, dtype: str = "float32", **compiled: object
+    case: Case, dtype: str = "float32", devices: int | None = None, **compiled: object
 ) -> Callable[[], object]:
-    """Returns a function that runs Keras' `fit` on all batches, `FIT_CALLS` times."""
-    keras.config.set_dtype_policy(dtype)
-    model, (data, batches) = case.create(), case.data()
-    keras.config.set_dtype_policy("float32")
+    """Returns a function that runs Keras' `fit` on all batches, `FIT_CALLS` times.
+
+    Args:
+        case: the network and its training.
+        dtype: the dtype policy of its layers.
+        devices: see `ours`.
+        **compiled: arguments of `compile`.
+    """
+    place = backends.place(False, "mirrored" if devices else "one", devices)
+    data, batches = case.data()
     batches = np.tile(batches, (FIT_CALLS, 1))
     images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
@@ -101,8 +122,12 @@ def keras_fit(
         def loss(images, outputs):
             return objective(images, None, outputs)
 
-    optimizer = keras.optimizers.SGD(case.rate, momentum=case.momentum)
-    model.compile(optimizer, loss, **compiled)
+    with place.strategy.scope():
+        keras.config.set_dtype_policy(dtype)
+        model = case.create()
+        keras.config.set_dtype_policy("float32")
+        optimizer = keras.optimizers.SGD(case.rate, momentum=case.momentum)
+        model.compile(optimizer, loss, **compiled)
     size = case.batch_size
     return lambda: model.fit(images, labels, size, shuffle=False, verbose=0)
 

@@ -1,6 +1,6 @@
 """Times the ELU op, training, predictions and start-up against other libraries.
 
-elu-zoo-benchmark                       everything, about 20 minutes
+elu-zoo-benchmark                       everything, about 35 minutes
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
 Each round runs every implementation once. Printed times are medians over the rounds.
@@ -17,7 +17,7 @@ from elu_zoo.bin import early, flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "Some of op, step, unit, memory, policy, replicas, inference, serving and "
+    "Some of op, fit, step, unit, memory, policy, replicas, inference, serving and "
     "start_up; by default all.",
 )
 _MODELS = absl_flags.DEFINE_list(

@@ -26,6 +26,12 @@ class Placement:
         """Number of devices that share a batch."""
         return self.strategy.num_replicas_in_sync
 
+    def describe(self) -> dict[str, str | int]:
+        """Returns the `strategy`, as the flag names it, and the count of `replicas`."""
+        alone = "mirrored" if self.replicas > 1 else "one"
+        strategy = alone if self.peers.alone else "multi_worker"
+        return {"strategy": strategy, "replicas": self.replicas}
+
 
 def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     """Chooses the devices of a run, before any operation of the backend.

@@ -76,7 +76,7 @@ def write(
     run: Run,
     state: TrainState,
     workdir: Path,
-    origin: dict[str, str | None],
+    origin: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
@@ -89,7 +89,8 @@ def write(
         run: the trained run. The weights of its model are rounded in place.
         state: the train state at the end.
         workdir: the run's folder.
-        origin: `commit` of the code, and the argument `command` of `train`.
+        origin: `commit` of the code, the argument `command` of `train`, and the
+            `strategy` and `replicas` of this process.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
@@ -125,6 +126,8 @@ def write(
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware.describe(),
+        "strategy": origin["strategy"],
+        "replicas": origin["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": _terms(data.terms, parent),

@@ -82,14 +82,14 @@ def train(
         TrainingError: the loss is not finite; the last finite checkpoint is kept.
         Interrupted: SIGTERM or SIGINT stopped the run; a checkpoint is saved.
     """
-    # Read before training, because the source files may change during training.
-    origin = {"commit": result.commit(), "command": command}
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
     resolved, placement, first = _check(config, strategy, num_devices)
     peers, chief = placement.peers, placement.chief
+    # The commit is read now, because the source files may change during training.
+    origin = {"commit": result.commit(), "command": command, **placement.describe()}
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
@@ -228,14 +228,13 @@ def _restore(
 
 
 def _start(
-    state: TrainState, placement: Placement, run: Run, origin: dict[str, str | None]
+    state: TrainState, placement: Placement, run: Run, origin: dict[str, Any]
 ) -> dict[str, Any]:
     """Returns the row of timing.jsonl about the start of this process."""
     return {
         "step": state.step,
         "iterations": run.length.total,
-        "strategy": type(placement.strategy).__name__.strip("_"),
-        "replicas": placement.replicas,
+        **placement.describe(),
         **dataclasses.asdict(run.compilation),
         "hardware": hardware.describe(),
         "commit": origin["commit"],

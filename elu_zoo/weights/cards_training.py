@@ -78,6 +78,11 @@ def procedure(entry: Entry) -> str:
         "code": f"commit {entry['commit']} on {_versions(entry)}",
         "duration": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
     }
+    if entry.get("replicas", 1) > 1:  # earlier versions did not write it
+        rows["devices"] = (
+            f"{entry['replicas']} replicas, each with an equal share of every batch: "
+            f"`--strategy={entry['strategy']}`"
+        )
     if "training_pflop" in entry:
         rows["cost"] = (
             f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA}), "

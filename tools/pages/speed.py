@@ -1,20 +1,28 @@
 """Results of elu-zoo-benchmark: tables for speed.md, and a summary for the README."""
 
+import functools
 import string
+from collections.abc import Sequence
 
-from elu_zoo import errors
+from elu_zoo import errors, results
 from elu_zoo.benchmark import report
-from pages import marks
+from pages import marks, op_use, strategies
 
 Rows = list[report.Row]
 
+# The end of the cases of each table of the part `op`.
+_OP = {
+    "op_large": ", 1e7 floats",
+    "op_small": ", 128 x 128",
+    "op_layers": ", 128 x 128, layers",
+}
 _STEP = "elu_cifar_11, batch of 100"
 _PAGE = string.Template("""\
 # Speed
 
 `python tools/results_table.py` writes this page from [benchmark.csv](benchmark.csv),
-which has all rows of `elu-zoo-benchmark` with quartiles, including the parts `policy`
-(compiled or plain steps) and `replicas`.
+which has all rows of `elu-zoo-benchmark` with quartiles, including the part `policy`
+(compiled or plain steps).
 
 In each round the implementations of a table ran once, in random order. Numbers are
 ratios to the implementation with **1**, as medians over the rounds with 95 % bootstrap
@@ -49,12 +57,47 @@ $memory
 
 ## The op alone
 
-The op is compared with a copy, which is the lower limit, and with a rough approximation
-of the exponential (Schraudolph, 1999).
+`eager` calls a function directly, `traced` inside `tf.function`, and `jit` inside
+`tf.function(jit_compile=True)`. PyTorch is called eagerly, JAX compiled. A copy is the
+lower limit.
 
-$op
+$op_large
 
-$schraudolph
+$op_small
+
+Layers, called on 128 x 128 floats:
+
+$op_layers
+
+Memory that an eager tape keeps until the gradient, its peak, and the largest errors in
+units of the last place, over a million negative numbers. The run fails if `elu_xla` is
+above 1, because its compiled function is then not the polynomial.
+
+$op_values
+
+## The op in a network
+
+Keras' `fit` of a network with `activation="elu_xla"`, compared with `"elu"`:
+
+$fit
+
+The op by itself (`op`, compared with `tf.nn.elu`) and in `fit` (compared with `elu`):
+
+$op_use
+
+## Several devices and machines
+
+Our step on two logical devices of the CPU by `MirroredStrategy`, in the precision of
+our configs, compared with one device that has both cores, and with Keras' `fit` in
+float32 and in the same strategy, where `fit` fails with `jit_compile=True`. Two devices
+of one CPU are no faster than one; the table shows the cost of the strategy.
+
+$replicas
+
+Runs of equal seeds: the training loss of the last epoch, and the test error.
+`python tools/strategy_parity.py` repeats them. TensorFlow has not been run on GPUs.
+
+$strategies
 
 ## A prediction
 
@@ -83,8 +126,7 @@ _SUMMARY = string.Template("""\
 - **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
 Keras' `fit` takes $fit_bfloat16 times as long with its policy mixed_bfloat16 and $fit \
 in float32; PyTorch $torch_bfloat16 in bfloat16 and $torch.
-- **The ELU op**: under XLA `tf.nn.elu` takes $elu times as long as ours, \
-forward over 1e7 elements.
+- **Where the op pays**: $op_use
 - **ELU in place of ReLU** makes that training step $unit times as long.
 - **A single prediction**, after a pause: the SavedModel takes $predicted for an \
 image; `model.predict` takes $predict times as long.
@@ -95,35 +137,51 @@ The network is `elu_cifar_11`, on two cores of a CPU; ratios are medians with 95
 intervals: [all tables, and the machine]($page).""")
 
 
-def page(rows: Rows) -> str:
-    """Returns speed.md."""
-    parts = _PAGE.get_identifiers()
-    return _PAGE.substitute({part: table(part, rows) for part in parts})
+def page(rows: Rows, runs: Sequence[results.Row]) -> str:
+    """Returns speed.md, from rows of benchmark.csv and strategies.csv."""
+    fields = {
+        part: table(part, rows)
+        for part in _PAGE.get_identifiers()
+        if part != "strategies"
+    }
+    return _PAGE.substitute(fields, strategies=strategies.table(runs))
 
 
 def table(part: str, rows: Rows) -> str:
     """Returns the Markdown text of a field of `_PAGE`.
 
     Args:
-        part: a part of the benchmark, or else "machine" or "schraudolph".
+        part: a part of the benchmark, a key of `_OP`, or "machine" or "op_use".
         rows: rows of benchmark.csv.
     """
     if part == "machine":
-        return f"Measured on: {rows[0].machine}."
-    if part == "schraudolph":
-        forms = {row.form: row for row in rows if row.unit == "largest error"}
-        ours, other = forms["ours, XLA"], forms["Schraudolph's exponential, XLA"]
-        return (
-            f"Largest errors: ours {ours.value:.1g}, Schraudolph's {other.value:.1g}."
+        return _machines(rows)
+    if part == "op_use":
+        return op_use.row(rows)
+    if part == "op_values":
+        return report.markdown_of_values(
+            row for row in rows if row.part == "op" and row.unit != "ms"
+        )
+    if part in _OP:
+        return report.markdown(
+            row for row in rows if row.part == "op" and row.case.endswith(_OP[part])
         )
     if part == "serving":
         # Latencies of one client, and throughputs of several clients.
         shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
-    chosen = [r for r in rows if r.part == part and r.unit in ("ms", "MiB")]
-    # Smaller tensors are only in benchmark.csv.
-    largest = [row for row in chosen if "1e7" in row.case]
-    return report.markdown(largest if part == "op" else chosen)
+    return report.markdown(
+        row for row in rows if row.part == part and row.unit in ("ms", "MiB")
+    )
+
+
+def _machines(rows: Rows) -> str:
+    """Returns the parts that were measured on each machine."""
+    parts: dict[str, dict[str, None]] = {}
+    for row in rows:
+        parts.setdefault(row.machine, {})[f"`{row.part}`"] = None
+    lines = [f"- {', '.join(names)}: {machine}." for machine, names in parts.items()]
+    return "\n".join(["Measured on:", "", *lines])
 
 
 def summary(rows: Rows, link: marks.Link) -> str:
@@ -132,7 +190,7 @@ def summary(rows: Rows, link: marks.Link) -> str:
     Raises:
         UsageError: a row is missing.
     """
-    single, op = "elu_cifar_11, batch of 1", "forward, 1e7 elements"
+    single = "elu_cifar_11, batch of 1"
     clients = "elu_cifar_11, 32 clients, throughput"
     served = _row(rows, "serving", clients, "gRPC").value
     alone = _row(rows, "serving", clients, "in process").value
@@ -142,7 +200,7 @@ def summary(rows: Rows, link: marks.Link) -> str:
         torch=_ratio(rows, "step", _STEP, "PyTorch"),
         fit_bfloat16=_ratio(rows, "step", _STEP, "Keras fit, mixed_bfloat16"),
         torch_bfloat16=_ratio(rows, "step", _STEP, "PyTorch, bfloat16"),
-        elu=_ratio(rows, "op", op, "tf.nn.elu, XLA"),
+        op_use=op_use.sentence(functools.partial(_row, rows)),
         unit=_ratio(rows, "unit", _STEP, "elu"),
         predicted=_value(_row(rows, "inference", single, "SavedModel")),
         predict=_ratio(rows, "inference", single, "model.predict"),

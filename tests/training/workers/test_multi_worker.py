@@ -95,6 +95,7 @@ def test_two_workers_train_the_same_as_one_process(tmp_path, train, last_arrays)
     assert len(pairs) > 18
     assert max(np.abs(a - b).max() for a, b in pairs) <= 1e-6
     entry = json.loads((shared / "outcome.json").read_text())
+    assert (entry["strategy"], entry["replicas"]) == ("multi_worker", 2)
     for key, value in expected["metrics"].items():
         assert entry["metrics"][key] == pytest.approx(value, rel=1e-3), key
 
