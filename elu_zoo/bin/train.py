@@ -36,6 +36,14 @@ _STEPS_PER_CALL = absl_flags.DEFINE_integer(
 _ACCUMULATE = absl_flags.DEFINE_integer(
     "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
 )
+_CHECKPOINT_SECONDS = absl_flags.DEFINE_float(
+    "checkpoint_seconds",
+    None,
+    "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
+    "seconds have passed since the last checkpoint. The end of the run, SIGTERM and "
+    "SIGINT always save one. By default 0 on CPUs and 30 on GPUs.",
+    lower_bound=0,
+)
 _ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
     "allow_config_change", False, "Resume a run with a changed config."
 )
@@ -67,6 +75,7 @@ def main(_: list[str]) -> None:
         compile=_COMPILE.value,
         steps_per_call=_STEPS_PER_CALL.value,
         accumulate=_ACCUMULATE.value,
+        checkpoint_seconds=_CHECKPOINT_SECONDS.value,
         allow_config_change=_ALLOW_CONFIG_CHANGE.value,
         observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
         command=command("elu-zoo-train", sys.argv),

@@ -1,7 +1,9 @@
 """Calls of the training step. Each call runs several iterations in one function."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
@@ -24,6 +26,8 @@ class Call:
             None.
         rest: all remaining batches of the epoch if the call is the first of an epoch
             or of a process; otherwise None.
+        pauses: whether the call ends where an evaluation, a record, a checkpoint, a
+            new phase or the end of the run may follow.
     """
 
     first: int
@@ -31,6 +35,7 @@ class Call:
     learning_rates: np.ndarray
     draws: np.ndarray | None
     rest: np.ndarray | None
+    pauses: bool
 
     def check(self, losses: np.ndarray) -> None:
         """Checks that the losses are finite; raises `TrainingError`."""
@@ -53,39 +58,56 @@ def remaining_calls(
 
     Args:
         run: the built run.
-        state: the train state, to which the caller adds the losses of each call.
+        state: the train state, whose iteration is read before the first call only.
         until: a function from a call's first iteration to the largest number of
             iterations in the call.
     """
     train, length = run.train, run.length
-    epoch = permuted = draws = None
-    while state.step < length.total:
-        number, offset = divmod(state.step, length.steps_per_epoch)
-        is_first = number != epoch
-        if is_first:
-            epoch = number
-            arguments = run.seed, epoch, length.examples
-            permuted = order.epoch_batches(*arguments, length.batch_size)
-            draws = run.augmentation.draws(*arguments) if run.augmentation else None
-        count = min(
-            until(state.step),
-            run.compilation.steps_per_call,
-            length.steps_per_epoch - offset,
-            run.phases.end(state.step) - state.step,
-            train.checkpoint_every - state.step % train.checkpoint_every,
-        )
-        rates = schedules.learning_rates(
-            np.arange(state.step, state.step + count),
-            train.boundaries,
-            train.learning_rates,
-            train.learning_rate_shape,
-            length.total,
-        )
-        chosen = permuted[offset : offset + count]
-        yield Call(
-            state.step,
-            chosen,
-            rates,
-            None if draws is None else draws[chosen],
-            permuted[offset:] if is_first else None,
-        )
+    first = step = state.step
+    with contextlib.closing(_epochs(run, step // length.steps_per_epoch)) as epochs:
+        while step < length.total:
+            offset = step % length.steps_per_epoch
+            is_first = step == first or not offset
+            if is_first:
+                permuted, draws = next(epochs)
+            limit = min(
+                until(step),
+                length.steps_per_epoch - offset,
+                run.phases.end(step) - step,
+                train.checkpoint_every - step % train.checkpoint_every,
+            )
+            count = min(limit, run.compilation.steps_per_call)
+            rates = schedules.learning_rates(
+                np.arange(step, step + count),
+                train.boundaries,
+                train.learning_rates,
+                train.learning_rate_shape,
+                length.total,
+            )
+            chosen = permuted[offset : offset + count]
+            yield Call(
+                step,
+                chosen,
+                rates,
+                None if draws is None else draws[chosen],
+                permuted[offset:] if is_first else None,
+                count == limit,
+            )
+            step += count
+
+
+def _epochs(run: Run, first: int) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yields batches and draws of epochs, which a thread prepares one epoch ahead."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(_prepare, run, first)
+        for epoch in range(first + 1, run.length.epochs):
+            ready, coming = coming.result(), thread.submit(_prepare, run, epoch)
+            yield ready
+        yield coming.result()
+
+
+def _prepare(run: Run, epoch: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Returns the batches and the draws of an epoch."""
+    arguments = run.seed, epoch, run.length.examples
+    batches = order.epoch_batches(*arguments, run.length.batch_size)
+    return batches, run.augmentation.draws(*arguments) if run.augmentation else None
