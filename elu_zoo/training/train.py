@@ -131,10 +131,8 @@ def train(
                 outputs.records.write_start(_start(state, placement, run, origin))
                 outputs.recorder.begin(state.step, stop.check)
 
-                # 5. Train to the last iteration.
+                # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
-
-                # 6. Write the result: the weights of the last iteration.
                 with peers.together():
                     arguments = run, state, workdir, origin, stop.check_alone
                     return result.write(resolved.config, *arguments) if chief else None
