@@ -4,6 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -12,6 +13,9 @@ from elu_zoo.data import order
 from elu_zoo.training import schedules
 from elu_zoo.training.run import Run
 from elu_zoo.training.state import TrainState
+
+if TYPE_CHECKING:
+    from elu_zoo.training.outputs import Outputs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -111,3 +115,47 @@ def _prepare(run: Run, epoch: int) -> tuple[np.ndarray, np.ndarray | None]:
     arguments = run.seed, epoch, run.length.examples
     batches = order.epoch_batches(*arguments, run.length.batch_size)
     return batches, run.augmentation.draws(*arguments) if run.augmentation else None
+
+
+class PendingCall:
+    """The last call of the training step, whose losses have not been read yet.
+
+    Losses are read after the next call has begun, so that a device does not wait for
+    the host. The train state and the records have iterations with read losses only.
+    """
+
+    def __init__(self, run: Run, state: TrainState, outputs: "Outputs"):
+        self._run = run
+        self._state = state
+        self._outputs = outputs
+        self._pending: tuple[Call, Any] | None = None
+
+    def begin(self, call: Call) -> None:
+        """Begins a call, and then reads the losses of the previous call."""
+        self._outputs.timer.start(call.batches.size)
+        losses = self._run.step.run(
+            call.batches, call.learning_rates, call.first, call.draws
+        )
+        self._read()
+        self._pending = call, losses
+
+    def finish(self) -> None:
+        """Waits for the last call, reads its losses, and updates the variables."""
+        self._read()
+        self._run.step.sync()
+        self._outputs.timer.stop()
+
+    def save(self) -> None:
+        """Saves a checkpoint after the last call."""
+        self.finish()
+        self._outputs.save(self._state)
+
+    def _read(self) -> None:
+        if self._pending is None:
+            return
+        (call, losses), self._pending = self._pending, None
+        losses = np.asarray(losses)  # waits for the device
+        call.check(losses)
+        self._state.add(losses)
+        self._outputs.recorder.add(losses)
+        self._outputs.display.update(self._state.step)

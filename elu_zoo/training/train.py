@@ -28,7 +28,6 @@ from elu_zoo.training.backends import Placement
 from elu_zoo.training.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
 from elu_zoo.training.outputs import Outputs, open_outputs
-from elu_zoo.training.pending_call import PendingCall
 from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Run
 from elu_zoo.training.signals import Stop
@@ -141,7 +140,7 @@ def train(
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
     """Trains to the last iteration. A call of the step runs several iterations."""
     train, length, recorder = run.train, run.length, outputs.recorder
-    pending = PendingCall(run, state, outputs)
+    pending = calls.PendingCall(run, state, outputs)
     remaining = calls.remaining_calls(run, state, recorder.until)
     with stop.saving(pending.save), contextlib.closing(remaining):
         if state.epochs_recorded < state.step // length.steps_per_epoch:

@@ -9,7 +9,6 @@ import pytest
 
 from elu_zoo.data import order
 from elu_zoo.training import calls
-from elu_zoo.training.pending_call import PendingCall
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.run import Length
 from elu_zoo.training.state import TrainState
@@ -111,7 +110,7 @@ def test_losses_are_read_after_the_next_call_began(remaining):
         display=types.SimpleNamespace(update=lambda step: None),
     )
     state = TrainState({}, "")
-    pending = PendingCall(types.SimpleNamespace(step=step), state, outputs)
+    pending = calls.PendingCall(types.SimpleNamespace(step=step), state, outputs)
     steps = []
     for call in found[:3]:
         pending.begin(call)
