@@ -54,8 +54,10 @@ CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
 # import none of its modules.
 READ_CONFIGS = ("elu_zoo.weights.cards_training", "elu_zoo.results")
 # Training reads names and types of fields from the base config. Model cards read the
-# defaults of fields for old entries, and the names of networks of other papers.
+# defaults of fields for old entries, and the names of networks of other papers. The
+# benchmark trains as a config does.
 NAMED_CONFIGS = {
+    "benchmark": ("elu_zoo.configs.elu_cifar_11",),
     "weights": ("elu_zoo.configs.common", "elu_zoo.configs.table1_baselines"),
     "training": ("elu_zoo.configs.common",),
 }

@@ -121,7 +121,7 @@ def losses(form: dict) -> list[float]:
         if run.phases.enter(run.model, call.first):
             run.step.compile()
         arguments = call.batches, call.learning_rates, call.first, call.draws
-        values += run.step.run(*arguments).tolist()
+        values += np.asarray(run.step.run(*arguments)).tolist()
         state.add(np.array(values[state.step :]))
         if len(values) >= COUNT:
             return values
@@ -197,7 +197,8 @@ def _form(form: dict):
     batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
     arguments = batches, np.full(steps, 1e-3, "float32"), 0, draws.astype("int32")
     run.phases.enter(run.model, 0)
-    return lambda: run.step.run(*arguments), batches.size
+    # A GPU is ahead of the host until the losses are read.
+    return lambda: np.asarray(run.step.run(*arguments)), batches.size
 
 
 def _start(form: dict, **variables: str) -> subprocess.Popen:

@@ -247,14 +247,22 @@ def start_up(settings: Settings) -> list[Row]:
     return report.timed("start_up", "a new process", seconds, start_up.BASELINE)
 
 
+def host(settings: Settings) -> list[Row]:
+    """1,000 iterations of elu_cifar_11 whose training step does nothing."""
+    from elu_zoo.benchmark import host
+
+    seconds = host.measure(settings.rounds or 15)
+    return report.timed("host", "1,000 iterations", seconds, host.BASELINE)
+
+
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
     part.__name__: part
     for part in (
         *(op, fit, step, unit, memory, policy, replicas),
-        *(inference, serving, start_up),
+        *(inference, serving, start_up, host),
     )
 }
-ON_JAX = ("step", "unit")
+ON_JAX = ("step", "unit", "host")
 
 
 def measure(part: str, settings: Settings) -> list[Row]:

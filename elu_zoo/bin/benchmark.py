@@ -17,8 +17,8 @@ from elu_zoo.bin import early, flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "Some of op, fit, step, unit, memory, policy, replicas, inference, serving and "
-    "start_up; by default all.",
+    "Some of op, fit, step, unit, memory, policy, replicas, inference, serving, "
+    "start_up and host; by default all.",
 )
 _MODELS = absl_flags.DEFINE_list(
     "models", None, "Networks; by default two dense and one convolutional network."

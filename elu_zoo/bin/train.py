@@ -18,27 +18,30 @@ _WORKDIR = flags.define_path(
     "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
 )
 absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
-_STRATEGY = absl_flags.DEFINE_enum(
-    "strategy",
-    "auto",
-    ["auto", "one", "mirrored", "multi_worker"],
-    "Distribution strategy of TensorFlow.",
+_STRATEGIES = ["auto", "one", "mirrored", "multi_worker"]
+absl_flags.DEFINE_enum(
+    "strategy", "auto", _STRATEGIES, "Distribution strategy of TensorFlow."
 )
-_NUM_DEVICES = absl_flags.DEFINE_integer(
+absl_flags.DEFINE_integer(
     "num_devices", None, "Number of GPUs or logical CPU devices.", lower_bound=1
 )
-_COMPILE = absl_flags.DEFINE_enum(
+absl_flags.DEFINE_enum(
     "compile", "auto", ["auto", "on", "off"], "Whether XLA compiles the training step."
 )
-_STEPS_PER_CALL = absl_flags.DEFINE_integer(
+absl_flags.DEFINE_integer(
     "steps_per_call", None, "Iterations per call of the compiled function.", 1
 )
-_ACCUMULATE = absl_flags.DEFINE_integer(
+absl_flags.DEFINE_integer(
     "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
 )
-_ALLOW_CONFIG_CHANGE = absl_flags.DEFINE_bool(
-    "allow_config_change", False, "Resume a run with a changed config."
+absl_flags.DEFINE_float(
+    *("checkpoint_seconds", None),
+    "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
+    "seconds have passed since the last one or the start. The end of the run, SIGTERM "
+    "and SIGINT always save one. By default 0 on CPUs, 30 on GPUs.",
+    0,
 )
+absl_flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config.")
 _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "activation_images",
     0,
@@ -46,6 +49,9 @@ _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "are recorded after each epoch in activations/; -1: all images.",
 )
 flags.define("config", "data", "data_dir", "module")
+# Arguments of `train` with the names of their flags.
+_SAME = "data_dir strategy num_devices compile steps_per_call accumulate".split()
+_SAME += ["checkpoint_seconds", "allow_config_change"]
 
 
 def main(_: list[str]) -> None:
@@ -61,13 +67,7 @@ def main(_: list[str]) -> None:
     entry = train(
         resolved,
         workdir,
-        data_dir=absl_flags.FLAGS.data_dir,
-        strategy=_STRATEGY.value,
-        num_devices=_NUM_DEVICES.value,
-        compile=_COMPILE.value,
-        steps_per_call=_STEPS_PER_CALL.value,
-        accumulate=_ACCUMULATE.value,
-        allow_config_change=_ALLOW_CONFIG_CHANGE.value,
+        **{name: absl_flags.FLAGS[name].value for name in _SAME},
         observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
         command=command("elu-zoo-train", sys.argv),
     )

@@ -188,10 +188,12 @@ def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
 
     def seconds_of_step() -> float:
         start = time.perf_counter()
-        run.step.run(call.batches, zero_rates, call.first, call.draws)
+        losses = run.step.run(call.batches, zero_rates, call.first, call.draws)
+        np.asarray(losses)  # waits for the device
         return (time.perf_counter() - start) / len(zero_rates)
 
     seconds_of_step()  # compiles
+    run.step.sync()
     split = data.test if run.validation is None else run.validation
     run.evaluator(split)
     start = time.perf_counter() - begin

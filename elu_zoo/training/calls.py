@@ -1,7 +1,10 @@
 """Calls of the training step. Each call runs several iterations in one function."""
 
+import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -10,6 +13,9 @@ from elu_zoo.data import order
 from elu_zoo.training import schedules
 from elu_zoo.training.run import Run
 from elu_zoo.training.state import TrainState
+
+if TYPE_CHECKING:
+    from elu_zoo.training.outputs import Outputs
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,6 +30,8 @@ class Call:
             None.
         rest: all remaining batches of the epoch if the call is the first of an epoch
             or of a process; otherwise None.
+        pauses: whether the call ends where an evaluation, a record, a checkpoint, a
+            new phase or the end of the run may follow.
     """
 
     first: int
@@ -31,6 +39,7 @@ class Call:
     learning_rates: np.ndarray
     draws: np.ndarray | None
     rest: np.ndarray | None
+    pauses: bool
 
     def check(self, losses: np.ndarray) -> None:
         """Checks that the losses are finite; raises `TrainingError`."""
@@ -53,39 +62,100 @@ def remaining_calls(
 
     Args:
         run: the built run.
-        state: the train state, to which the caller adds the losses of each call.
+        state: the train state, whose iteration is read before the first call only.
         until: a function from a call's first iteration to the largest number of
             iterations in the call.
     """
     train, length = run.train, run.length
-    epoch = permuted = draws = None
-    while state.step < length.total:
-        number, offset = divmod(state.step, length.steps_per_epoch)
-        is_first = number != epoch
-        if is_first:
-            epoch = number
-            arguments = run.seed, epoch, length.examples
-            permuted = order.epoch_batches(*arguments, length.batch_size)
-            draws = run.augmentation.draws(*arguments) if run.augmentation else None
-        count = min(
-            until(state.step),
-            run.compilation.steps_per_call,
-            length.steps_per_epoch - offset,
-            run.phases.end(state.step) - state.step,
-            train.checkpoint_every - state.step % train.checkpoint_every,
+    first = step = state.step
+    with contextlib.closing(_epochs(run, step // length.steps_per_epoch)) as epochs:
+        while step < length.total:
+            offset = step % length.steps_per_epoch
+            is_first = step == first or not offset
+            if is_first:
+                permuted, draws = next(epochs)
+            limit = min(
+                until(step),
+                length.steps_per_epoch - offset,
+                run.phases.end(step) - step,
+                train.checkpoint_every - step % train.checkpoint_every,
+            )
+            count = min(limit, run.compilation.steps_per_call)
+            rates = schedules.learning_rates(
+                np.arange(step, step + count),
+                train.boundaries,
+                train.learning_rates,
+                train.learning_rate_shape,
+                length.total,
+            )
+            chosen = permuted[offset : offset + count]
+            yield Call(
+                step,
+                chosen,
+                rates,
+                None if draws is None else draws[chosen],
+                permuted[offset:] if is_first else None,
+                count == limit,
+            )
+            step += count
+
+
+def _epochs(run: Run, first: int) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+    """Yields batches and draws of epochs, which a thread prepares one epoch ahead."""
+    with ThreadPoolExecutor(1) as thread:
+        coming = thread.submit(_prepare, run, first)
+        for epoch in range(first + 1, run.length.epochs):
+            ready, coming = coming.result(), thread.submit(_prepare, run, epoch)
+            yield ready
+        yield coming.result()
+
+
+def _prepare(run: Run, epoch: int) -> tuple[np.ndarray, np.ndarray | None]:
+    """Returns the batches and the draws of an epoch."""
+    arguments = run.seed, epoch, run.length.examples
+    batches = order.epoch_batches(*arguments, run.length.batch_size)
+    return batches, run.augmentation.draws(*arguments) if run.augmentation else None
+
+
+class PendingCall:
+    """The last call of the training step, whose losses have not been read yet.
+
+    Losses are read after the next call has begun, so that a device does not wait for
+    the host. The train state and the records have iterations with read losses only.
+    """
+
+    def __init__(self, run: Run, state: TrainState, outputs: "Outputs"):
+        self._run = run
+        self._state = state
+        self._outputs = outputs
+        self._pending: tuple[Call, Any] | None = None
+
+    def begin(self, call: Call) -> None:
+        """Begins a call, and then reads the losses of the previous call."""
+        self._outputs.timer.start(call.batches.size)
+        losses = self._run.step.run(
+            call.batches, call.learning_rates, call.first, call.draws
         )
-        rates = schedules.learning_rates(
-            np.arange(state.step, state.step + count),
-            train.boundaries,
-            train.learning_rates,
-            train.learning_rate_shape,
-            length.total,
-        )
-        chosen = permuted[offset : offset + count]
-        yield Call(
-            state.step,
-            chosen,
-            rates,
-            None if draws is None else draws[chosen],
-            permuted[offset:] if is_first else None,
-        )
+        self._read()
+        self._pending = call, losses
+
+    def finish(self) -> None:
+        """Waits for the last call, reads its losses, and updates the variables."""
+        self._read()
+        self._run.step.sync()
+        self._outputs.timer.stop()
+
+    def save(self) -> None:
+        """Saves a checkpoint after the last call."""
+        self.finish()
+        self._outputs.save(self._state)
+
+    def _read(self) -> None:
+        if self._pending is None:
+            return
+        (call, losses), self._pending = self._pending, None
+        losses = np.asarray(losses)  # waits for the device
+        call.check(losses)
+        self._state.add(losses)
+        self._outputs.recorder.add(losses)
+        self._outputs.display.update(self._state.step)

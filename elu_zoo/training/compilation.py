@@ -96,6 +96,9 @@ RULES = (
 )
 # Encoded images are decoded during training, and arrive one batch at a time.
 STREAMED_STEPS_PER_CALL = 1
+# Least number of seconds between two regular checkpoints, by platform. A GPU computes
+# the iterations between two checkpoints faster than a checkpoint is written.
+CHECKPOINT_SECONDS = {"cpu": 0.0, "gpu": 30.0}
 # Class of tf.distribute that sums gradients over replicas, by platform, and the reason.
 CROSS_DEVICE_OPS = {
     "cpu": (

@@ -7,10 +7,11 @@ from pathlib import Path
 
 from elu_zoo import files
 from elu_zoo.data import statistics
+from elu_zoo.training.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.recorder import Observe, Recorder
 from elu_zoo.training.records import Display, Records, Timer
 from elu_zoo.training.run import Run
-from elu_zoo.training.state import Checkpoints, TrainState
+from elu_zoo.training.state import TrainState
 
 
 @dataclasses.dataclass(frozen=True)
@@ -18,7 +19,7 @@ class Outputs:
     """Checkpoints, records and display of a run."""
 
     workdir: Path | None  # None on machines other than the chief
-    checkpoints: Checkpoints
+    writer: CheckpointWriter
     records: Records
     recorder: Recorder
     display: Display
@@ -26,14 +27,20 @@ class Outputs:
 
     def save(self, state: TrainState) -> None:
         """Saves a checkpoint, unless this iteration is saved already."""
+        self._begin_save(state)
+        self.writer.join()
+
+    def save_if_due(self, state: TrainState) -> None:
+        """Begins to save a regular checkpoint, if enough seconds have passed."""
+        if self.writer.is_due():
+            self._begin_save(state)
+
+    def _begin_save(self, state: TrainState) -> None:
         if self.workdir is None:
             return
         state.seconds += self.timer.lap()
         state.metrics_length = self.records.length()
-        if self.checkpoints.save(dataclasses.asdict(state)):
-            # Written after the checkpoint, because a run that is killed earlier
-            # resumes from a checkpoint of the old config.
-            files.write_json(self.workdir / "config.json", state.config)
+        self.writer.begin(dataclasses.asdict(state))
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
         """Writes and shows the metrics of an epoch that has ended."""
@@ -52,7 +59,7 @@ class Outputs:
 def open_outputs(
     workdir: Path,
     chief: bool,
-    checkpoints: Checkpoints,
+    writer: CheckpointWriter,
     observe: Observe,
     run: Run,
     state: TrainState,
@@ -66,5 +73,6 @@ def open_outputs(
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
     folder = workdir if chief else None
     records = Records(folder, state.metrics_length, state.epochs_recorded)
-    with contextlib.closing(records), Display(run.length.total, state.step) as display:
-        yield Outputs(folder, checkpoints, records, recorder, display, Timer())
+    display = Display(run.length.total, state.step)
+    with contextlib.closing(records), display, writer:
+        yield Outputs(folder, writer, records, recorder, display, Timer())

@@ -140,29 +140,26 @@ class Recorder:
             text = "".join(json.dumps(row) + "\n" for row in rows)
             files.write_bytes(self._workdir / TEST, text.encode())
             self._tested = rows[-1]["step"] if rows else 0
-        self._write_due(step, check)
+        self.after(step, check)
 
     def until(self, step: int) -> int:
         """Returns the number of iterations to the next evaluation on test images."""
         every = self._observe.test_every
         return every - step % every if every else self._length.total
 
-    def after(
-        self, step: int, losses: np.ndarray, check: Callable[[], None] | None
-    ) -> None:
+    def add(self, losses: np.ndarray) -> None:
+        """Records the losses of the next iterations."""
+        if self._observe.losses:
+            with (self._workdir / LOSSES).open("ab") as file:
+                file.write(losses.astype("<f4").tobytes())
+
+    def after(self, step: int, check: Callable[[], None] | None) -> None:
         """Writes the records that are due after an iteration.
 
         Args:
             step: number of finished iterations.
-            losses: the losses of the last call of the training step.
             check: see `Evaluator.__call__`.
         """
-        if self._observe.losses:
-            with (self._workdir / LOSSES).open("ab") as file:
-                file.write(losses.astype("<f4").tobytes())
-        self._write_due(step, check)
-
-    def _write_due(self, step: int, check: Callable[[], None] | None) -> None:
         epoch, offset = divmod(step, self._length.steps_per_epoch)
         if not offset:
             name = f"epoch-{epoch:05d}.npz"

@@ -1,12 +1,10 @@
 """Records of a run: metrics.jsonl, timing.jsonl, TensorBoard events and a display."""
 
-import contextlib
 import json
 import os
 import socket
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +143,7 @@ class Timer:
 
     def __init__(self):
         self._last = time.perf_counter()
+        self._start: float | None = None
         self._examples, self._seconds = 0, 0.0
 
     def lap(self) -> float:
@@ -152,13 +151,17 @@ class Timer:
         last, self._last = self._last, time.perf_counter()
         return self._last - last
 
-    @contextlib.contextmanager
-    def call(self, examples: int) -> Iterator[None]:
-        """Measures the time of a `with` block that trains on `examples` examples."""
-        start = time.perf_counter()
-        yield
-        self._seconds += time.perf_counter() - start
+    def start(self, examples: int) -> None:
+        """Begins to train on `examples` examples, until `stop` is called."""
+        if self._start is None:
+            self._start = time.perf_counter()
         self._examples += examples
+
+    def stop(self) -> None:
+        """Stops the time of the examples."""
+        if self._start is not None:
+            self._seconds += time.perf_counter() - self._start
+            self._start = None
 
     def rate(self) -> float | None:
         """Returns examples per second since the previous call, None for no examples."""

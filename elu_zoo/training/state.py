@@ -168,16 +168,20 @@ class Checkpoints:
         size = sum(np.asarray(v).nbytes for v in self._variables.values())
         files.check_room(self._folder, max(1, 3 - len(self._all())) * size)
 
-    def save(self, state: dict[str, Any]) -> bool:
-        """Saves the variables and the train state, unless this step is saved already.
+    def copy(self) -> dict[str, np.ndarray]:
+        """Returns copies of the variables, which later iterations do not change."""
+        return {name: np.array(v) for name, v in self._variables.items()}
+
+    def save(
+        self, state: dict[str, Any], arrays: dict[str, np.ndarray] | None = None
+    ) -> bool:
+        """Saves variables and a train state; returns False if they are saved already.
 
         A file or folder that already has the name of the checkpoint is renamed.
 
         Args:
             state: a `TrainState` as JSON values.
-
-        Returns:
-            Whether a checkpoint was written.
+            arrays: the result of `copy` at this state; None to copy now.
 
         Raises:
             TrainingError: a value is not finite. Nothing is written.
@@ -188,7 +192,7 @@ class Checkpoints:
         target = self._folder / f"step-{step:09d}"
         if step == self._step and target.is_dir():
             return False
-        arrays = {name: np.asarray(v) for name, v in self._variables.items()}
+        arrays = arrays or self.copy()
         for name, value in arrays.items():
             if not np.isfinite(value).all():
                 raise errors.TrainingError(

@@ -118,6 +118,7 @@ class JaxStep:
             model.non_trainable_variables,
             optimizer.variables,
         )
+        self._state = None  # the variables' newer values, from `run` to `sync`
         slots = enumerate(optimizer.variables)
         self._rate = next(i for i, v in slots if v is optimizer.learning_rate)
         self.compile()
@@ -138,23 +139,35 @@ class JaxStep:
         learning_rates: np.ndarray,
         first: int = 0,
         draws: np.ndarray | None = None,
-    ) -> np.ndarray:
-        """Runs one iteration for each row of `batches`; see `ResidentStep.run`."""
+    ) -> jax.Array:
+        """Begins one iteration for each row of `batches`; see `ResidentStep.run`.
+
+        The function does not wait for the losses. Until `sync` is called, the variables
+        of the model and the optimizer cannot be used.
+        """
         count = len(batches)
         arrays = [batches, learning_rates, *([] if draws is None else [draws])]
-        state = [[v.value for v in group] for group in self._variables]
-        # For values that are not committed to a device, such as new or restored ones,
-        # JAX would compile the function a second time.
-        state = jax.device_put(state, self._device)
+        if self._state is None:
+            state = [[v.value for v in group] for group in self._variables]
+            # For values that are not committed to a device, such as new or restored
+            # ones, JAX would compile the function a second time.
+            self._state = jax.device_put(state, self._device)
         arguments = self._compilation.pad(*arrays)
         compilation = self._compilation
         is_full = compilation.static and count == compilation.steps_per_call
         call = self._full_call if is_full else self._call
-        state, losses = call(state, self._data, first, count, *arguments)
-        for group, values in zip(self._variables, state, strict=True):
+        state = self._state
+        self._state, losses = call(state, self._data, first, count, *arguments)
+        return losses if count == len(losses) else losses[:count]
+
+    def sync(self) -> None:
+        """Updates the variables of the model and the optimizer after `run`."""
+        if self._state is None:
+            return
+        for group, values in zip(self._variables, self._state, strict=True):
             for variable, value in zip(group, values, strict=True):
                 variable.assign(value)
-        return np.asarray(losses)[:count]
+        self._state = None  # because others may assign to the variables
 
     def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
         """Runs `count` iterations. A count that is not static serves every count."""

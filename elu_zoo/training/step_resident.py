@@ -86,6 +86,9 @@ class ResidentStep:
         losses = self._call(first, count, *self._compilation.pad(*arrays))
         return losses.numpy()[:count]
 
+    def sync(self) -> None:
+        """Does nothing, because `run` updates the variables."""
+
     def _iterate(self, first, count, batches, learning_rates, draws=None):
         if batches.shape[0] == 1:
             # In a loop, XLA does not use its fast kernels for convolutions.

@@ -79,6 +79,9 @@ class StreamStep:
             losses.append(loss.numpy())
         return np.array(losses)
 
+    def sync(self) -> None:
+        """Does nothing, because `run` updates the variables."""
+
     def _iterate(self, iteration, rate, images, labels, batch, draws=None):
         def fetch(start, indices):
             begin, size = start - self._first, indices.shape[0]

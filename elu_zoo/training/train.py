@@ -1,5 +1,6 @@
 """The function `train`, which trains a network by a config in a resumable run."""
 
+import contextlib
 import dataclasses
 import functools
 import os
@@ -16,6 +17,7 @@ from elu_zoo.training import (
     backends,
     build,
     calls,
+    compilation,
     hardware,
     result,
     resuming,
@@ -23,6 +25,7 @@ from elu_zoo.training import (
     user_code,
 )
 from elu_zoo.training.backends import Placement
+from elu_zoo.training.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
 from elu_zoo.training.outputs import Outputs, open_outputs
 from elu_zoo.training.recorder import Observe
@@ -42,6 +45,7 @@ def train(
     compile: str = "auto",
     steps_per_call: int | None = None,
     accumulate: int = 1,
+    checkpoint_seconds: float | None = None,
     allow_config_change: bool = False,
     observe: Observe | None = None,
     command: str | None = None,
@@ -62,6 +66,10 @@ def train(
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
+        checkpoint_seconds: skips a checkpoint after a multiple of
+            `train.checkpoint_every` iterations if fewer seconds have passed since the
+            last checkpoint or the start. The end of the run and a signal always save
+            one. None for 0 on CPUs and 30 on GPUs.
         allow_config_change: whether to resume a run that began with another config. The
             entry lists the changes.
         observe: additional records of the run, for figures and statistics.
@@ -87,6 +95,7 @@ def train(
 
     # 1. Check the config, the devices and the folder, before data are loaded.
     resolved, placement, first = _check(config, strategy, num_devices)
+    seconds = _seconds_between(checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
     # The commit is read now, because the source files may change during training.
     origin = {"commit": result.commit(), "command": command, **placement.describe()}
@@ -112,7 +121,8 @@ def train(
             arguments = run, workdir, checkpoints, placement, allow_config_change
             state = _restore(dataclasses.replace(first, images=data.images), *arguments)
             stopped = functools.partial(_stopped, state, run, workdir)
-            arguments = workdir, chief, checkpoints, observe, run, state
+            writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
+            arguments = workdir, chief, writer, observe, run, state
             with (
                 signals.stop_on_signal(peers, stopped) as stop,
                 open_outputs(*arguments) as outputs,
@@ -120,39 +130,38 @@ def train(
                 outputs.records.write_start(_start(state, placement, run, origin))
                 outputs.recorder.begin(state.step, stop.check)
 
-                # 5. Train to the last iteration.
-                with stop.saving(lambda: outputs.save(state)):
-                    _loop(run, state, outputs, stop)
-
-                # 6. Write the result: the weights of the last iteration.
+                # 5. Train to the last iteration, and write the result: its weights.
+                loop(run, state, outputs, stop)
                 with peers.together():
                     arguments = run, state, workdir, origin, stop.check_alone
                     return result.write(resolved.config, *arguments) if chief else None
 
 
-def _loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
+def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
     """Trains to the last iteration. A call of the step runs several iterations."""
     train, length, recorder = run.train, run.length, outputs.recorder
-    if state.epochs_recorded < state.step // length.steps_per_epoch:
-        # A signal stopped the previous process while it evaluated this epoch.
-        _end_epoch(run, state, outputs, stop.check)
-    for call in stop.between(calls.remaining_calls(run, state, recorder.until)):
-        if call.rest is not None:
-            run.step.start(call.rest)
-        if run.phases.enter(run.model, call.first):
-            run.step.compile()
-        with outputs.timer.call(call.batches.size):
-            losses = run.step.run(
-                call.batches, call.learning_rates, call.first, call.draws
-            )
-        call.check(losses)
-        state.add(losses)
-        outputs.display.update(state.step)
-        recorder.after(state.step, losses, stop.check)
-        if state.step % length.steps_per_epoch == 0:
+    pending = calls.PendingCall(run, state, outputs)
+    remaining = calls.remaining_calls(run, state, recorder.until)
+    with stop.saving(pending.save), contextlib.closing(remaining):
+        if state.epochs_recorded < state.step // length.steps_per_epoch:
+            # A signal stopped the previous process while it evaluated this epoch.
             _end_epoch(run, state, outputs, stop.check)
-        if state.step % train.checkpoint_every == 0 or state.step == length.total:
-            outputs.save(state)
+        for call in stop.between(remaining):
+            if call.rest is not None:
+                run.step.start(call.rest)
+            if run.phases.enter(run.model, call.first):
+                run.step.compile()
+            pending.begin(call)
+            if not call.pauses:
+                continue
+            pending.finish()
+            recorder.after(state.step, stop.check)
+            if state.step % length.steps_per_epoch == 0:
+                _end_epoch(run, state, outputs, stop.check)
+            if state.step == length.total:
+                outputs.save(state)
+            elif state.step % train.checkpoint_every == 0:
+                outputs.save_if_due(state)
 
 
 def _end_epoch(
@@ -187,6 +196,15 @@ def _check(
     parent = resolved.parent.name if resolved.parent else ""
     code = user_code.digest(resolved.config.model)
     return resolved, placement, TrainState(resolved.values, "", parent, code)
+
+
+def _seconds_between(checkpoint_seconds: float | None) -> float:
+    """Returns the number of seconds from a checkpoint to the next regular one."""
+    if checkpoint_seconds is None:
+        platform = "gpu" if hardware.accelerators() else "cpu"
+        return compilation.CHECKPOINT_SECONDS[platform]
+    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
+    return checkpoint_seconds
 
 
 def _facts(

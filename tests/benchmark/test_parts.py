@@ -36,6 +36,7 @@ def measured():
             {"SavedModel", "model.predict", "tf.function, XLA"},
             marks=pytest.mark.slow,
         ),
+        ("host", {"a checkpoint every 500 iterations"}),
         pytest.param("replicas", {"Keras fit, two devices"}, marks=pytest.mark.slow),
         pytest.param(
             "step",

@@ -30,6 +30,7 @@ def train(row, path):
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
     step = step_jax.JaxStep(learner, data, device, compilation)
     losses = step.run(*schedule(row, JAX_STEPS))
+    step.sync()
     weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(weight_file.write(model))
     # test_on_jax.py reads these weights from the file, where they are in float16.

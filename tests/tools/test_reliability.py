@@ -49,6 +49,6 @@ def test_runs_survive_all_faults(tmp_path):
     kills = {
         what: count
         for (_, what), count in tried.items()
-        if what.startswith("kills that lost at most 5 iterations")
+        if what.startswith("kills that lost at most 10 iterations")
     }
     assert len(kills) == 3 and sum(kills.values()) >= 11

@@ -96,9 +96,8 @@ def watch(stop_after):
         losses = run(self, batches, *arguments)
         assert self._call._cache_size() == 1  # compiled once
         if not done[0]:
-            state = [[v.value for v in group] for group in self._variables]
             rates, first, _ = arguments
-            inputs = state, self._data, first, 1, batches, rates
+            inputs = self._state, self._data, first, 1, batches, rates
             traced = self._call.trace(*inputs).jaxpr
             # Products are computed in float32, not in TF32 or bfloat16.
             assert "HIGHEST" in str(traced)

@@ -72,7 +72,7 @@ def test_records_after_the_restored_checkpoint_of_a_killed_run_are_cut(
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
     assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007"]
     assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5, 10]
-    assert recorder.read_losses(tmp_path).shape == (13,)
+    assert recorder.read_losses(tmp_path).shape == (12,)  # read one call late
     with (tmp_path / "losses.float32").open("ab") as file:
         file.write(b"\x00\x01")
     with (tmp_path / "test.jsonl").open("a") as file:

@@ -161,13 +161,14 @@ def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypat
     assert [p.name for p in tmp_path.iterdir()] == ["LOCK"]
 
 
+@pytest.mark.parametrize("steps_per_call", [None, 1])
 def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
-    smoke, train, tmp_path, last_arrays
+    smoke, train, tmp_path, last_arrays, steps_per_call
 ):
     schedule = {"train.boundaries": (14,), "train.learning_rates": (0.05, 1e30)}
     words = "The loss of iteration 15 is .*, at learning rate 1.* checkpoint is kept"
     with pytest.raises(errors.TrainingError, match=words):
-        train(smoke(schedule), tmp_path)
+        train(smoke(schedule), tmp_path, steps_per_call=steps_per_call)
     names = [p.name for p in (tmp_path / "checkpoints").iterdir()]
     assert names == [f"step-{10:09d}"]
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
@@ -181,6 +182,14 @@ def test_an_infinite_validation_loss_ends_the_run(smoke, train, tmp_path):
         train(smoke({**schedule, "train.checkpoint_every": 4}), tmp_path)
     names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())
     assert names == [f"step-{step:09d}" for step in (4, 8)]
+
+
+def test_checkpoint_seconds_skips_all_but_the_last_checkpoint(smoke, train, tmp_path):
+    config = smoke({"train.checkpoint_every": 4})
+    with pytest.raises(errors.UsageError, match="checkpoint_seconds must be .* >= 0"):
+        train(config, tmp_path, checkpoint_seconds=-1)
+    train(config, tmp_path, checkpoint_seconds=3600)
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000020"]
 
 
 @pytest.mark.slow

@@ -15,6 +15,8 @@ from elu_zoo.export.loaded import load_saved_model
 from faults import runs
 
 _KILLS_A_RUN = 10
+# A checkpoint is written while the run trains to the next checkpoint.
+_LOST = 2 * runs.EVERY
 
 
 def kill_runs(
@@ -37,7 +39,8 @@ def kill_runs(
                 break  # finished before the kill
             killed += 1
             newest = runs.newest_step(workdir)
-            few_lost += newest >= max(before, runs.last_row(workdir) - runs.EVERY)
+            kept = max(before, runs.last_row(workdir) - _LOST)
+            few_lost += newest >= kept
             for step in runs.start_steps(workdir)[earlier:]:
                 starts += 1
                 resumed += step == before
@@ -52,7 +55,7 @@ def kill_runs(
         shutil.rmtree(workdir)
         print(f"{command.name}: {killed} kills, {identical} of {number}", flush=True)
     print(f"{command.name}: killed {dict(moments)}", flush=True)
-    promise = f"kills that lost at most {runs.EVERY} iterations"
+    promise = f"kills that lost at most {_LOST} iterations"
     return [
         (f"{promise}, {command.name}", killed, few_lost),
         (f"starts from the last checkpoint, {command.name}", starts, resumed),

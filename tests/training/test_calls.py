@@ -1,0 +1,122 @@
+"""Calls of the training step: where they end, their order, and their late losses."""
+
+import contextlib
+import threading
+import types
+
+import numpy as np
+import pytest
+
+from elu_zoo.data import order
+from elu_zoo.training import calls
+from elu_zoo.training.phases import Phases
+from elu_zoo.training.run import Length
+from elu_zoo.training.state import TrainState
+
+SEED, LENGTH = 3, Length(70, 10, 3)  # seven iterations an epoch
+
+
+def draw(seed, epoch, count):
+    return np.arange(count)[:, None] + 1000 * epoch
+
+
+@pytest.fixture
+def remaining(smoke):
+    """A function that returns the calls of a run from an iteration."""
+
+    def begin(step, draw=draw):
+        train = smoke({"train.checkpoint_every": 4}).train
+        run = types.SimpleNamespace(
+            seed=SEED,
+            train=train,
+            length=LENGTH,
+            phases=Phases(train, LENGTH.total),
+            augmentation=types.SimpleNamespace(draws=draw),
+            compilation=types.SimpleNamespace(steps_per_call=3),
+        )
+        state = TrainState({}, "", step=step)
+        return calls.remaining_calls(run, state, lambda step: 10 - step % 10)
+
+    return begin
+
+
+@pytest.mark.parametrize("step", [0, 3, 7, 20])
+def test_calls_end_at_checkpoints_records_and_epochs_and_pause_there(remaining, step):
+    found = list(remaining(step))
+    ends = sorted({*range(4, 21, 4), 10, 20, *range(7, 22, 7)})
+    assert [call.first + len(call.batches) for call in found if call.pauses] == [
+        end for end in ends if end > step
+    ]
+    assert max(len(call.batches) for call in found) == min(3, 21 - step)
+    expected = np.concatenate([order.epoch_batches(SEED, e, 70, 10) for e in range(3)])
+    batches = np.concatenate([call.batches for call in found])
+    np.testing.assert_array_equal(batches, expected[step:])
+    epochs = np.arange(step, 21)[:, None] // 7
+    draws = np.concatenate([call.draws for call in found])[..., 0]
+    np.testing.assert_array_equal(draws, batches + 1000 * epochs)
+    for call in found:
+        is_first = call.first in (step, 7, 14)
+        assert (call.rest is not None) == is_first
+        if is_first:
+            rest = expected[call.first : (call.first // 7 + 1) * 7]
+            np.testing.assert_array_equal(call.rest, rest)
+
+
+def test_draws_are_prepared_one_epoch_ahead_by_a_thread_that_ends(remaining):
+    threads, prepared = threading.active_count(), []
+
+    def recorded(seed, epoch, count):
+        prepared.append((epoch, threading.current_thread()))
+        return draw(seed, epoch, count)
+
+    with contextlib.closing(remaining(0, recorded)) as found:
+        next(found)
+    assert [epoch for epoch, _ in prepared] == [0, 1]
+    assert threading.main_thread() not in dict(prepared).values()
+    assert threading.active_count() == threads
+
+
+def test_an_error_of_the_thread_is_raised_where_the_epoch_begins(remaining):
+    def fail_in_epoch_1(seed, epoch, count):
+        return draw(seed, epoch, count // (1 - epoch))
+
+    seen = 0
+    with pytest.raises(ZeroDivisionError):
+        for call in remaining(0, fail_in_epoch_1):
+            seen = call.first + len(call.batches)
+    assert seen == 7
+
+
+def test_losses_are_read_after_the_next_call_began(remaining):
+    events, found = [], list(remaining(0))
+
+    class Losses:
+        def __init__(self, call):
+            self.call = call
+
+        def __array__(self, dtype=None, copy=None):
+            events.append(f"read {self.call.first}")
+            return np.ones(len(self.call.batches), "float32")
+
+    def run(batches, rates, first, draws):
+        events.append(f"begin {first}")
+        return Losses(found[len([e for e in events if "begin" in e]) - 1])
+
+    step = types.SimpleNamespace(run=run, sync=lambda: events.append("sync"))
+    timer = types.SimpleNamespace(start=lambda examples: None, stop=lambda: None)
+    outputs = types.SimpleNamespace(
+        timer=timer,
+        recorder=types.SimpleNamespace(add=lambda losses: None),
+        display=types.SimpleNamespace(update=lambda step: None),
+    )
+    state = TrainState({}, "")
+    pending = calls.PendingCall(types.SimpleNamespace(step=step), state, outputs)
+    steps = []
+    for call in found[:3]:
+        pending.begin(call)
+        steps.append(state.step)
+    pending.finish()
+    assert steps == [0, 3, 4] and state.step == state.epoch_loss == 7
+    assert events == [
+        *("begin 0", "begin 3", "read 0", "begin 4", "read 3", "read 4", "sync"),
+    ]
