@@ -62,21 +62,21 @@ dying('elu_zoo.data.load', 'load')
 dying('elu_zoo.zoo', 'get_model')
 dying('elu_zoo.training.state:Checkpoints', 'restore')
 dying('elu_zoo.training.loss:Objective', '_totals')
-dying('elu_zoo.training.records:Timer', 'call')
+dying('elu_zoo.training.records:Timer', 'start')
 """
 # Code that sleeps in the 20th training call, so that a signal arrives during a call.
 _HELD = """
 import sys, time
 from elu_zoo.training.records import Timer
 sys.argv.pop(1)
-call, calls = Timer.call, []
+call, calls = Timer.start, []
 def held(self, examples):
     calls.append(0)
     if len(calls) == 20:
         print('held', flush=True)
         time.sleep(60)
     return call(self, examples)
-Timer.call = held
+Timer.start = held
 """
 HELD = -1  # the value of `calls` in `start` that selects _HELD
 
