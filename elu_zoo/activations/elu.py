@@ -10,6 +10,7 @@ import keras
 from elu_zoo import errors
 
 FORMS = ("plain", "polynomial", "nested")
+_FLOATS = ("float32", "bfloat16", "float16", "float64")
 
 _form = contextvars.ContextVar("elu_zoo_form", default="plain")
 
@@ -126,9 +127,9 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 def _floating(x: Any) -> Any:
     """Returns `x` as a floating-point tensor; complex numbers raise `UsageError`."""
     x = keras.ops.convert_to_tensor(x)
-    if keras.backend.is_float_dtype(x.dtype):
-        return x
     dtype = keras.backend.standardize_dtype(x.dtype)
+    if dtype in _FLOATS or keras.backend.is_float_dtype(dtype):
+        return x
     if dtype.startswith("complex"):
         raise errors.UsageError(
             f"ELU needs a tensor of real numbers. Received: a tensor of {dtype}. Pass "
@@ -178,7 +179,9 @@ class ELU(keras.layers.Layer):
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
-        x, name = _floating(inputs), _form.get()
+        is_float = keras.backend.standardize_dtype(inputs.dtype) in _FLOATS
+        # Keras passes tensors; another conversion would take as long as a small ELU.
+        x, name = inputs if is_float else _floating(inputs), _form.get()
         is_plain = name == "plain" and not self.jit_compile
         if is_plain or keras.backend.backend() != "tensorflow":
             return _stock(x, self.alpha)

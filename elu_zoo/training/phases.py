@@ -65,12 +65,7 @@ class Phases:
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the phases of a config.
-
-    Raises:
-        UsageError: boundaries, rates or placements do not fit the network or the run,
-            or `train.heads_until` is set for a network without auxiliary heads.
-    """
+    """Checks that the phases of a config fit the network and the run."""
     registered = registry.entry(config.model.name)
     train = config.train
     if "heads_until" in train:

@@ -19,11 +19,7 @@ PRECISIONS = {
 
 
 def check(name: str) -> None:
-    """Checks the name of a precision, and that Keras' own policy is float32.
-
-    Raises:
-        UsageError: the name is unknown, or Keras' policy is not float32.
-    """
+    """Checks the name of a precision, and that Keras' own policy is float32."""
     errors.check_choice("precision", name, PRECISIONS)
     policy = keras.config.dtype_policy().name
     if policy != "float32":

@@ -31,9 +31,3 @@ def test_wrong_parts_or_suffixes_are_refused(parts, name, words, tmp_path):
     chart.check(["memory", "op"], tmp_path / "bars.svg")
     with pytest.raises(errors.UsageError, match=words):
         chart.check(parts, tmp_path / name)
-
-
-def test_missing_matplotlib_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(chart.importlib.util, "find_spec", lambda _: None)
-    with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
-        chart.check(["op"], tmp_path / "bars.png")

@@ -2,11 +2,8 @@
 
 from pathlib import Path
 
-import keras
-import numpy as np
 import pytest
 
-import elu_zoo
 from elu_zoo import errors, registry
 from elu_zoo.models import preprocessing
 from elu_zoo.weights.pretrained import Pretrained
@@ -71,23 +68,3 @@ def test_an_image_size_that_differs_from_the_statistics_raises_an_error(
     if shape[0] != 3:
         assert f"Received: input_shape={shape}" in str(caught.value)
         assert "preprocessing=False" in str(caught.value)
-
-
-def fit_losses(images, **arguments):
-    """Returns the losses of two epochs of Keras' `fit`."""
-    model = elu_zoo.get_model(
-        CNN, width=0.1, num_classes=10, init_scale=1.0, **arguments
-    )
-    model.compile(
-        keras.optimizers.SGD(0.05, momentum=0.9),
-        keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        jit_compile=False,
-    )
-    labels = np.arange(len(images)) % 10
-    return model.fit(images, labels, batch_size=8, epochs=2, verbose=0).history["loss"]
-
-
-def test_the_loss_of_raw_images_is_finite_only_with_preprocessing():
-    images = np.random.default_rng(0).integers(0, 256, (16, 32, 32, 3), "uint8")
-    assert np.isfinite(fit_losses(images)).all()
-    assert not np.isfinite(fit_losses(images, preprocessing=False)).all()
