@@ -10,8 +10,11 @@ python tools/gpu_probe.py time FILE OUTPUT [--seconds=6] [--processes=1,4,8]
     forms are compiled first, at the same time.
 python tools/gpu_probe.py steps OUTPUT [--seconds=6]
     Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
+python tools/gpu_probe.py rows FILE --machine="NVIDIA H100; jax 0.11.2"
+    Replaces the part `gpu` of configs/results/benchmark.csv by the speeds of FILE, the
+    output of `time` and `steps`, on this machine.
 
-Run it in the environment that tools/gpu_queue.py prepares. A row is a line of JSON.
+Run the others in the environment that tools/gpu_queue.py prepares.
 """
 
 import argparse
@@ -279,13 +282,39 @@ def time_all(file: Path, timings: Timings, processes: list[int]) -> None:
             timings.together(processes, **mps)
 
 
+def store(file: Path, machine: str) -> None:
+    """Writes the speeds of a file to the benchmark's rows, with all measurements."""
+    import numpy as np
+
+    from elu_zoo.benchmark import report
+
+    speeds: dict[tuple[str, str], list[float]] = {}
+    for row in map(json.loads, file.read_text().splitlines()):
+        if "images_per_second" in row:
+            case, form = "one process", row.get("form")
+            if form is None:
+                count, mps = row["processes"], ", MPS" * row["mps"]
+                form = f"{count} process{'es' * (count > 1)}{mps}"
+                case = "all together"
+            speeds.setdefault((case, form), []).append(row["images_per_second"])
+    rows = []
+    for (case, form), values in speeds.items():
+        arrays = {form: np.array(values)}
+        rows += report.rows("gpu", case, arrays, form, "images/s")
+    rows = [dataclasses.replace(row, machine=machine) for row in rows]
+    report.update(gpu_queue.RESULTS / "benchmark.csv", rows)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("verb", choices=["losses", "check", "time", "steps", "serve"])
+    parser.add_argument(
+        "verb", choices=["losses", "check", "time", "steps", "rows", "serve"]
+    )
     parser.add_argument("argument")
     parser.add_argument("output", nargs="?")
     parser.add_argument("--seconds", type=float, default=6)
     parser.add_argument("--processes", default="1,4,8")
+    parser.add_argument("--machine", default="")
     given = parser.parse_args()
     if given.verb == "losses":
         rows = {p: losses({"precision": p}) for p in ("bfloat16_conv", "float32")}
@@ -294,6 +323,8 @@ def main() -> None:
         print(json.dumps(check(Path(given.argument))))
     elif given.verb == "serve":
         serve(json.loads(given.argument))
+    elif given.verb == "rows":
+        store(Path(given.argument), given.machine)
     elif given.verb == "steps":
         for forms in STEPS:
             Timings(Path(given.argument), given.seconds).in_turn(forms)
