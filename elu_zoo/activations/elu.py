@@ -9,7 +9,7 @@ import keras
 
 from elu_zoo import errors
 
-FORMS = ("plain", "polynomial", "nested")
+FORMS = ("plain", "polynomial")
 _FLOATS = ("float32", "bfloat16", "float16", "float64")
 
 _form = contextvars.ContextVar("elu_zoo_form", default="plain")
@@ -25,9 +25,7 @@ def form(name: str) -> Iterator[None]:
 
     Args:
         name: `"plain"` for stock operations, the only form that can be exported;
-            `"polynomial"` for calls inside a function that XLA compiles; `"nested"` for
-            calls inside an uncompiled step, where XLA compiles only the activations in
-            bfloat16, which stock operations would cast twice.
+            `"polynomial"` for calls inside a function that XLA compiles.
     """
     if name not in FORMS:
         raise errors.unknown("form", name, FORMS)
@@ -192,8 +190,7 @@ class ELU(keras.layers.Layer):
         if name == "polynomial":
             return xla.elu_polynomial(x, self.alpha)
         # XLA must not compile a part of an exported graph, because servers may lack it.
-        is_asked = self.jit_compile and (training or tf.executing_eagerly())
-        if is_asked or (name == "nested" and x.dtype == tf.bfloat16):
+        if training or tf.executing_eagerly():
             return xla.elu_compiled(x, self.alpha)
         return _stock(x, self.alpha)
 

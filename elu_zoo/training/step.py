@@ -123,7 +123,7 @@ class Update:
     @contextlib.contextmanager
     def _context(self, iteration, batch):
         """Selects the ELU implementation and dropout masks for a replica's thread."""
-        form = "polynomial" if self._compilation.compiled else "nested"
+        form = "polynomial" if self._compilation.compiled else "plain"
         with activations.form(form), layers.keyed(iteration, batch):
             yield
 
