@@ -168,31 +168,36 @@ class ELU(keras.layers.Layer):
     def __init__(
         self, alpha: float = 1.0, jit_compile: bool = False, **kwargs: Any
     ) -> None:
+        errors.check_bool("jit_compile", jit_compile)
+        if jit_compile and type(self).call is ELU.call:
+            # Keras passes `training` to every `call` that takes it, which costs as much
+            # as a small ELU; so only a compiled layer takes it.
+            self.call = self._call_compiled
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
-        errors.check_bool("jit_compile", jit_compile)
         self.jit_compile = jit_compile
         self.supports_masking = True
         # A built layer accepts inputs of unknown rank; a subclass's `build` must run.
         self.built = type(self).build is keras.layers.Layer.build
 
-    def call(self, inputs: Any, training: bool | None = None) -> Any:
-        is_float = keras.backend.standardize_dtype(inputs.dtype) in _FLOATS
+    def call(self, inputs: Any) -> Any:
         # Keras passes tensors; another conversion would take as long as a small ELU.
-        x, name = inputs if is_float else _floating(inputs), _form.get()
-        is_plain = name == "plain" and not self.jit_compile
-        if is_plain or keras.backend.backend() != "tensorflow":
+        is_float = keras.backend.standardize_dtype(inputs.dtype) in _FLOATS
+        x = inputs if is_float else _floating(inputs)
+        if _form.get() == "plain" or keras.backend.backend() != "tensorflow":
             return _stock(x, self.alpha)
-        import tensorflow as tf
-
         from elu_zoo.activations import xla
 
-        if name == "polynomial":
-            return xla.elu_polynomial(x, self.alpha)
-        # XLA must not compile a part of an exported graph, because servers may lack it.
-        if training or tf.executing_eagerly():
-            return xla.elu_compiled(x, self.alpha)
-        return _stock(x, self.alpha)
+        return xla.elu_polynomial(x, self.alpha)
+
+    def _call_compiled(self, inputs: Any, training: bool | None = None) -> Any:
+        if _form.get() == "plain" and keras.backend.backend() == "tensorflow":
+            import tensorflow as tf
+
+            # XLA must not compile a part of an exported graph: servers may lack XLA.
+            if training or tf.executing_eagerly():
+                return elu_xla(inputs, self.alpha)
+        return ELU.call(self, inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape
