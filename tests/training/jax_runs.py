@@ -5,14 +5,18 @@ each config of RUNS in FOLDER/<name>. It also writes the error message for each 
 arguments in REFUSED to FOLDER/errors.json.
 """
 
+import dataclasses
 import json
 import os
 import signal
 import sys
 from importlib import import_module
 from pathlib import Path
+from unittest import mock
 
 import small_stacks
+
+from elu_zoo.training import compilation
 
 # Two epochs of ten iterations on 640 digits. Checkpoints are saved in the middle and
 # at the end of each epoch.
@@ -31,6 +35,7 @@ RUNS = {
     "batch_norm": ("mnist_mlp_8x128", "smoke=True,batch_norm=True", MOMENTUM),
     "unstopped": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "resumed": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
+    "static": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "bfloat16_matmuls": (
         *("mnist_mlp_8x128", ""),
         {**DIGITS, "train.precision": "bfloat16_matmuls"},
@@ -94,7 +99,8 @@ def watch(stop_after):
 
     def watched(self, batches, *arguments):
         losses = run(self, batches, *arguments)
-        assert self._call._cache_size() == 1  # compiled once
+        # Compiled once, or once for full calls and once for the rest.
+        assert self._call._cache_size() == 1 or self._compilation.static
         if not done[0]:
             rates, first, _ = arguments
             inputs = self._state, self._data, first, 1, batches, rates
@@ -118,13 +124,17 @@ def main(folder):
     done = watch(stop_after=7)
     for name in RUNS:
         done[0] = 0 if name == "resumed" else 10**9
-        arguments = {"steps_per_call": 3} if name == "resumed" else {}
+        arguments = {"steps_per_call": 3} if name in ("resumed", "static") else {}
+        if name == "static":  # as on GPUs: a program for full calls, one for the rest
+            rule = dataclasses.replace(compilation.choose({"cpu"}, "on"), static=True)
+            mock.patch.object(compilation, "choose", lambda *_, r=rule: r).start()
         if name == "resumed":
             try:
                 training.train(get_config(name), folder / name, **arguments)
             except errors.Interrupted as error:
                 (folder / "stopped.txt").write_text(str(error))
         training.train(get_config(name), folder / name, **arguments)
+        mock.patch.stopall()
     messages = {}
     for name, arguments in REFUSED.items():
         config = get_config("unstopped")

@@ -83,6 +83,9 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
         (folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "unstopped")
     ]
     assert contents[0] == contents[1]
+    static, usual = (last_arrays(folder / name) for name in ("static", "unstopped"))
+    for a, b in zip(static, usual, strict=True):
+        np.testing.assert_allclose(a, b, 0, 1e-6)
 
 
 def test_losses_in_bfloat16_are_close_to_float32_but_not_equal(folder, rows):
