@@ -78,7 +78,7 @@ def phases() -> ConfigDict:
     train = ConfigDict()
     train.phase_boundaries = ()  # phase i ends at iteration phase_boundaries[i]
     train.dropout = ()  # for each phase, the rate of each stack
-    train.dropout_placement = ()  # for each phase, "last" layer of a stack, or "all"
+    train.dropout_placement = ()  # for each phase, see models/elu_cifar_11.py
     return ConfigDict({"train": train})
 
 
@@ -93,7 +93,7 @@ def kernels() -> ConfigDict:
 def stacks() -> ConfigDict:
     """Returns the arguments of the ELU networks for CIFAR."""
     model = ConfigDict()
-    model.padding = "caffe"  # of 2 x 2 kernels; or "same"
+    model.padding = "caffe"  # of 2 x 2 kernels; or "same", "valid"
     model.initial_kernels = "normal"  # or "orthogonal", with the same norm
     return ConfigDict({"model": model})
 

@@ -53,7 +53,7 @@ class ModelEntry:
         preprocessing: the description of the layers on raw images, see
             `elu_zoo.layers.preprocessing_layers`.
         fallback: the description that replaces `preprocessing` in a network without
-            weights, if the mean image does not exist or has another size; or None.
+            weights, if the mean image does not exist or for other images; or None.
         classifier: the name of the layer with `num_classes` outputs; None for a
             network without classes.
         code: the name of the layer whose output is an autoencoder's code; None for
@@ -133,7 +133,7 @@ def register_model(
             default is pixels / 255.
         fallback: the description that replaces `preprocessing` in a network without
             weights, if `preprocessing` subtracts a mean image that is not on this
-            machine or has another size.
+            machine or for an `input_shape` that is not the default.
         classifier: the name of the layer with `num_classes` outputs; None for a
             network without classes.
         code: the name of the layer whose output is an autoencoder's code.

@@ -20,44 +20,55 @@ def rows(path: Path) -> list[dict[str, Any]]:
 
 
 def add(folder: Path, output: Path) -> bool:
-    """Adds a run's folder to the newest tar file, or to a new one if that is full.
+    """Adds a run's folder to a tar file that has room, or to a new one.
 
-    A run that is not finished keeps its last checkpoint; others travel without. Returns
-    False if all files are full.
+    A run that has not ended keeps its last checkpoint, if a file can hold it; others
+    travel without. Returns False if no file has room.
     """
-    content = io.BytesIO()
-    finished = (folder / "outcome.json").is_file()
-    last = max(folder.glob("checkpoints/step-*"), default=None)
-    with tarfile.open(fileobj=content, mode="w:gz") as archive:
-        for path in sorted(folder.rglob("*")):
-            is_last = not finished and last is not None and last in path.parents
-            if path.is_file() and (is_last or "checkpoints" not in path.parts):
-                archive.add(path, str(path.relative_to(folder.parent)))
-    number = len(list(output.glob("runs-*.tar")))
-    newest = output / f"runs-{max(0, number - 1)}.tar"
-    size = newest.stat().st_size if newest.exists() else 0
-    if size + content.tell() > FILE_BYTES:
-        newest = output / f"runs-{number}.tar"
-        if number == FILES:
-            return False
-    temporary = newest.with_suffix(".tmp")
-    if newest.exists():
-        shutil.copyfile(newest, temporary)
+    ended = [(folder / name).is_file() for name in ("outcome.json", "diverged.json")]
+    last = None if any(ended) else max(folder.glob("checkpoints/step-*"), default=None)
+    member = _pack(folder, last)
+    if len(member) > FILE_BYTES:
+        print(f"{folder.name}: its checkpoint has {len(member)} bytes and stays behind")
+        member = _pack(folder, None)
+    files = sorted(output.glob("runs-*.tar"))
+    room = [f for f in files if f.stat().st_size + len(member) <= FILE_BYTES]
+    if not room and len(files) == FILES:
+        return False
+    chosen = room[0] if room else output / f"runs-{len(files)}.tar"
+    temporary = chosen.with_suffix(".tmp")
+    if chosen.exists():
+        shutil.copyfile(chosen, temporary)
     with tarfile.open(temporary, "a") as archive:
-        member = tarfile.TarInfo(f"{folder.name}.tar.gz")
-        member.size = content.tell()
-        content.seek(0)
-        archive.addfile(member, content)
-    temporary.replace(newest)  # a killed process leaves the old file
+        info = tarfile.TarInfo(f"{folder.name}.tar.gz")
+        info.size = len(member)
+        archive.addfile(info, io.BytesIO(member))
+    temporary.replace(chosen)  # a killed process leaves the old file
     return True
 
 
+def _pack(folder: Path, checkpoint: Path | None) -> bytes:
+    content = io.BytesIO()
+    with tarfile.open(fileobj=content, mode="w:gz") as archive:
+        for path in sorted(folder.rglob("*")):
+            is_kept = "checkpoints" not in path.parts or checkpoint in path.parents
+            if path.is_file() and is_kept:
+                archive.add(path, str(path.relative_to(folder.parent)))
+    return content.getvalue()
+
+
 def extract(output: Path, runs: Path) -> None:
-    """Replaces the folders of runs by those of the tar files."""
+    """Replaces the folders of runs that have not ended by those of the tar files."""
     for path in sorted(output.glob("runs-*.tar")):
         with tarfile.open(path) as archive:
             for member in archive:
+                name = member.name.removesuffix(".tar.gz")
+                if (runs / name / "outcome.json").is_file():
+                    continue
                 content = io.BytesIO(archive.extractfile(member).read())
-                shutil.rmtree(runs / member.name.removesuffix(".tar.gz"), True)
+                part = runs / ".part"
+                shutil.rmtree(part, ignore_errors=True)
                 with tarfile.open(fileobj=content) as folder:
-                    folder.extractall(runs, filter="data")
+                    folder.extractall(part, filter="data")
+                shutil.rmtree(runs / name, ignore_errors=True)
+                (part / name).rename(runs / name)

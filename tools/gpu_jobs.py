@@ -44,13 +44,11 @@ class Job:
         """Returns the config of the run."""
         if not self.trained:
             return self.trial()[2].load()
-        (name, _, arguments), *changes = (
-            word.removeprefix("--config=").partition(":")
-            for word in shlex.split(self.trained)
-        )
+        first, *changes = shlex.split(self.trained)
+        name, _, arguments = first.partition(":")
         module = importlib.import_module(f"elu_zoo.configs.{name}")
         config = module.get_config(arguments)
-        for change, _, _ in changes:
+        for change in changes:
             key, _, value = change.removeprefix("--config.").partition("=")
             config.update_from_flattened_dict({key: _literal(value)})
         return config

@@ -113,7 +113,10 @@ def unpack_data(parts: list[Path]) -> None:
 
 def main(folder: Path) -> None:
     for first in folder.glob("*.zip.0"):
-        unpack_data(sorted(folder.glob(f"{first.stem}.*")))
+        marker = files.home() / f"{first.name.partition('.')[0]}.unpacked"
+        if not marker.exists():
+            unpack_data(sorted(folder.glob(f"{first.stem}.*")))
+            marker.touch()
 
 
 if __name__ == "__main__":

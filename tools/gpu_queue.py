@@ -106,8 +106,13 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
             time.sleep(0.2)
         for process in running.values():
             process.send_signal(signal.SIGTERM)
-        for job, process in running.items():
-            _end(job, process.wait(), runs, output)
+        while running:  # a run that compiles sees the signal late
+            if time.monotonic() > end + STOP_SECONDS - 5:
+                for process in running.values():
+                    process.kill()
+            for job in [job for job in running if running[job].poll() is not None]:
+                _end(job, running.pop(job).returncode, runs, output)
+            time.sleep(0.2)
     print(f"{len(waiting)} runs not started")
 
 
@@ -156,14 +161,18 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
     if importlib.util.find_spec("keras") is None and not site.is_dir():
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
         wheels = map(str, (kit / "wheels").glob("*.whl"))
-        subprocess.run([*pip, f"--target={site}", *wheels], check=True)
+        part = site.with_suffix(".part")
+        subprocess.run([*pip, f"--target={part}", *wheels], check=True)
+        part.rename(site)
     environment = {**os.environ, **variables}
     environment.pop("TFDS_DATA_DIR", None)
-    if not (home / "data").is_dir():
+    packed = {path.name.partition(".")[0] for path in kit.glob("data/*.zip.0")}
+    if not all((home / f"{name}.unpacked").exists() for name in packed):
         unpack = [sys.executable, ROOT / "tools" / "gpu_kit.py", kit / "data"]
         subprocess.run(unpack, env=environment, check=True)
-    if (kit / "runs").is_dir():
-        shutil.copytree(kit / "runs", runs, dirs_exist_ok=True)
+    for folder in (kit / "runs").glob("*"):
+        if not (runs / folder.name).exists():  # else newer, from an earlier call
+            shutil.copytree(folder, runs / folder.name)
     return environment
 
 
@@ -175,7 +184,8 @@ def _speed(timing: Path) -> float:
 
 def _end(job: Job, status: int, runs: Path, output: Path) -> None:
     """Writes the files of a run that has ended, and prints its last measures."""
-    gpu_files.add(runs / job.name, output)
+    if not gpu_files.add(runs / job.name, output):
+        print("NOT RETURNED: all files are full")
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed = _speed(runs / job.name / "timing.jsonl")
     print(f"status {status}, {speed:.0f} images/s, {job.line}", rows[-1:], flush=True)
@@ -219,6 +229,12 @@ def _add(job: Job, workdir: Path, results: Path) -> None:
     diverged = workdir / DIVERGED
     end = json.loads(diverged.read_text()) if diverged.is_file() else {}
     measured = {} if end else _measured(job, workdir)
+    if "test_loss" in measured:
+        add(results / "results.csv", measured)
+    elif job.trained:
+        new = {column: (measured or end).get(column, "") for column in TRIALS}
+        rows = [*read_file(results / "trials.csv"), {**new, "config": job.trained}]
+        write(results / "trials.csv", TRIALS, rows)
     if not job.trained:
         from elu_zoo.paper.experiments import EXPERIMENTS
         from elu_zoo.paper.views import points
@@ -227,12 +243,6 @@ def _add(job: Job, workdir: Path, results: Path) -> None:
         measure = EXPERIMENTS[name].measure
         curves = [{"diverged": end["reason"]}] if end else measure(trial, workdir, plan)
         points(name, results).put(trial, curves)
-    if "test_loss" in measured:
-        add(results / "results.csv", measured)
-    elif job.trained:
-        new = {column: (measured or end).get(column, "") for column in TRIALS}
-        rows = [*read_file(results / "trials.csv"), {**new, "config": job.trained}]
-        write(results / "trials.csv", TRIALS, rows)
 
 
 def _measured(job: Job, workdir: Path) -> dict:

@@ -27,12 +27,7 @@ from elu_zoo.weights.pretrained import Pretrained
 
 
 def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
-    """Loads the data set of a config.
-
-    Raises:
-        DataError: the data set is missing or damaged.
-        UsageError: no data set has this name.
-    """
+    """Loads the data set of a config."""
     data = resolved.config.data
     if data.name not in load.ENCODED:
         shape = finetuning.image_shape(resolved.config, resolved.parent)

@@ -7,7 +7,7 @@ from typing import Any
 
 from absl import logging
 
-from elu_zoo import files
+from elu_zoo import errors, files
 from elu_zoo.training.state import Checkpoints
 
 
@@ -32,9 +32,14 @@ class CheckpointWriter:
         """Whether enough seconds have passed for a regular checkpoint."""
         return time.monotonic() - self._begun >= self._seconds
 
-    def begin(self, state: dict[str, Any]) -> None:
+    def begin(self, state: dict[str, Any], last: bool = False) -> None:
         """Copies the variables, and begins to write them with a train state."""
-        self.join()
+        try:
+            self.join()
+        except errors.ResourceError as error:
+            if not last:
+                raise
+            logging.error("%s", error)  # the disk may have room for the last one
         self._begun = time.monotonic()
         arrays = self._checkpoints.copy()
         self._written = self._thread.submit(self._write, state, arrays)

@@ -49,7 +49,7 @@ class Rule:
             `convolutional` or `dense`; `several` replicas; and `updates` for several
             replicas with layers that update variables, as batch normalisation does.
         compiled, steps_per_call, static: see `Compilation`.
-        reason: the reason for the choice, with ratios measured on two CPU cores.
+        reason: the reason for the choice, with ratios, by default of two CPU cores.
     """
 
     facts: str

@@ -27,7 +27,7 @@ class Outputs:
 
     def save(self, state: TrainState) -> None:
         """Saves a checkpoint, unless this iteration is saved already."""
-        self._begin_save(state)
+        self._begin_save(state, last=True)
         self.writer.join()
 
     def save_if_due(self, state: TrainState) -> None:
@@ -35,12 +35,12 @@ class Outputs:
         if self.writer.is_due():
             self._begin_save(state)
 
-    def _begin_save(self, state: TrainState) -> None:
+    def _begin_save(self, state: TrainState, last: bool = False) -> None:
         if self.workdir is None:
             return
         state.seconds += self.timer.lap()
         state.metrics_length = self.records.length()
-        self.writer.begin(dataclasses.asdict(state))
+        self.writer.begin(dataclasses.asdict(state), last)
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
         """Writes and shows the metrics of an epoch that has ended."""

@@ -98,6 +98,13 @@ Runs of equal seeds: the training loss of the last epoch, and the test error.
 
 $strategies
 
+## The loop around the step
+
+1,000 iterations of elu_cifar_11 whose step does nothing: order, draws, records and
+checkpoints, which a fast device has to wait for.
+
+$host
+
 ## On a GPU
 
 Training steps of elu_cifar_11 on JAX, in batches of 100 and with bfloat16 products, 100
