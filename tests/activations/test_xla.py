@@ -15,7 +15,7 @@ FUNCTIONS = {
     "compiled": elu_xla,
     "polynomial": elu_polynomial,
     "inside_xla": tf.function(elu_polynomial, jit_compile=True),
-    "nested": tf.function(elu_xla),
+    "in_graph": tf.function(elu_xla),
 }
 
 
