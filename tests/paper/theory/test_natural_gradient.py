@@ -1,4 +1,4 @@
-"""The lemmas and theorems of section 2 are compared with inverted matrices."""
+"""The theorems of section 2 are compared with inverted matrices."""
 
 import dataclasses
 import functools
@@ -74,33 +74,6 @@ def test_fisher_matrix_and_moments_equal_the_definitions(seed):
     assert_close(f[-1, -1], m.delta2)
     assert_close(f[-1, :-1], m.covariance + m.mean * m.delta2)
     assert_close(m.weighted_mean, m.mean + m.covariance / m.delta2)
-
-
-@SEEDS
-def test_lemma_1_inverts_block_matrices(seed):
-    f = unit(seed).fisher()
-    a, b, c = f[:-1, :-1], f[:-1, -1], f[-1, -1]
-    a_inverse = np.linalg.inv(a)
-    s = 1 / (c - b @ a_inverse @ b)
-    u = -s * a_inverse @ b
-    k = a_inverse + np.outer(u, u) / s
-    assert_close(np.block([[k, u[:, None]], [u, s]]), np.linalg.inv(f))
-
-
-@SEEDS
-def test_lemma_2_relates_mean_and_inverse_second_moment(seed):
-    u = unit(seed)
-    m = ng.moments(u.inputs, u.deltas)
-    second, variance = (
-        np.linalg.inv(x) for x in (m.weighted_second, m.weighted_variance)
-    )
-    mean, other = m.weighted_mean, m.mean
-    form = mean @ second @ mean
-    assert 0 <= form <= 1
-    assert_close(1 / (1 - form), 1 + mean @ variance @ mean)
-    assert_close(
-        (1 - other @ second @ mean) / (1 - form), 1 + (mean - other) @ variance @ mean
-    )
 
 
 @SEEDS
