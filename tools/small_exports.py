@@ -4,7 +4,7 @@ python tools/small_exports.py                 measures all networks
 python tools/small_exports.py elu_cifar_11    measures one network, keeps other rows
 
 Writes configs/results/small_exports.csv. Errors are of all test images. Times are of
-one image; each round runs the four files of a network in random order. Needs
+one image; each round runs all files of a network in random order. Needs
 elu-zoo[litert], and MNIST and CIFAR-100 in $TFDS_DATA_DIR.
 """
 
@@ -23,7 +23,7 @@ from elu_zoo.benchmark import machine, rounds
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import load
 from elu_zoo.data.dataset import Split
-from elu_zoo.export import interchange, predictor, quantization, versions
+from elu_zoo.export import interchange, predictor, versions
 from elu_zoo.layers import ZCAWhitening
 from elu_zoo.weights import pretrained
 
@@ -55,7 +55,7 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
             name=f"{name}_{dataset}_{label}",
             format="litert",
             **described,
-            **quantization.arguments(kind, weights, model),
+            quantize=kind,
         )
         paths[label] = path / versions.LITERT
         calls[label] = interchange.load_litert(paths[label])

@@ -33,7 +33,7 @@ class Settings:
     Attributes:
         models: names of networks.
         batch_size: images per training step; None for the paper's batch sizes.
-        rounds: rounds of all parts but memory; None for as many as their time allows.
+        rounds: rounds of all parts; None for as many as their time allows.
     """
 
     models: Sequence[str]
@@ -144,48 +144,6 @@ def unit(settings: Settings) -> list[Row]:
     return rows
 
 
-def memory(settings: Settings) -> list[Row]:
-    """The memory of our training with ELU, with ReLU, and with batch normalisation."""
-    from elu_zoo.benchmark import memory
-
-    rows = []
-    for case in settings.cases():
-        values = {
-            name: np.array([memory.measure(dataclasses.replace(case, **network))])
-            for name, network in _NETWORKS.items()
-        }
-        rows += report.rows("memory", _name(case), values, "relu", "MiB")
-    return rows
-
-
-def policy(settings: Settings) -> list[Row]:
-    """Our training step, compiled by XLA or not; baseline is the trainer's choice."""
-    from elu_zoo.benchmark import step
-    from elu_zoo.training import devices
-    from elu_zoo.training.compilation import Compilation
-
-    rows = []
-    for case in settings.cases():
-        forms = {}
-        chosen = devices.choose_compilation(case.create(), 1, "auto", None)
-        for compiled, calls in ((True, 100), (True, 1), (False, 10), (False, 1)):
-            # On a CPU, the trainer does not compile convolutions by XLA.
-            is_slow = compiled and case.is_convolutional and not chosen.compiled
-            if is_slow and calls > 1:
-                continue  # convolutions in a loop of XLA take minutes
-            policy = Compilation(compiled, calls)
-            # XLA's convolutions are not faster in bfloat16.
-            dtype = "float32" if is_slow else None
-            forms[_policy_name(policy)] = step.ours(case, dtype, policy)
-        extent = settings.extent(60 if case.is_convolutional else 20)
-        rows += _time_steps("policy", case, forms, _policy_name(chosen), extent)
-    return rows
-
-
-def _policy_name(policy) -> str:
-    return f"{'XLA' if policy.compiled else 'plain'}, {policy.steps_per_call} a call"
-
-
 def replicas(settings: Settings) -> list[Row]:
     """Our step and Keras' fit on two logical CPU devices, or on one of all cores."""
     from elu_zoo.benchmark import step
@@ -238,15 +196,6 @@ def serving(settings: Settings) -> list[Row]:
     return rows
 
 
-def start_up(settings: Settings) -> list[Row]:
-    """The time of new processes that import a library or predict one image."""
-    from elu_zoo.benchmark import start_up
-
-    extent = settings.extent(120, least=5, most=9)
-    seconds = time_interleaved(start_up.forms(), extent)
-    return report.timed("start_up", "a new process", seconds, start_up.BASELINE)
-
-
 def host(settings: Settings) -> list[Row]:
     """1,000 iterations of elu_cifar_11 whose training step does nothing."""
     from elu_zoo.benchmark import host
@@ -257,10 +206,7 @@ def host(settings: Settings) -> list[Row]:
 
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
     part.__name__: part
-    for part in (
-        *(op, fit, step, unit, memory, policy, replicas),
-        *(inference, serving, start_up, host),
-    )
+    for part in (op, fit, step, unit, replicas, inference, serving, host)
 }
 ON_JAX = ("step", "unit", "host")
 

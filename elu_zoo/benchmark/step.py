@@ -9,7 +9,6 @@ import numpy as np
 from elu_zoo import registry
 from elu_zoo.benchmark.case import MODELS, Case
 from elu_zoo.training import backends, precision
-from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.learner import Learner
 from elu_zoo.training.loss import Objective
 from elu_zoo.training.pooled_first import pooled_first
@@ -64,7 +63,6 @@ def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
 def ours(
     case: Case,
     dtype: str | None = None,
-    policy: Compilation | None = None,
     devices: int | None = None,
 ) -> Callable[[], np.ndarray]:
     """Returns a function that runs our training step on all batches.
@@ -72,7 +70,6 @@ def ours(
     Args:
         case: the network and its training.
         dtype: see `precision.PRECISIONS`; None for the precision of our configs.
-        policy: compilation of steps; None for the trainer's choice.
         devices: number of logical CPU devices for each batch; None for one device.
     """
     place = backends.place(False, "mirrored" if devices else "one", devices)
@@ -84,8 +81,7 @@ def ours(
         optimizer = keras.optimizers.SGD(momentum=case.momentum)
         optimizer.build(model.trainable_variables)
     objective = Objective(registry.entry(case.model).loss, _NO_SCALING)
-    if policy is None:
-        policy = place.choose_compilation(model, place.replicas, "auto", None)
+    policy = place.choose_compilation(model, place.replicas, "auto", None)
     faster = pooled_first(model, place.pooling)
     learner = Learner(faster, optimizer, objective, case.batch_size)
     step = place.step(learner, data, place.strategy, policy)

@@ -1,6 +1,6 @@
-"""Times the ELU op, training, predictions and start-up against other libraries.
+"""Times the ELU op, training and predictions against other libraries.
 
-elu-zoo-benchmark                       everything, about 35 minutes
+elu-zoo-benchmark                       everything, about half an hour
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
 Each round runs every implementation once. Printed times are medians over the rounds.
@@ -17,8 +17,7 @@ from elu_zoo.bin import early, flags
 _PARTS = absl_flags.DEFINE_list(
     "parts",
     None,
-    "Some of op, fit, step, unit, memory, policy, replicas, inference, serving, "
-    "start_up and host; by default all.",
+    "Some of op, fit, step, unit, replicas, inference, serving, host; by default all.",
 )
 _MODELS = absl_flags.DEFINE_list(
     "models", None, "Networks; by default two dense and one convolutional network."
@@ -27,7 +26,7 @@ _BATCH = absl_flags.DEFINE_integer(
     "batch_size", None, "Images per step; by default 64, for convolutional nets 100.", 1
 )
 _ROUNDS = absl_flags.DEFINE_integer(
-    "rounds", None, "Rounds of each part but memory; by default for a fixed time.", 1
+    "rounds", None, "Rounds of each part; by default for a fixed time.", 1
 )
 _CSV = flags.define_path(
     "csv", None, "CSV file for the results; only rows of measured parts change."

@@ -30,7 +30,7 @@ _QUANTIZE = absl_flags.DEFINE_enum(
     "quantize",
     None,
     versions.QUANTIZATIONS,
-    "Makes a LiteRT file smaller; int8 needs the training images. Default: float32.",
+    "Makes a LiteRT file smaller. Default: float32.",
 )
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "Version number; by default the next free number.", lower_bound=1
@@ -56,7 +56,7 @@ def main(_: list[str]) -> None:
     values, name = absl_flags.FLAGS, _name()
 
     from elu_zoo import zoo
-    from elu_zoo.export import interchange, origin, predictor, quantization, saved_model
+    from elu_zoo.export import interchange, origin, predictor, saved_model
     from elu_zoo.export.target import Target
 
     weights = flags.pretrained()
@@ -72,7 +72,7 @@ def main(_: list[str]) -> None:
     described = predictor.description(model, values.model, weights)
     if _FORMAT.value != "saved_model":
         del described["classifier"]  # only for the signature `features`
-        described |= quantization.arguments(_QUANTIZE.value, weights, model)
+        described["quantize"] = _QUANTIZE.value
     path = export(model, _EXPORT_DIR.value, name=name, **version, **described)
     print(path)
 

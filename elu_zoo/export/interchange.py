@@ -91,7 +91,6 @@ def export_interchange(
     version: int | None = None,
     replace: bool = False,
     quantize: str | None = None,
-    calibration: np.ndarray | None = None,
 ) -> Path:
     """Writes `model` to <directory>/<name>/<version>/ atomically.
 
@@ -108,10 +107,8 @@ def export_interchange(
         name: the model's name.
         format: `onnx` or `litert`.
         class_names, autoencoder, source, version, replace: see `export_saved_model`.
-        quantize: `dynamic`, `float16` or `int8` for a smaller LiteRT file, see
+        quantize: `dynamic` or `float16` for a smaller LiteRT file, see
             `quantization.write`; None for float32.
-        calibration: raw training images (images, height, width, channels), 0..255,
-            which int8 needs, see `quantization.calibration_images`.
 
     Returns:
         The version's folder.
@@ -141,7 +138,7 @@ def export_interchange(
             "layers. Build the model in float32, with the same weights."
         )
     if quantize is not None:
-        quantization.check(quantize, format, answer, calibration)
+        quantization.check(quantize, format, answer)
     target = Target(directory, name, chosen.file, version, source, replace)
     with target.write_version() as (path, temporary):
         file = temporary / chosen.file
@@ -149,7 +146,7 @@ def export_interchange(
             pixels = checks.noise(answer.image_shape)
             expected = checks.expected_outputs(answer, pixels)
             with _converter_errors(format):
-                _write(answer, format, file, quantize, calibration)
+                _write(answer, format, file, quantize)
                 call = chosen.load(file)
                 outputs = call(pixels)
                 single = call(pixels[:1])
@@ -157,8 +154,6 @@ def export_interchange(
         parity = checks.compare(expected, outputs, chosen.file, bound)
         expected_single = {key: values[:1] for key, values in expected.items()}
         checks.compare(expected_single, single, f"{chosen.file}, for one image,", bound)
-        if quantize == "int8":
-            parity |= quantization.check_classes(answer, call, calibration, file)
         if answer.class_names:
             versions.write_labels(temporary / "labels.txt", answer.class_names)
         origin.write(
@@ -185,13 +180,7 @@ class _Named(keras.Model):
         return {name: outputs[name] for name in self._answer.compared}
 
 
-def _write(
-    answer: Answer,
-    format: str,
-    file: Path,
-    quantize: str | None,
-    calibration: np.ndarray | None,
-) -> None:
+def _write(answer: Answer, format: str, file: Path, quantize: str | None) -> None:
     def convert(part: Answer, **options: Any) -> bytes:
         _convert(part, format, file, options)
         return file.read_bytes()
@@ -199,7 +188,7 @@ def _write(
     if quantize is None:
         convert(answer)
     else:
-        file.write_bytes(quantization.write(answer, quantize, calibration, convert))
+        file.write_bytes(quantization.write(answer, quantize, convert))
 
 
 def _convert(answer: Answer, format: str, file: Path, options: dict[str, Any]) -> None:

@@ -64,7 +64,7 @@ def write(
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
         outputs: the names of the outputs, by signature.
-        quantization: `dynamic`, `float16` or `int8`; None for float32.
+        quantization: `dynamic` or `float16`; None for float32.
     """
     path.parent.mkdir(exist_ok=True)
     content = {

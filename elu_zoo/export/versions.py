@@ -9,7 +9,7 @@ from elu_zoo import errors
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
-QUANTIZATIONS = ("dynamic", "float16", "int8")
+QUANTIZATIONS = ("dynamic", "float16")
 MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version on servers
 # Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
 # a version, and the file models.config lies beside the folders of the models.

@@ -14,8 +14,6 @@ from elu_zoo.paper.figures import (
     fig5_batch_norm,
     fig6_imagenet_curves,
     fig7_median_changes,
-    natural_gradient,
-    noise,
     table1,
     theorems,
     timing,
@@ -36,10 +34,8 @@ EXPERIMENTS: dict[str, Experiment] = {
     "timing": timing.EXPERIMENT,
     "fig7": fig7_median_changes.EXPERIMENT,
     "depth": depth.EXPERIMENT,
-    "noise": noise.EXPERIMENT,
     "theory": bias_shift.EXPERIMENT,
     "theorems": theorems.EXPERIMENT,
-    "natural_gradient": natural_gradient.EXPERIMENT,
 }
 
 

@@ -6,7 +6,7 @@ from elu_zoo import errors
 
 NAMES = (
     *("fig1", "fig2", "fig3", "fig4", "fig5", "wilcoxon", "rivals", "table1", "fig6"),
-    *("timing", "fig7", "depth", "noise", "theory", "theorems", "natural_gradient"),
+    *("timing", "fig7", "depth", "theory", "theorems"),
 )
 
 

@@ -5,10 +5,9 @@ import os
 import signal
 
 import pytest
-import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.benchmark import op, parts, step
+from elu_zoo.benchmark import op, parts
 from elu_zoo.benchmark.parts import PARTS, Settings
 
 SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
@@ -43,13 +42,11 @@ def measured():
             {"Keras fit, steps_per_execution", "JAX", "limit: matrix product"},
             marks=pytest.mark.slow,
         ),
-        pytest.param("memory", {"relu, batch norm"}, marks=pytest.mark.slow),
         pytest.param(
             "serving",
             {"in process", "gRPC", "REST", "gRPC, unbatched", "REST, unbatched"},
             marks=pytest.mark.slow,
         ),
-        pytest.param("policy", {"plain, 10 a call"}, marks=pytest.mark.slow),
     ],
 )
 def test_each_part_compares_forms_with_one_baseline(measured, part, forms):
@@ -62,17 +59,6 @@ def test_each_part_compares_forms_with_one_baseline(measured, part, forms):
         (baseline,) = {row.baseline for row in of_case}
         assert [row.ratio for row in of_case if row.form == baseline] == [1]
         assert all(row.value > 0 and row.rounds == 1 for row in of_case)
-
-
-@pytest.mark.parametrize(
-    ("gpus", "chosen"), [([], "plain, 10 a call"), (["GPU:0"], "XLA, 100 a call")]
-)
-def test_policies_are_compared_with_the_trainers_choice(monkeypatch, gpus, chosen):
-    devices = {"GPU": gpus, "CPU": ["CPU:0"]}
-    monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
-    monkeypatch.setattr(step, "ours", lambda *_: lambda: None)
-    rows = parts.policy(Settings(["elu_cifar_11"], 8, 1))
-    assert {row.baseline for row in rows} == {chosen} and len(rows) == 3 + len(gpus)
 
 
 def kill(settings):
@@ -114,11 +100,3 @@ def test_the_setting_rounds_replaces_the_default_extent():
     settings = Settings(["elu_cifar_11"])
     assert settings.extent(20, least=40) == parts.Extent(20, 40, 300, False)
     assert SMALL.extent(20, least=40, warm=True) == parts.Extent(0, 1, 1, True)
-
-
-@pytest.mark.slow
-def test_start_up_times_are_in_order():
-    rows = parts.measure("start_up", SMALL)
-    seconds = {row.form: row.value for row in rows}
-    assert seconds["import elu_zoo"] < seconds["import tensorflow"]
-    assert seconds["first prediction, elu_cifar_11"] > seconds["import tensorflow"]

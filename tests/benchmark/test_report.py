@@ -68,7 +68,7 @@ def test_a_damaged_file_is_refused(path, old, new, step_rows):
 
 
 def test_tables_have_a_title_and_cells_per_form(step_rows):
-    more = report.rows("memory", "its memory", SECONDS, "other", "MiB")
+    more = report.rows("op", "its memory", SECONDS, "other", "MiB")
     (title, rows), (second, others) = report.tables([*step_rows, *more])
     assert (title, second) == ("a net, 3 rounds", "its memory, 3 rounds")
     assert rows[1] == {

@@ -101,8 +101,12 @@ def test_unverified_weights_need_a_flag(cli, tmp_path):
         ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
         (
-            [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=int8"],
+            [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=dynamic"],
             "Only --format=litert can be quantized",
+        ),
+        (
+            [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=int8"],
+            "value should be one of <dynamic|float16>",
         ),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
     ],

@@ -31,6 +31,6 @@ def test_debug_prints_all_messages(process, trained):
 @pytest.mark.slow
 def test_nested_processes_print_nothing(process):
     """The process of each part starts further processes."""
-    parts = "--parts=memory,serving", "--models=mnist_mlp_8x128", "--rounds=1"
+    parts = "--parts=serving", "--models=mnist_mlp_8x128", "--rounds=1"
     result = process("benchmark", *parts)
     assert (result.code, result.err) == (0, ""), result.err

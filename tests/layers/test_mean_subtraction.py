@@ -62,13 +62,6 @@ def test_weight_files_do_not_contain_the_mean(mean_name, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config_keeps_the_statistics(mean_name):
-    layer = MeanSubtraction("small", name="subtract")
-    assert layer.get_config()["statistics"] == "small"  # not resolved before build
-    restored = MeanSubtraction.from_config(layer.get_config())
-    assert (restored.name, restored.statistics) == ("subtract", "small")
-
-
 def test_a_saved_model_contains_the_name_of_its_statistics(mean_name, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction("small")])
     model.save(tmp_path / "m.keras")

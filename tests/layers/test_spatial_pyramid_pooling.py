@@ -147,13 +147,6 @@ def test_the_gradient_reaches_the_maximum_of_each_bin(shape):
     np.testing.assert_allclose(computed, expected, rtol=1e-5, atol=1e-6)
 
 
-def test_config_keeps_the_levels():
-    layer = SpatialPyramidPooling([3, 1], name="pyramid")
-    assert layer.get_config()["levels"] == [3, 1]
-    restored = SpatialPyramidPooling.from_config(layer.get_config())
-    assert (restored.name, restored.levels) == ("pyramid", (3, 1))
-
-
 @pytest.mark.parametrize("levels", [(), (0,), (1, 2.0), (True,), "124", 3])
 def test_invalid_levels_are_refused(levels):
     with pytest.raises(errors.UsageError) as caught:

@@ -89,13 +89,6 @@ def test_maps_may_have_an_unknown_size():
     assert layer.compute_output_shape((None, 5, 6, 2)) == (None, 5, 6, 2)
 
 
-def test_config_keeps_the_arguments():
-    layer = WithinChannelNormalization(5, 0.5, 0.25, name="norm")
-    restored = WithinChannelNormalization.from_config(layer.get_config())
-    arguments = restored.name, restored.size, restored.alpha, restored.beta
-    assert arguments == ("norm", 5, 0.5, 0.25)
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [

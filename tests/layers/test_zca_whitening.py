@@ -64,15 +64,6 @@ def test_weight_files_do_not_contain_the_statistics(whitening, tmp_path):
     assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
 
 
-def test_config_keeps_the_statistics(whitening):
-    layer = ZCAWhitening("small", name="whiten")
-    assert layer.get_config()["statistics"] == "small"  # not resolved before build
-    restored = ZCAWhitening.from_config(layer.get_config())
-    assert (restored.name, restored.statistics) == ("whiten", "small")
-    model = keras.Sequential([keras.Input([2, 3, 3]), restored])
-    assert model.output_shape == (None, 2, 3, 3)
-
-
 def test_a_saved_model_contains_the_name_of_its_statistics(whitening, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening("small")])
     model.save(tmp_path / "m.keras")

@@ -22,10 +22,9 @@ ORDER = (
     *("leaky_relu", "relu+bn", "prelu", "relu"),
 )
 # Columns that state where in a run a number was measured.
-PLACES = "epoch", "step", "layer", "sigma", "hidden_layers"
+PLACES = "epoch", "step", "layer", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"
-_OUTPUT_COLUMNS = "changed", "probability_noise"
 _LENGTHS = "mean_length", "weighted_mean_length", "correction"
 _END_COLUMNS = "test_loss", "test_error_percent"
 
@@ -123,9 +122,6 @@ def _level(key):
 
 
 def _places(columns, key):
-    if "sigma" in columns:
-        sigmas, layers = ("0.03", "0.1", "0.3"), ("dense1", "dense2", "logits")
-        return [{"sigma": s, "layer": layer} for s in sigmas for layer in layers]
     if "layer" in columns:
         return [{"layer": layer} for layer in ("dense1", "dense2")]
     if "step" in columns:
@@ -137,9 +133,6 @@ def _places(columns, key):
 
 def _is_measured(column, row):
     """Returns whether `measure` has a value in this row and column."""
-    if "sigma" in row:
-        of_outputs = column in _OUTPUT_COLUMNS
-        return column == "relative_noise" or of_outputs == (row["layer"] == "logits")
     if column in _END_COLUMNS and "step" not in row:
         return row["last"]
     # In epoch 0, before training, no loss is measured.

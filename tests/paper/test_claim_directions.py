@@ -30,10 +30,6 @@ def late(row):
     return int(row["epoch"]) > 25
 
 
-def at_shown_sigma(row):
-    return row["sigma"] == "0.1"
-
-
 # (names of claim tests, the column that decides the tests, function that selects the
 # deciding rows).
 DECIDING = [
@@ -52,10 +48,6 @@ DECIDING = [
     ("depth.*", "test_error_percent", lambda row: int(row["hidden_layers"]) > 5),
     ("cifar100-training-loss.*", "last_epoch_loss", last),
     ("cifar100-(?!training).*", "test_error_percent", last),
-    ("noise-deactivation.*", "deactivated_noise_gain", at_shown_sigma),
-    ("noise-absence.*", "deactivated_signal", at_shown_sigma),
-    ("noise-less.*", "gain", at_shown_sigma),
-    ("noise-more.*", "changed", at_shown_sigma),
     ("theory-weighted.*early.*", "weighted_mean_length", early),
     ("theory-weighted.*late.*", "weighted_mean_length", late),
     ("theory-uncorrected.*early.*", "uncorrected_shift", early),

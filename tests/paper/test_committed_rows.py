@@ -21,7 +21,6 @@ BUDGETS = {
     "rivals": "short",
     "fig7": "full",
     "depth": "full",
-    "noise": "full",
     "theory": "full",
 }
 

@@ -10,8 +10,8 @@ from elu_zoo.paper.run.spec import Plan
 
 
 def test_check_returns_the_experiments_and_writes_nothing(tmp_path):
-    found = reproduce.check(["fig5", "noise"], tmp_path / "a/b")
-    assert found == ["fig4", "fig5", "noise"]
+    found = reproduce.check(["fig5", "depth"], tmp_path / "a/b")
+    assert found == ["fig4", "fig5", "depth"]
     assert list(tmp_path.iterdir()) == []
 
 
@@ -25,16 +25,16 @@ def test_a_missing_package_raises_an_error(package, tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", without)
     words = rf'Experiments need {package}. Run: pip install "elu-zoo\[paper\]"'
     with pytest.raises(errors.UsageError, match=words):
-        reproduce.check(["noise"], tmp_path)
+        reproduce.check(["depth"], tmp_path)
 
 
 def test_wrong_names_and_folders_raise_an_error(tmp_path):
-    with pytest.raises(errors.UsageError, match="'noises'. Did you mean 'noise'"):
-        reproduce.check(["fig1", "noises"], tmp_path)
+    with pytest.raises(errors.UsageError, match="'depths'. Did you mean 'depth'"):
+        reproduce.check(["fig1", "depths"], tmp_path)
     (tmp_path / "file").touch()
     for output in tmp_path / "file", tmp_path / "file" / "out":
         with pytest.raises((OSError, errors.ResourceError), match="file is no folder"):
-            reproduce.check(["noise"], output)
+            reproduce.check(["depth"], output)
 
 
 def test_all_files_are_checked_for_columns_before_the_first_run(tmp_path):

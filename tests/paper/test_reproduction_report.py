@@ -125,7 +125,6 @@ def test_an_experiment_that_reads_two_others_is_reported():
     [
         ("table1", [], "No training"),
         ("timing", [], "Single training steps"),
-        ("natural_gradient", [], "At most 60 iterations, or 1,200 of `SGD for longer`"),
         ("fig6", view("fig6", plan()).rows, "1 of our config's 80 epochs"),
     ],
 )

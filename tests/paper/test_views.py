@@ -122,7 +122,7 @@ def test_needed_experiments_have_the_same_budget(tmp_path, name, fig4, fig5, exp
         assert seen(name, tmp_path) == (budget, seeds)
 
 
-@pytest.mark.parametrize("name", ["fig1", "timing", "natural_gradient"])
+@pytest.mark.parametrize("name", ["fig1", "timing"])
 def test_computed_rows_have_no_seeds(tmp_path, name):
     found = views.points(name, tmp_path)
     for budget in "smoke", "short":

@@ -21,7 +21,6 @@ TIMES = [
     timed("op", "jit, 128 x 128", "elu_xla", 0.25),
     timed("op", "jit, 128 x 128, layers", "ELU()", 4.5),
     timed("op", "errors", "elu_xla", 1.0, "ULP"),
-    timed("memory", "a net", "elu", 1.25, "MiB"),
     timed("step", "a net", "elu", 1.5),
     timed("serving", "a net, 1 client", "gRPC", 1.5),
     timed("serving", "a net, 1 client, p99", "gRPC", 3.5),
@@ -33,9 +32,8 @@ TIMES = [
 @pytest.mark.parametrize(
     ("part", "expected"),
     [
-        ("machine", "Measured on:\n\n- `op`, `memory`, `step`, `serving`: a CPU."),
+        ("machine", "Measured on:\n\n- `op`, `step`, `serving`: a CPU."),
         ("op_values", "| | errors (ULP) |\n|---|---|\n| elu_xla | 2 |"),
-        ("memory", "| | a net |\n|---|---|\n| elu | 1.25 (0.50 to 7.00) |"),
         ("step", "| | a net |\n|---|---|\n| elu | 1.50 (0.50 to 7.00) |"),
         ("op_large", f"| | jit, 1e7 floats |\n|---|---|\n| relu | 0.50 {BOUNDS} |"),
         ("op_small", f"| | jit, 128 x 128 |\n|---|---|\n| elu_xla | 0.25 {BOUNDS} |"),
@@ -139,5 +137,5 @@ def test_the_page_has_every_table():
     page = speed.page(rows, runs)
     assert "$" not in page and rows[0].machine in page
     assert strategies.table(runs) in page
-    parts = "step unit memory op_large fit replicas inference serving start_up".split()
+    parts = "step unit op_large fit replicas inference serving".split()
     assert all(speed.table(part, rows) in page for part in parts)

@@ -21,8 +21,7 @@ _PAGE = string.Template("""\
 # Speed
 
 `python tools/results_table.py` writes this page from [benchmark.csv](benchmark.csv),
-which has all rows of `elu-zoo-benchmark` with quartiles, including the part `policy`
-(compiled or plain steps).
+which has all rows of `elu-zoo-benchmark` with quartiles.
 
 In each round the implementations of a table ran once, in random order. Numbers are
 ratios to the implementation with **1**, as medians over the rounds with 95 % bootstrap
@@ -49,10 +48,6 @@ The table compares our step with ELU, with ReLU, and with ReLU and batch normali
 Batch normalisation computes in float32, like the activation after it.
 
 $unit
-
-Memory of one process each, without the memory after the imports:
-
-$memory
 
 ## The op alone
 
@@ -132,12 +127,6 @@ image after each response. `unbatched` is `--enable_batching=false`. p95 and p99
 [benchmark.csv](benchmark.csv).
 
 $serving
-
-## Start-up
-
-Times are from the start of a process to its end.
-
-$start_up
 """)
 _SUMMARY = string.Template("""\
 - **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
@@ -189,9 +178,7 @@ def table(part: str, rows: Rows) -> str:
         # Latencies of one client, and throughputs of several clients.
         shown = [r for r in rows if r.case.endswith((" 1 client", "s, throughput"))]
         return report.markdown_of_values(r for r in shown if r.part == part)
-    return report.markdown(
-        row for row in rows if row.part == part and row.unit in ("ms", "MiB")
-    )
+    return report.markdown(r for r in rows if r.part == part and r.unit == "ms")
 
 
 def _machines(rows: Rows) -> str:

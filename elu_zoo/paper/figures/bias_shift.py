@@ -8,10 +8,11 @@ from pathlib import Path
 
 import numpy as np
 
+from elu_zoo import zoo
 from elu_zoo.data import load
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.figures import fig2_mnist_curves, noise
+from elu_zoo.paper.figures import fig2_mnist_curves
 from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
@@ -25,7 +26,7 @@ from elu_zoo.paper.plots import figures, palette
 from elu_zoo.paper.plots.panels import Panel
 from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
-from elu_zoo.training import recorder
+from elu_zoo.training import recorder, result
 
 _DAMPING = 0.01
 # Ranges of epochs. About half of the snapshots are early.
@@ -56,13 +57,14 @@ _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
     arms = *_UNITS, *_OURS
-    runs = fig2_mnist_curves.measured_trials(plan)
-    return [trial for trial in runs if trial.activation in arms]
+    runs, seeds = fig2_mnist_curves.trials(plan), plan.runs(2, 5, 5)
+    return [run for run in runs if run.activation in arms and run.seed in seeds]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns medians over the units of hidden layers after the first, by epoch."""
-    model = noise.trained(workdir)
+    entry = result.find(workdir)
+    model = zoo.get_model(entry["model"], preprocessing=False, **entry["arguments"])
     data = load.load("mnist", plan.data_dir).train.first(plan.of(500, _IMAGES, _IMAGES))
     images = np.asarray(data.images, np.float32) / 255
     hidden = [x.name for x in model.layers if x.name.startswith("dense")]

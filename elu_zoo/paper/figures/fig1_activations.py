@@ -9,6 +9,7 @@ from elu_zoo import activations
 from elu_zoo.paper import tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Rows
+from elu_zoo.paper.judging import Claim, ClaimTest
 from elu_zoo.paper.plots import figures
 from elu_zoo.paper.run.spec import Plan
 
@@ -44,9 +45,13 @@ def _draw(rows: Rows, stem: Path) -> None:
 def _summary(rows: Rows) -> str:
     lines = []
     for name, own in _by_activation(rows).items():
-        values = [float(own[i]["value"]) for i in (0, len(own) // 2, -1)]
-        lines.append([name, *(f"{round(value, 3) + 0.0:.3f}" for value in values)])
-    return tables.markdown(("activation", "f(-3)", "f(0)", "f(3)"), lines)
+        at = {round(float(row["x"]), 3): row for row in own}
+        values = [round(float(at[x]["value"]), 3) + 0.0 for x in (-3, 0, 3)]
+        gains = [round(float(at[x]["derivative"]), 2) + 0.0 for x in (-3, -0.5)]
+        cells = [f"{value:.3f}" for value in values]
+        lines.append([name, *cells, *(f"{gain:.2f}" for gain in gains)])
+    titles = "activation", "f(-3)", "f(0)", "f(3)", "f'(-3)", "f'(-0.5)"
+    return tables.markdown(titles, lines)
 
 
 def _by_activation(rows: Rows) -> dict[str, Rows]:
@@ -56,6 +61,41 @@ def _by_activation(rows: Rows) -> dict[str, Rows]:
     return groups
 
 
+def _claim(name: str, section: str, text: str) -> Claim:
+    """Returns a claim about deactivated units, which the figure shows."""
+    measure = "no run: figure 1 has the derivative, which is a unit's gain"
+    if name == "robust":
+        measure = "errors under noise of published weights, in cards.md: too few pairs"
+    test = ClaimTest(f"noise-{name}", measure, decides=False)
+    return Claim(f"noise-{name}", section, text, "an argument", (test,))
+
+
+_CLAIMS = (
+    _claim(
+        "robust-deactivation",
+        "abstract, 1, 3",
+        "While LReLUs and PReLUs have negative values, too, they do not ensure a "
+        "noise-robust deactivation state.",
+    ),
+    _claim(
+        "less-variation",
+        "abstract, 3",
+        "ELUs saturate to a negative value with smaller inputs and thereby decrease "
+        "the forward propagated variation and information.",
+    ),
+    _claim(
+        "absence-not-quantified",
+        "abstract, 1, 3",
+        "ELUs code the degree of presence of particular phenomena in the input, while "
+        "they do not quantitatively model the degree of their absence.",
+    ),
+    _claim(
+        "robust",
+        "1",
+        "Such an activation function is more robust to noise.",
+    ),
+)
+
 EXPERIMENT = Experiment(
     title="Figure 1: activation functions",
     section="3",
@@ -63,4 +103,12 @@ EXPERIMENT = Experiment(
     summary=_summary,
     compute=compute,
     columns=("activation", "x", "value", "derivative"),
+    claims=_CLAIMS,
+    note=(
+        "The derivative is the gain of a unit: what it passes on of a small change of "
+        "its net input. In the deactivation state the gain of leaky ReLU is constant, "
+        "and ELU's falls to 0. It is the smaller one only below a net input of "
+        "ln 0.1 = -2.3. How much noise a trained network passes on therefore depends "
+        "on its net inputs, so that no claim about noise is judged by the function."
+    ),
 )

@@ -27,11 +27,11 @@ from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.verdicts import LEAST_PAIRS
 from elu_zoo.training.recorder import Observe
 
-# The experiments `noise` and `theory` read the weights after these epochs.
+# The experiment `theory` reads the weights after these epochs.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300
 PAPER = "elu", "relu", "leaky_relu"
 OURS = "shifted_relu", "prelu"  # activations that the paper's figure lacks
-_FEW_SEEDS = 5  # of our activations, and of the runs whose weights are measured
+_FEW_SEEDS = 5  # of our activations
 _IMAGES = 1000  # recording their activations takes 3 to 4 % of a run's time
 _EPOCH_OF_TABLE = 10
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
@@ -57,12 +57,6 @@ def trials(plan: Plan) -> list[Trial]:
         for seed in plan.runs(2, 5, 20)
         for activation in (*PAPER, *(OURS if seed < _FEW_SEEDS else ()))
     ]
-
-
-def measured_trials(plan: Plan) -> list[Trial]:
-    """Returns the runs whose weights `noise` and `theory` measure."""
-    seeds = plan.runs(2, _FEW_SEEDS, _FEW_SEEDS)
-    return [trial for trial in trials(plan) if trial.seed in seeds]
 
 
 def _trial(plan: Plan, activation: str, seed: int) -> Trial:

@@ -137,7 +137,7 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     if losses is not None:
         g, g_0 = inputs.T @ losses / count, losses.mean(axis=0)
     right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
-    solved = natural_gradient.precondition(inputs, deltas, right, noise, bias=False)
+    solved = natural_gradient.solve_units(inputs, deltas, right, noise)
     a_g, a_b = solved[..., 0], solved[..., 1]
     # Fraction of the bias unit that the incoming units do not explain.
     unexplained = 1 - (b * a_b).sum(axis=0) / c

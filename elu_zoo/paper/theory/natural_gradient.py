@@ -23,8 +23,8 @@ _SINGULAR = (
     "fewer such examples than weights. Pass {}more examples."
 )
 _NO_FISHER = (
-    "All deltas of {} are 0, as in a dead unit, which has no Fisher matrix and no "
-    "distribution q. Remove the unit{}."
+    "All deltas of the unit are 0, as in a dead unit, which has no Fisher matrix and "
+    "no distribution q. Remove the unit."
 )
 
 
@@ -94,8 +94,9 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     Raises:
         UsageError: shapes do not fit, or values are not finite.
     """
-    inputs, deltas = _checked(inputs, deltas, "(examples,)")
-    rows = _with_bias(inputs) * (deltas * np.sqrt(1 / len(inputs)))[:, None]
+    inputs, deltas = _checked(inputs, deltas)
+    inputs = np.append(inputs, np.ones((len(inputs), 1)), axis=1)
+    rows = inputs * (deltas * np.sqrt(1 / len(inputs)))[:, None]
     return rows.T @ rows
 
 
@@ -110,11 +111,11 @@ def moments(inputs: Any, deltas: Any) -> Moments:
     Raises:
         UsageError: shapes do not fit, values are not finite, or all deltas are 0.
     """
-    inputs, deltas = _checked(inputs, deltas, "(examples,)")
+    inputs, deltas = _checked(inputs, deltas)
     p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
     if not delta2:
-        raise errors.UsageError(_NO_FISHER.format("the unit", ""))
+        raise errors.UsageError(_NO_FISHER)
     q = p * deltas**2 / delta2
     mean, weighted_mean = p @ inputs, q @ inputs
     centred = inputs - weighted_mean
@@ -177,61 +178,31 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     )
 
 
-def precondition(
-    inputs: Any, deltas: Any, gradients: Any, damping: Any = 0.0, *, bias: bool = True
+def solve_units(
+    inputs: np.ndarray, deltas: np.ndarray, right: np.ndarray, damping: np.ndarray
 ) -> np.ndarray:
-    """Returns the natural gradients of all units of a layer (Theorem 1).
+    """Returns (A_u + damping_u * identity)^-1 right_u of each unit u of a layer.
 
-    Each unit u has a Fisher matrix F_u. The natural gradient of the unit is
-    (F_u + damping * identity)^-1 (g_u^T, g_u0)^T. If a row of F_u is 0, such as the row
-    of a pixel that is 0 in all examples, the entry of this row is g / damping. Without
-    damping the entry is 0, the limit of small damping, and g must be 0.
-
-    The units are solved one by one, with a matrix of d + 1 rows. With damping, if fewer
-    examples than weights have a delta that is not 0, the matrix has a row for each of
-    these examples.
+    If a row of A_u is 0, such as the row of a pixel that is 0 in all examples, the
+    entries of this row are those of right / damping. Without damping they are 0, the
+    limit of small damping, and those of `right` must be 0.
 
     Args:
-        inputs: activations of the incoming units, `(examples, d)`.
-        deltas: d ln p(y | z) / d net, `(examples, units)`.
-        gradients: gradients of the loss, `(d + 1, units)`, the bias in the last row; or
-            several gradients for each unit, `(d + 1, units, number)`.
-        damping: >= 0, added to the diagonal of F, in the unit of delta^2 a^2; a number,
-            or `(units,)`.
-        bias: False for units without a bias, for which A replaces F and gradients are
-            `(d, units)`.
-
-    Returns:
-        The natural gradients, in the shape of `gradients`.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, damping is negative, or
-            without damping all deltas of a unit are 0 or its F is singular.
+        inputs: activations of the incoming units, float64 `(examples, d)`.
+        deltas: d ln p(y | z) / d net, float64 `(examples, units)`.
+        right: float64 `(d, units, number)`.
+        damping: >= 0, in the unit of delta^2 a^2, `(units,)`.
     """
-    inputs, deltas = _checked(inputs, deltas, "(examples, units)")
-    rows = (_with_bias(inputs) if bias else inputs) / np.sqrt(len(inputs))
-    shape = (rows.shape[1], deltas.shape[1])
-    gradients = _array("gradients", gradients)
-    fits = gradients.shape[:2] == shape and gradients.ndim in (2, 3)
-    expected = f"gradients must have the shape (weights, units) = {shape}, or {shape}"
-    _require(fits, f"{expected} + (number,)", gradients.shape)
-    damping = _array("damping", damping)
-    fits = damping.shape in ((), shape[1:]) and (damping >= 0).all()
-    _require(fits, f"damping must be >= 0 and a number or {shape[1:]}", damping)
-    damping = np.broadcast_to(damping, shape[1:])
-    right, result = (x.reshape(*shape, -1) for x in (gradients, gradients.copy()))
+    rows, result = inputs / np.sqrt(len(inputs)), np.empty_like(right)
     for unit, delta in enumerate(deltas.T):
-        result[:, unit] = _inverse_times(
-            rows, delta, right[:, unit], damping[unit], f"unit {unit}"
-        )
-    return result.reshape(gradients.shape)
+        part = rows, delta, right[:, unit], damping[unit]
+        result[:, unit] = _inverse_times(*part, f"unit {unit}")
+    return result
 
 
 def _inverse_times(rows, delta, right, damping, unit):
     """Returns (Z^T Z + damping * identity)^-1 right, for Z = delta * rows."""
     weighted = delta != 0
-    if not damping and not weighted.any():
-        raise errors.UsageError(_NO_FISHER.format(unit, ", or pass damping > 0"))
     singular = _SINGULAR.format(unit, "damping > 0, or ")
     z = rows[weighted] * delta[weighted, None]
     used = z.any(axis=0)
@@ -272,17 +243,13 @@ def _is_definite(matrix):
     return bool((factor.diagonal() ** 2).min() > _TOLERANCE)
 
 
-def _with_bias(inputs):
-    return np.concatenate([inputs, np.ones((len(inputs), 1))], axis=1)
-
-
-def _checked(inputs, deltas, shape):
+def _checked(inputs, deltas):
     inputs, deltas = _array("inputs", inputs), _array("deltas", deltas)
     fits = inputs.ndim == 2 and inputs.size
     _require(fits, "inputs must be (examples, d), both >= 1", inputs.shape)
-    count, ndim = len(inputs), 1 + ("units" in shape)
-    fits = deltas.ndim == ndim and len(deltas) == count and deltas.size
-    _require(fits, f"deltas must be {shape}, of {count} examples", deltas.shape)
+    count = len(inputs)
+    expected = f"deltas must be (examples,), of {count} examples"
+    _require(deltas.shape == (count,), expected, deltas.shape)
     return inputs, deltas
 
 

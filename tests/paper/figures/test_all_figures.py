@@ -35,17 +35,6 @@ def _timing():
     return [{"case": c, "form": f, "rounds": "15"} | numbers for c, f in TIMED]
 
 
-def _natural_gradient():
-    return [
-        {"activation": name, "method": method, "rate": "0.1", "seed": str(seed)}
-        | {"step": str(step), "train_loss": f"{2 + seed / 10}", "seconds": "0.5"}
-        for name in ("elu", "relu")
-        for method in ("SGD", "natural gradient", "SGD for longer")
-        for seed in range(2)
-        for step in (0, 10, 20)
-    ]
-
-
 def experiment_rows(name, options):
     """Returns synthetic or computed rows of an experiment."""
     experiment = EXPERIMENTS[name]
@@ -53,8 +42,6 @@ def experiment_rows(name, options):
         return rows_of(name, options)
     if name == "timing":
         return _timing()
-    if name == "natural_gradient":
-        return _natural_gradient()
     computed = experiment.compute(options) if experiment.compute else []
     return [{c: str(row.get(c, "")) for c in experiment.columns} for row in computed]
 
@@ -111,8 +98,6 @@ FIRST = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "0"}
         ("fig6", "top-1 error", "validation_error_percent", {"step": "600"}),
         ("depth", "test error %, elu", "test_error_percent", {"variant": "02 layers"}),
         ("depth", "epochs to 0.1, elu", "epochs_to_loss", {"variant": "02 layers"}),
-        ("noise", "gain", "gain", {"layer": "dense1", "sigma": "0.1"}),
-        ("noise", "changed classes (share)", "changed", {"sigma": "0.1"}),
         ("theory", "k of Theorem 2", "k", {"epoch": "1"}),
         ("theory", "bias shift", "uncorrected_shift", {"epoch": "1"}),
     ],
@@ -238,20 +223,20 @@ def test_the_report_is_written_if_all_runs_diverged(name, drawn, tmp_path):
     assert draw_and_report(name, plan(seeds=1), tmp_path, runs)
 
 
-@pytest.mark.parametrize("name", ["noise", "theory"])
-def test_runs_whose_values_are_nan_are_in_no_claim_test(name, drawn, tmp_path):
+def test_runs_whose_values_are_nan_are_in_no_claim_test(drawn, tmp_path):
     # Measures of a network whose units are all dead are nan.
-    write(name, tmp_path, plan())
-    found = views.points(name, tmp_path)
+    write("theory", tmp_path, plan())
+    found = views.points("theory", tmp_path)
     for row in found.rows:
         if (row["activation"], row["seed"]) == RELU_0:
-            places = "epoch", "layer", "sigma", "diverged", *KEY
+            places = "epoch", "diverged", *KEY
             row |= {k: "nan" for k, v in row.items() if v and k not in places}
-    results.write(tmp_path / "figures" / f"{name}.csv", list(found.rows[0]), found.rows)
-    report_section(name, tmp_path)
-    assert name in drawn
+    results.write(tmp_path / "figures" / "theory.csv", list(found.rows[0]), found.rows)
+    report_section("theory", tmp_path)
+    assert "theory" in drawn
     found = results.read_file(tmp_path / "claim_tests.csv")
-    counts = {r["n"] for r in found if r["experiment"] == name and "relu" in r["id"]}
+    own = [r for r in found if r["experiment"] == "theory"]
+    counts = {r["n"] for r in own if "relu" in r["id"]}
     # ReLU lacks one of five runs, leaky ReLU does not. The 0 is of rank correlations,
     # which are undefined for constant rows.
     assert counts - {"0"} == {"4", "5"}

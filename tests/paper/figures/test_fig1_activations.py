@@ -37,11 +37,17 @@ def test_values_and_derivatives_equal_the_formulas(name):
     np.testing.assert_allclose(dy[smooth], derivative(x[smooth]), atol=1e-3)
 
 
-def test_the_table_has_the_values_at_minus_3_0_and_3():
+def test_the_gain_of_elu_is_below_that_of_leaky_relu_where_the_note_says_so():
+    gains = {(row["activation"], row["x"]): row["derivative"] for row in compute()}
+    lower = [x for n, x in gains if n == "elu" and gains["leaky_relu", x] > gains[n, x]]
+    assert max(lower) == pytest.approx(np.log(0.1), abs=0.025)
+
+
+def test_the_table_has_values_and_derivatives():
     rows = [{key: str(value) for key, value in row.items()} for row in compute()]
     assert fig1_activations.EXPERIMENT.summary(rows).splitlines()[2:] == [
-        "| elu | -0.950 | 0.000 | 3.000 |",
-        "| relu | 0.000 | 0.000 | 3.000 |",
-        "| leaky_relu | -0.300 | 0.000 | 3.000 |",
-        "| shifted_relu | -1.000 | 0.000 | 3.000 |",
+        "| elu | -0.950 | 0.000 | 3.000 | 0.05 | 0.61 |",
+        "| relu | 0.000 | 0.000 | 3.000 | 0.00 | 0.00 |",
+        "| leaky_relu | -0.300 | 0.000 | 3.000 | 0.10 | 0.10 |",
+        "| shifted_relu | -1.000 | 0.000 | 3.000 | 0.00 | 1.00 |",
     ]

@@ -9,7 +9,7 @@ import pytest
 
 from elu_zoo import results, zoo
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.figures import noise
+from elu_zoo.paper.figures import bias_shift
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.run.store import Points
 from elu_zoo.training import recorder
@@ -144,7 +144,14 @@ def test_depth_has_no_epoch_if_the_loss_was_never_low(workdir):
 def network(workdir, monkeypatch):
     """Returns a small network, and writes snapshots of three epochs."""
     model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
-    monkeypatch.setattr(noise, "trained", lambda workdir: model)
+
+    def get_model(name, *, preprocessing, **arguments):
+        assert (name, preprocessing) == ("mnist_mlp_8x128", False)
+        assert arguments["activation"] == entry["arguments"]["activation"]
+        return model
+
+    entry = json.loads((workdir / "outcome.json").read_text())
+    monkeypatch.setattr(bias_shift.zoo, "get_model", get_model)
     folder = workdir / recorder.SNAPSHOTS
     folder.mkdir()
     for epoch, scale in (0, 1), (1, 1), (10, 1.5):
@@ -160,23 +167,8 @@ def network(workdir, monkeypatch):
             return types.SimpleNamespace(images=images, labels=labels)
 
     data = types.SimpleNamespace(train=Images(), test=Images())
-    monkeypatch.setattr(noise.load, "load", lambda *_: data)
+    monkeypatch.setattr(bias_shift.load, "load", lambda *_: data)
     return model
-
-
-def test_noise_has_gains_and_changed_classes(network, workdir):
-    rows = measured("noise", workdir)
-    places = [(row["sigma"], row["layer"]) for row in rows]
-    layers = [*(f"dense{i}" for i in range(1, 9)), "logits"]
-    assert places == [(s, layer) for s in ("0.03", "0.1", "0.3") for layer in layers]
-    for row in rows:
-        if row["layer"] == "logits":
-            assert 0 <= float(row["changed"]) <= 1 and row["gain"] == ""
-        else:
-            assert 0 < float(row["deactivated_gain"]) < float(row["gain"]) < 1
-    # More noise changes more classes.
-    changed = [float(row["changed"]) for row in rows if row["changed"]]
-    assert changed == sorted(changed) and changed[0] < changed[-1]
 
 
 @pytest.mark.slow
@@ -190,23 +182,3 @@ def test_theory_has_a_row_for_each_snapshot(network, workdir):
     for row in first, other:
         assert 0 <= float(row["positive_share"]) <= 1 and 0 < float(row["alive"]) <= 1
         assert float(row["weighted_mean_length"]) > 0
-
-
-def test_a_trained_network_has_the_last_weights_and_no_preprocessing(
-    workdir, monkeypatch
-):
-    calls = []
-    network = types.SimpleNamespace(set_weights=calls.append)
-    monkeypatch.setattr(
-        noise.zoo, "get_model", lambda *a, **k: calls.append(k) or network
-    )
-    (workdir / recorder.SNAPSHOTS).mkdir()
-    for epoch in 0, 300, 20:
-        path = workdir / recorder.SNAPSHOTS / f"epoch-{epoch:05d}.npz"
-        np.savez(path, np.full(2, epoch, "float32"))
-    assert noise.trained(workdir) is network
-    arguments, (weights,) = calls
-    entry = json.loads((workdir / "outcome.json").read_text())
-    assert arguments["activation"] == entry["arguments"]["activation"]
-    assert not arguments.get("preprocessing")
-    assert weights.tolist() == [300, 300]

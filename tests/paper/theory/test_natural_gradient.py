@@ -1,4 +1,4 @@
-"""The lemmas and theorems of section 2 are compared with inverted matrices."""
+"""The theorems of section 2 are compared with inverted matrices."""
 
 import dataclasses
 import functools
@@ -77,33 +77,6 @@ def test_fisher_matrix_and_moments_equal_the_definitions(seed):
 
 
 @SEEDS
-def test_lemma_1_inverts_block_matrices(seed):
-    f = unit(seed).fisher()
-    a, b, c = f[:-1, :-1], f[:-1, -1], f[-1, -1]
-    a_inverse = np.linalg.inv(a)
-    s = 1 / (c - b @ a_inverse @ b)
-    u = -s * a_inverse @ b
-    k = a_inverse + np.outer(u, u) / s
-    assert_close(np.block([[k, u[:, None]], [u, s]]), np.linalg.inv(f))
-
-
-@SEEDS
-def test_lemma_2_relates_mean_and_inverse_second_moment(seed):
-    u = unit(seed)
-    m = ng.moments(u.inputs, u.deltas)
-    second, variance = (
-        np.linalg.inv(x) for x in (m.weighted_second, m.weighted_variance)
-    )
-    mean, other = m.weighted_mean, m.mean
-    form = mean @ second @ mean
-    assert 0 <= form <= 1
-    assert_close(1 / (1 - form), 1 + mean @ variance @ mean)
-    assert_close(
-        (1 - other @ second @ mean) / (1 - form), 1 + (mean - other) @ variance @ mean
-    )
-
-
-@SEEDS
 def test_theorem_1_gives_the_natural_gradient(seed):
     u = unit(seed)
     inverse = np.linalg.inv(u.fisher())
@@ -160,64 +133,42 @@ def test_the_corrected_shift_does_not_depend_on_the_incoming_means(seed):
 
 
 def layer(seed, examples, d=12, units=5):
-    """Returns inputs, deltas and gradients of a layer whose inputs are rectified."""
+    """Returns inputs, which are rectified, deltas and right sides of a layer."""
     rng = np.random.default_rng(seed)
     inputs = np.maximum(rng.normal(size=(examples, d)), 0)
     deltas = rng.normal(size=(examples, units)) * rng.integers(0, 2, (examples, units))
-    return inputs, 1e-3 * deltas, rng.normal(size=(d + 1, units))
+    return inputs, 1e-3 * deltas, rng.normal(size=(d, units, 2))
 
 
 @SEEDS
-def test_a_layer_has_the_natural_gradients_of_its_units(seed):
-    inputs, deltas, gradients = layer(seed, examples=240)
-    found = ng.precondition(inputs, deltas, gradients)
-    for column, delta, gradient in zip(found.T, deltas.T, gradients.T, strict=True):
-        unit = ng.natural_gradient(inputs, delta, gradient)
-        assert_close(column, np.append(unit.weights, unit.bias))
-
-
-@SEEDS
-@pytest.mark.parametrize("examples", [1, 9, 14, 40])
-def test_damping_permits_fewer_examples_than_weights(seed, examples):
-    inputs, deltas, gradients = layer(seed, examples)
-    damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0])
-    found = ng.precondition(inputs, deltas, gradients, damping)
-    without_bias = ng.precondition(inputs, deltas, gradients[:-1], damping, bias=False)
+@pytest.mark.parametrize("examples", [1, 9, 14, 40, 240])
+def test_each_unit_of_a_layer_is_solved_for_several_right_sides(seed, examples):
+    # With damping there may be fewer examples than weights.
+    inputs, deltas, right = layer(seed, examples)
+    damping = np.array([1e-6, 1e-5, 1e-4, 1.0, 10.0]) * (examples < 240)
+    found = ng.solve_units(inputs, deltas, right, damping)
     for i in range(5):
-        f = ng.unit_fisher(inputs, deltas[:, i]) + damping[i] * np.eye(13)
-        assert_close(found[:, i], np.linalg.solve(f, gradients[:, i]))
-        expected = np.linalg.solve(f[:-1, :-1], gradients[:-1, i])
-        assert_close(without_bias[:, i], expected)
-
-
-def test_several_gradients_of_a_unit_equal_single_calls():
-    inputs, deltas, gradients = layer(0, 240)
-    several = np.stack([gradients, gradients**2], axis=2)
-    before = several.copy()
-    found = ng.precondition(inputs, deltas, several, 1e-5)
-    for i in range(2):
-        single = ng.precondition(inputs, deltas, several[..., i], 1e-5)
-        assert_close(found[..., i], single)
-    np.testing.assert_array_equal(several, before)
+        a = ng.unit_fisher(inputs, deltas[:, i])[:-1, :-1] + damping[i] * np.eye(12)
+        assert_close(found[:, i], np.linalg.solve(a, right[:, i]))
 
 
 def test_dead_units_need_damping_and_do_not_change_others():
-    inputs, deltas, gradients = layer(1, 240)
-    natural = ng.precondition(inputs, deltas * [1, 0, 1, 1, 1], gradients, 0.1)
-    assert_close(natural[:, 1], gradients[:, 1] / 0.1)
-    # Without its dead incoming unit a layer has the same natural gradients.
-    without = np.delete(inputs, 3, axis=1), deltas, np.delete(gradients, 3, axis=0)
+    inputs, deltas, right = layer(1, 240)
+    damping, none = np.full(5, 1e-4), np.zeros(5)
+    dead = ng.solve_units(inputs, deltas * [1, 0, 1, 1, 1], right, damping)
+    assert_close(dead[:, 1], right[:, 1] / 1e-4)
+    # Without its dead incoming unit a layer has the same solutions.
+    without = np.delete(inputs, 3, axis=1), deltas, np.delete(right, 3, axis=0)
     inputs[:, 3] = 0
-    damped = ng.precondition(inputs, deltas, gradients, 1e-4)
-    assert_close(damped[3], gradients[3] / 1e-4)
-    others = np.delete(damped, 3, axis=0)
-    assert_close(others, ng.precondition(*without, 1e-4))
+    damped = ng.solve_units(inputs, deltas, right, damping)
+    assert_close(damped[3], right[3] / 1e-4)
+    assert_close(np.delete(damped, 3, axis=0), ng.solve_units(*without, damping))
     with pytest.raises(errors.UsageError, match="unit 0 is singular"):
-        ng.precondition(inputs, deltas, gradients)
-    gradients[3] = 0
-    natural = ng.precondition(inputs, deltas, gradients)
-    assert (natural[3] == 0).all()
-    assert_close(np.delete(natural, 3, axis=0), ng.precondition(*without))
+        ng.solve_units(inputs, deltas, right, none)
+    right[3] = 0
+    solved = ng.solve_units(inputs, deltas, right, none)
+    assert (solved[3] == 0).all()
+    assert_close(np.delete(solved, 3, axis=0), ng.solve_units(*without, none))
 
 
 GOOD = (np.arange(12.0).reshape(6, 2) ** 2, np.arange(1.0, 7), np.ones(3))
@@ -255,29 +206,10 @@ def test_singular_matrices_without_damping_raise_an_error(name, inputs):
     gradient = np.ones(inputs.shape[1] + 1)
     with pytest.raises(errors.UsageError, match="is singular.*Pass more examples"):
         ng.natural_gradient(inputs, GOOD[1], gradient)
-    message = "is singular.*Pass damping > 0, or more examples"
-    with pytest.raises(errors.UsageError, match=message):
-        ng.precondition(inputs, GOOD[1][:, None], gradient[:, None])
-    if name != "zero":  # a row of F that is 0 needs no solution
-        with pytest.raises(errors.UsageError, match=message):
-            ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 1e-12)
-    ng.precondition(inputs, GOOD[1][:, None], gradient[:, None], 0.1)
-
-
-@pytest.mark.parametrize(
-    ("wrong", "message"),
-    [
-        ({"deltas": np.ones(240)}, r"deltas must be \(examples, units\)"),
-        ({"deltas": np.ones((240, 5)) * [1, 1, 0, 1, 1]}, "deltas of unit 2 are 0"),
-        ({"gradients": np.ones((12, 5))}, r" = \(13, 5\), .* Received: \(12, 5\)"),
-        ({"gradients": np.ones((13, 5, 1, 1))}, r"or \(13, 5\) \+ \(number,\)"),
-        ({"bias": False}, r" = \(12, 5\), .* Received: \(13, 5\)"),
-        ({"damping": np.ones(4)}, r"a number or \(5,\)"),
-        ({"damping": -1}, "damping must be >= 0"),
-    ],
-)
-def test_wrong_arguments_of_a_layer_raise_an_error(wrong, message):
-    inputs, deltas, gradients = layer(3, 240)
-    right = {"inputs": inputs, "deltas": deltas, "gradients": gradients}
-    with pytest.raises(errors.UsageError, match=message):
-        ng.precondition(**right | wrong)
+    inputs = np.c_[inputs, np.ones(6)]  # of the bias unit
+    unit = inputs, GOOD[1][:, None], gradient[:, None, None]
+    for damping in (0,) if name == "zero" else (0, 1e-12):
+        # A row of A that is 0 needs no solution.
+        with pytest.raises(errors.UsageError, match="Pass damping > 0, or more"):
+            ng.solve_units(*unit, np.array([damping]))
+    assert np.isfinite(ng.solve_units(*unit, np.array([0.1]))).all()
