@@ -87,14 +87,20 @@ class EncodedSplit:
         examples: encoded images, which may include images of other splits.
         positions: integers `(n,)`, positions of the split's images in `examples`.
         side: height and width of every decoded image, in pixels.
+        new_labels: the label instead of each label of the examples; None if equal.
     """
 
     examples: Examples
     positions: np.ndarray
     side: int
+    new_labels: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def relabelled(self, labels: np.ndarray) -> "EncodedSplit":
+        """Returns the images with the label `labels[i]` instead of each label i."""
+        return dataclasses.replace(self, new_labels=labels)
 
     @property
     def image_shape(self) -> Shape:
@@ -102,11 +108,7 @@ class EncodedSplit:
         return self.side, self.side, 3
 
     def first(self, count: int) -> "EncodedSplit":
-        """Returns the first `count` examples.
-
-        Raises:
-            DataError: the split has fewer examples.
-        """
+        """Returns the first `count` examples."""
         check_count(count, len(self))
         return dataclasses.replace(self, positions=self.positions[:count])
 
@@ -123,9 +125,6 @@ class EncodedSplit:
         Args:
             indices: `(n,)`, indices into the split.
             size: examples in a batch; the last batch may be smaller.
-
-        Raises:
-            DataError: an image cannot be read or decoded. The message names the image.
         """
         import tensorflow as tf
 
@@ -172,7 +171,9 @@ class EncodedSplit:
         try:
             for images, labels in dataset:
                 done += len(labels)
-                yield Split(images, labels.numpy())
+                part = Split(images, labels.numpy())
+                new = self.new_labels
+                yield part if new is None else part.relabelled(new)
         except tf.errors.OpError as error:
             if failures:
                 raise failures[0] from error

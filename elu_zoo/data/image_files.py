@@ -41,11 +41,6 @@ def read_images(
             are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
-
-    Raises:
-        NotFoundError: a path does not exist. No file is read in this case.
-        UsageError: `paths` is empty.
-        DataError: no file can be used.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
@@ -84,11 +79,6 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
     Args:
         path: path of the file.
         shape: `(height, width, channels)`; see `images.decode`.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        DataError: the file cannot be read, is not a usable image, or is not a regular
-            file of at most `formats.MAX_BYTES` bytes.
     """
     from elu_zoo.data import images
 
@@ -116,9 +106,9 @@ def _image_files(path: Path) -> list[Path]:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
     images = [x for x in visible if not x.is_dir() and _is_image(x)]
-    named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
+    named = errors.listed(folders)
     if not images:
-        hint = f" Pass the folders inside it instead: {named}." if folders else ""
+        hint = f" Pass the folders in {path} instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)

@@ -1,8 +1,26 @@
 """Notes that elu-zoo-evaluate prints beside its measures."""
 
+import numpy as np
+
+from elu_zoo import errors
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.weights.manifest import Entry
+
+
+def missing(data: ImageData, name: str) -> list[str]:
+    """Returns a note on the classes that have no image in the split with this name."""
+    split = data.split(name)
+    # The labels of images that stay on the disk may be unknown.
+    known = split.labels if isinstance(split, Split) else split.new_labels
+    classes = range(data.num_classes)
+    lacking = np.setdiff1d(classes, classes if known is None else known)
+    names = errors.listed([data.class_names[label] for label in lacking])
+    text = (
+        f"{data.name} has no {name.replace('all', '')} image of {len(lacking)} of the "
+        f"model's {data.num_classes} classes: {names}. The measures are of the others."
+    )
+    return [text.replace("  ", " ")] if names else []
 
 
 def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
