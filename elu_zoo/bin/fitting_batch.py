@@ -6,7 +6,10 @@ import json
 import multiprocessing
 import os
 import sys
+from collections.abc import Iterator
+from logging import WARNING
 from pathlib import Path
+from typing import Any
 
 from absl import flags, logging
 from ml_collections import ConfigDict
@@ -47,7 +50,8 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
                         "of memory."
                     ) from None
         else:
-            count = _count_images(*arguments)
+            with _no_warnings():
+                count = _count_images(*arguments)
     # `train` raises these errors again unless the run is finished.
     except (errors.CorruptError, errors.DataError, errors.UsageError):
         workdir = flags.FLAGS.workdir or default_workdir(resolved.config)
@@ -67,6 +71,21 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
         *(count, size, config.train.batch_size),
     )
     return resolve(config)
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Drops the warnings of the images, which `train` logs again."""
+
+    def keeps(record: Any) -> bool:
+        return record.levelno < WARNING
+
+    logger = logging.get_absl_logger()
+    logger.addFilter(keeps)
+    try:
+        yield
+    finally:
+        logger.removeFilter(keeps)
 
 
 def _configures_devices() -> bool:
