@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterator
 from logging import WARNING
 from pathlib import Path
-from typing import Any
 
 from absl import flags, logging
 from ml_collections import ConfigDict
@@ -76,12 +75,8 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
 @contextlib.contextmanager
 def _no_warnings() -> Iterator[None]:
     """Drops the warnings of the images, which `train` logs again."""
-
-    def keeps(record: Any) -> bool:
-        return record.levelno < WARNING
-
     logger = logging.get_absl_logger()
-    logger.addFilter(keeps)
+    logger.addFilter(keeps := lambda record: record.levelno < WARNING)
     try:
         yield
     finally:

@@ -108,7 +108,11 @@ class EncodedSplit:
         return self.side, self.side, 3
 
     def first(self, count: int) -> "EncodedSplit":
-        """Returns the first `count` examples."""
+        """Returns the first `count` examples.
+
+        Raises:
+            DataError: the split has fewer examples.
+        """
         check_count(count, len(self))
         return dataclasses.replace(self, positions=self.positions[:count])
 
@@ -125,6 +129,9 @@ class EncodedSplit:
         Args:
             indices: `(n,)`, indices into the split.
             size: examples in a batch; the last batch may be smaller.
+
+        Raises:
+            DataError: an image cannot be read or decoded. The message names the image.
         """
         import tensorflow as tf
 

@@ -41,6 +41,11 @@ def read_images(
             are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
+
+    Raises:
+        NotFoundError: a path does not exist. No file is read in this case.
+        UsageError: `paths` is empty.
+        DataError: no file can be used.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
@@ -79,6 +84,11 @@ def read_image(path: Path, shape: Shape) -> np.ndarray:
     Args:
         path: path of the file.
         shape: `(height, width, channels)`; see `images.decode`.
+
+    Raises:
+        NotFoundError: the file does not exist.
+        DataError: the file cannot be read, is not a usable image, or is not a regular
+            file of at most `formats.MAX_BYTES` bytes.
     """
     from elu_zoo.data import images
 
