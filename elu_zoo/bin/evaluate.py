@@ -29,7 +29,7 @@ def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
 
     from elu_zoo import errors, zoo
-    from elu_zoo.data import class_names
+    from elu_zoo.data.class_names import matched
     from elu_zoo.training import calibrate, changes, evaluation_notes
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.loss import Objective
@@ -42,9 +42,7 @@ def main(_: list[str]) -> None:
         raise errors.UsageError("--changes needs a classifier. Remove --changes.")
     data = _load(values, model.input_shape[1:], data_settings)
     if is_classifier:
-        owner = weights.entry["tag"] if weights.entry else values.model
-        classes = weights.classes, model.output_shape[1]
-        data = class_names.matched(data, owner, *classes)
+        data = matched(data, weights.name, weights.classes, model.output_shape[1])
     split = data.split(_SPLIT.value)
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     rows, notes = [], []
@@ -64,8 +62,6 @@ def main(_: list[str]) -> None:
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
             f"{calibrate.describe(measured)}"
         )
-    if is_classifier:
-        notes += evaluation_notes.missing(data, _SPLIT.value)
     for note in [*evaluation_notes.notes(entry, data, _SPLIT.value), *notes]:
         print(f"note: {note}", file=sys.stderr)
 
