@@ -115,7 +115,7 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
         return ()
     if set(outputs) != answers.OUTPUTS_OF_A_CLASSIFIER:
         raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
-    labels = (path / "assets" / "labels.txt").read_text("utf-8-sig").splitlines()
+    labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:
         raise ValueError(f"labels.txt has {len(labels)} lines, not one per class.")
     return tuple(labels)

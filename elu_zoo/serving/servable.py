@@ -125,7 +125,7 @@ def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
 def _class_names(file: Path) -> tuple[str, ...]:
     if not file.exists():
         return ()
-    return tuple(file.read_text("utf-8-sig").splitlines())
+    return tuple(file.read_text(encoding="utf-8").splitlines())
 
 
 def _origin(file: Path) -> dict[str, Any]:
