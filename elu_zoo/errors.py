@@ -8,8 +8,10 @@ import difflib
 import math
 import numbers
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
+
+_LISTED = 5  # the largest number of names that a message lists
 
 
 class EluZooError(Exception):
@@ -62,6 +64,12 @@ def did_you_mean(name: object, known: Iterable[str]) -> str:
     lower = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     return f"Did you mean {lower[matches[0]]!r}? " if matches else ""
+
+
+def listed(names: Sequence[str]) -> str:
+    """Returns up to five names for a message, and the number of others."""
+    more = f" and {len(names) - _LISTED} more" * (len(names) > _LISTED)
+    return ", ".join(names[:_LISTED]) + more
 
 
 def graph_reason(message: str) -> str:

@@ -1,7 +1,6 @@
 """Inputs and outputs of models: image files, preprocessing and class names."""
 
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -185,36 +184,3 @@ def _class_names(name: str, weights: Weights) -> list[str]:
             "weights=, with the weights that made the predictions."
         )
     return published[0]["classes"]
-
-
-def check_classes(
-    classes: int,
-    weights: Pretrained,
-    dataset: str,
-    class_names: Sequence[str],
-) -> None:
-    """Raises `UsageError` unless a model and a data set have the same classes.
-
-    Args:
-        classes: the number of classes of the model.
-        weights: the weights of the model. If the weights have no manifest entry, only
-            the numbers of classes are compared.
-        dataset: the name of the data set.
-        class_names: the classes of the data set.
-    """
-    names = weights.classes
-    same = classes == len(class_names)
-    if same and (not names or list(names) == list(class_names)):
-        return
-    origin = weights.entry["tag"] if weights.entry else "The model"
-    raise errors.UsageError(
-        f"{origin} has {_describe(names, classes)}, but the data set {dataset} has "
-        f"{_describe(class_names, len(class_names))}. Pass the data set that the "
-        "weights were trained on, or other weights."
-    )
-
-
-def _describe(names: Sequence[str], count: int) -> str:
-    more = ", ..." * (len(names) > 3)
-    first = f" ({', '.join(names[:3])}{more})" if names else ""
-    return f"{count} classes{first}"

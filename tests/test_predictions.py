@@ -1,7 +1,6 @@
 """preprocess_input, decode_predictions, and checks of classes."""
 
 import logging
-from pathlib import Path
 
 import numpy as np
 import published_weights as made_weights
@@ -10,7 +9,6 @@ import pytest
 import elu_zoo
 from elu_zoo import errors, predictions
 from elu_zoo.weights import pretrained
-from elu_zoo.weights.pretrained import Pretrained
 
 MODEL = made_weights.MODEL
 
@@ -151,27 +149,6 @@ def test_decode_needs_no_weights_for_one_data_set(made, tmp_path, monkeypatch):
 def test_decode_needs_weights_for_several_data_sets(published):
     with pytest.raises(errors.UsageError, match="data sets: letters, mnist. Pass"):
         elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
-
-
-@pytest.mark.parametrize(
-    ("count", "trained", "names", "words"),
-    [
-        (2, ["a", "b"], ["a", "b"], None),
-        (2, [], ["a", "b"], None),
-        (2, ["a", "b"], ["a", "c"], r"tag has 2 .*\(a, b\).* has 2 .*\(a, c\)\."),
-        (2, ["a", "b"], list("abc"), r"has 2 .* digits has 3 .* \(a, b, c\)\."),
-        (2, ["a", "b"], list("abcd"), r"digits has 4 classes \(a, b, c, \.\.\.\)"),
-        (2, [], ["a", "b", "c"], "The model has 2 classes, .* has 3 classes"),
-    ],
-)
-def test_classes_of_model_and_data_must_be_equal(count, trained, names, words):
-    entry = {"tag": "tag", "classes": trained} if trained else None
-    weights = Pretrained(MODEL, Path("tag.weights.h5"), entry, {"name": "elu"})
-    if words is None:
-        predictions.check_classes(count, weights, "digits", names)
-        return
-    with pytest.raises(errors.UsageError, match=words):
-        predictions.check_classes(count, weights, "digits", names)
 
 
 @pytest.mark.parametrize("shape", [(2, 9), (10,), (1, 2, 10), (2, 0)])

@@ -28,7 +28,8 @@ absl_flags.mark_flags_as_required(["model", "weights", "data"])
 def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
 
-    from elu_zoo import errors, predictions, zoo
+    from elu_zoo import errors, zoo
+    from elu_zoo.data.class_names import matched
     from elu_zoo.training import calibrate, changes, evaluation_notes
     from elu_zoo.training.evaluate import Evaluator
     from elu_zoo.training.loss import Objective
@@ -41,8 +42,7 @@ def main(_: list[str]) -> None:
         raise errors.UsageError("--changes needs a classifier. Remove --changes.")
     data = _load(values, model.input_shape[1:], data_settings)
     if is_classifier:
-        classes = model.output_shape[1]
-        predictions.check_classes(classes, weights, data.name, data.class_names)
+        data = matched(data, weights.name, weights.classes, model.output_shape[1])
     split = data.split(_SPLIT.value)
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     rows, notes = [], []

@@ -6,6 +6,8 @@ import json
 import multiprocessing
 import os
 import sys
+from collections.abc import Iterator
+from logging import WARNING
 from pathlib import Path
 
 from absl import flags, logging
@@ -47,7 +49,8 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
                         "of memory."
                     ) from None
         else:
-            count = _count_images(*arguments)
+            with _no_warnings():
+                count = _count_images(*arguments)
     # `train` raises these errors again unless the run is finished.
     except (errors.CorruptError, errors.DataError, errors.UsageError):
         workdir = flags.FLAGS.workdir or default_workdir(resolved.config)
@@ -67,6 +70,17 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
         *(count, size, config.train.batch_size),
     )
     return resolve(config)
+
+
+@contextlib.contextmanager
+def _no_warnings() -> Iterator[None]:
+    """Drops the warnings of the images, which `train` logs again."""
+    logger = logging.get_absl_logger()
+    logger.addFilter(keeps := lambda record: record.levelno < WARNING)
+    try:
+        yield
+    finally:
+        logger.removeFilter(keeps)
 
 
 def _configures_devices() -> bool:

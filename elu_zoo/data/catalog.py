@@ -89,10 +89,6 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
     Args:
         name: name of the entry.
         data_dir: folder of prepared data sets; see `tfds.find_folder`.
-
-    Raises:
-        DataError: the data set is missing, not prepared or damaged, or differs from
-            its entry.
     """
     entry = ENTRIES[name]
     try:

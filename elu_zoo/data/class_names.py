@@ -1,9 +1,14 @@
-"""Display names of classes, from a file in the folder of the images."""
+"""Names of classes: from a file in the folder of the images, and matched by name."""
 
+import dataclasses
+import unicodedata
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
 from elu_zoo import errors, files
+from elu_zoo.data.dataset import ImageData
 
 FILE = "class_names.txt"
 _MAX_BYTES = 2**24
@@ -15,21 +20,19 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     A line of the file is `<class> <name>`, with a tab between class and name if the
     class contains blanks. Lines for other classes are ignored. Without a file, the
     class is the display name.
-
-    Raises:
-        DataError: the file has no line for a class, has a line without a name, or is
-            not a regular text file of at most 16 MiB.
     """
     path = folder / FILE
     try:
         content = files.read_regular(path, _MAX_BYTES, "a file of class names")
-        lines = content.decode().splitlines()
+        lines = content.decode("utf-8-sig").splitlines()
     except FileNotFoundError:
         return tuple(classes)
     except errors.CorruptError as error:
         raise errors.DataError(f"{path} {error}.") from None
     except ValueError as error:
-        raise errors.DataError(f"{path} is not UTF-8 text: {error}.") from error
+        raise errors.DataError(
+            f"{path} is not UTF-8 text: {error}. Save the file as UTF-8."
+        ) from error
     names = {}
     for number, line in enumerate(lines, 1):
         line = line.strip()
@@ -37,11 +40,50 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
         if len(parts) == 1:
             raise errors.DataError(f"{path}, line {number}, has no name for {line!r}.")
         if parts:
-            names[parts[0].strip()] = parts[1].strip()
-    missing = [name for name in classes if name not in names]
+            names[normal(parts[0].strip())] = parts[1].strip()
+    missing = [name for name in classes if normal(name) not in names]
     if missing:
         raise errors.DataError(
             f"{path} has no line for {len(missing)} of {len(classes)} classes: "
             f"{', '.join(missing[:3])}."
         )
-    return tuple(names[name] for name in classes)
+    return tuple(names[normal(name)] for name in classes)
+
+
+def normal(name: str) -> str:
+    """Returns a name in Unicode's form NFC; macOS writes names of files in NFD."""
+    return unicodedata.normalize("NFC", name)
+
+
+def matched(
+    data: ImageData, owner: str, classes: Sequence[str], count: int
+) -> ImageData:
+    """Returns a data set whose labels are a model's classes, matched by name.
+
+    Args:
+        data: the data set, which may lack some of the classes.
+        owner: the name of the model, for messages.
+        classes: the names of the model's classes; empty if unknown.
+        count: the number of the model's classes.
+    """
+    unnamed = not classes and data.num_classes == count
+    if unnamed or list(data.class_names) == list(classes):
+        return data
+    names, known = ([normal(x) for x in each] for each in (data.class_names, classes))
+    parts = {name: data.split(name) for name in ("train", "validation", "test")}
+    # Labels of images that stay on the disk may be unknown.
+    used = {i for x in parts.values() for i in getattr(x, "labels", range(len(names)))}
+    present = [names[label] for label in sorted(used)]
+    unknown = [x for x in present if not names.count(x) == known.count(x) == 1]
+    if unknown:
+        raise errors.UsageError(
+            f"{owner} has no class, or several, with the name of {len(unknown)} of the "
+            f"{len(present)} classes of the data set {data.name}: "
+            f"{errors.listed(unknown)}. It has {count} classes, "
+            f"{errors.listed(classes) or 'without names'}. "
+            f"{errors.did_you_mean(unknown[0], classes)}Rename or remove these classes "
+            "of the data set, or pass weights that were trained on them."
+        )
+    labels = np.array([known.index(x) if x in known else -1 for x in names], np.int32)
+    parts = {name: part.relabelled(labels) for name, part in parts.items()}
+    return dataclasses.replace(data, **parts, class_names=tuple(classes))

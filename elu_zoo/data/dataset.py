@@ -28,13 +28,13 @@ class Split:
         return len(self.labels)
 
     def first(self, count: int) -> "Split":
-        """Returns the first `count` examples.
-
-        Raises:
-            DataError: the split has fewer examples.
-        """
+        """Returns the first `count` examples."""
         check_count(count, len(self))
         return Split(self.images[:count], self.labels[:count])
+
+    def relabelled(self, labels: np.ndarray) -> "Split":
+        """Returns the images with the label `labels[i]` instead of each label i."""
+        return Split(self.images, labels[self.labels])
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -92,11 +92,7 @@ class ImageData:
         )
 
     def split(self, name: str) -> Split:
-        """Returns the split `train`, `validation` or `test`, or `all` of them joined.
-
-        Raises:
-            UsageError: the images stay on the disk and cannot be joined.
-        """
+        """Returns the split `train`, `validation` or `test`, or `all` of them."""
         if name != "all":
             return getattr(self, name)
         if not isinstance(self.train, Split):

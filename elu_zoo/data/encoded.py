@@ -87,14 +87,20 @@ class EncodedSplit:
         examples: encoded images, which may include images of other splits.
         positions: integers `(n,)`, positions of the split's images in `examples`.
         side: height and width of every decoded image, in pixels.
+        new_labels: the label instead of each label of the examples; None if equal.
     """
 
     examples: Examples
     positions: np.ndarray
     side: int
+    new_labels: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.positions)
+
+    def relabelled(self, labels: np.ndarray) -> "EncodedSplit":
+        """Returns the images with the label `labels[i]` instead of each label i."""
+        return dataclasses.replace(self, new_labels=labels)
 
     @property
     def image_shape(self) -> Shape:
@@ -172,7 +178,9 @@ class EncodedSplit:
         try:
             for images, labels in dataset:
                 done += len(labels)
-                yield Split(images, labels.numpy())
+                part = Split(images, labels.numpy())
+                new = self.new_labels
+                yield part if new is None else part.relabelled(new)
         except tf.errors.OpError as error:
             if failures:
                 raise failures[0] from error

@@ -17,7 +17,12 @@ from elu_zoo.data.encoded import EncodedImages, Example, UnusableFileError
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
 _READERS = 16  # files that are read in parallel, to hide the latency of a network disk
-_VALIDATION = "validation", "val", "valid"  # names of the folder of the split
+# Names of the folder of each split, in lower case.
+_SPLITS = {
+    "train": ("train", "training"),
+    "validation": ("validation", "val", "valid"),
+    "test": ("test", "testing"),
+}
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -60,28 +65,31 @@ def find(
     """Finds the images `<folder>/<class>/<file>`.
 
     The label of a class is its position in the sorted list of folders that hold images.
-    If `folder` has a subfolder `train/`, the splits are `train/` and `val/` (also
-    `validation/` or `valid/`). Otherwise all images are the training split. A file
-    `class_names.txt` may hold display names, see `class_names.read`. A file is an image
-    if its name ends in one of `formats.SUFFIXES`. Other files are ignored and counted
-    in the log, which also warns of folders that are not read. The fingerprint is a hash
-    of the names and sizes of all images.
+    If `folder` has a subfolder `train/` of class folders, the splits are `train/` and
+    `val/` (also `validation/` or `valid/`), in any case. Otherwise all images are the
+    training split, and a folder `train/` that holds images beside others is a class. A
+    file `class_names.txt` may hold display names, see `class_names.read`. A file is an
+    image if its name ends in one of `formats.SUFFIXES`. Other files are ignored and
+    counted in the log, which also warns of folders that are not read. The fingerprint
+    is a hash of the names and sizes of all images.
 
     Args:
         folder: the folder.
         names: names of the splits to look for; the first is "train".
-
-    Raises:
-        NotFoundError: `folder` does not exist.
-        DataError: the folder holds no images or cannot be read, has several folders
-            of validation images, or has a class whose name is not UTF-8 or that the
-            training split lacks.
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
         raise errors.NotFoundError(f"There is no folder {folder}.")
-    roots = _roots(folder, names)
-    scanned = {split: _scan(root) for split, root in roots.items()}
+    try:
+        roots = _roots(folder, names)
+        scanned = {split: _scan(root) for split, root in roots.items()}
+    except OSError as error:
+        raise errors.DataError(
+            f"Cannot read {error.filename or folder}: {error.strerror}."
+        ) from error
+    for split, root in roots.items():
+        if not scanned[split]:
+            raise _no_images_error(root, split)
     classes = sorted({path.split("/")[0] for path, _ in scanned["train"]})
     for name in classes:
         try:
@@ -106,27 +114,52 @@ def find(
 
 
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Returns the folder of each split, for the splits that `folder` has."""
-    train = folder / "train"
-    if not train.is_dir():
-        return {"train": folder}
-    roots = {"train": train}
-    for split in names[1:]:
-        aliases = _VALIDATION if split == "validation" else (split,)
-        found = [name for name in aliases if (folder / name).is_dir()]
+    """Returns the folder of each split; folders of images beside others are classes."""
+    folders = _folders(folder)
+    roots = _split_folders(folder, folders, names)
+    train = roots.get("train")
+    of_splits = [x for x in folders if _is_split(x)]
+    flat = [x for x in folders if _has_images(x)] if of_splits else []
+    named_flat = [x for x in flat if x in of_splits]
+    if train and _has_classes(train) and (train not in flat or flat == named_flat):
+        if others := [x for x in folders if x not in roots.values()]:
+            logging.warning(
+                "These folders in %s are not read, because %s holds class folders: %s.",
+                *(folder, train.name, _listed(others)),
+            )
+        return roots
+    if flat and flat == named_flat:
+        raise errors.DataError(
+            f"{folder} has images only in folders that are named like splits but hold "
+            f"no class folders: {_listed(flat)}. Move the images to "
+            f"{train or flat[0]}/<class>. If these folders are classes, rename one, to "
+            f"other names than {', '.join(sum(_SPLITS.values(), ()))}."
+        )
+    if named_flat:
+        logging.warning(
+            "Read as classes, because they hold images beside other folders of images "
+            "in %s: %s. If one is a split, remove it, or move its images into class "
+            "folders in it, and the classes into %s.",
+            *(folder, _listed(named_flat), folder / "train"),
+        )
+    return {"train": folder}
+
+
+def _split_folders(
+    folder: Path, folders: Sequence[Path], names: Sequence[str]
+) -> dict[str, Path]:
+    """Returns the folder of each split by its name; one with classes comes first."""
+    roots = {}
+    for split in names:
+        named = [x for x in folders if x.name.lower() in _SPLITS[split]]
+        found = [x for x in named if _has_classes(x)]
         if len(found) > 1:
             raise errors.DataError(
-                f"{folder} has several folders of validation images, "
-                f"{' and '.join(found)}. Move the images of one into the other."
+                f"{folder} has several folders of {split} images, {_listed(found)}. "
+                "Move the class folders of one into the other."
             )
-        for name in found:
-            roots[split] = folder / name
-    read = {root.name for root in roots.values()}
-    others = [x.name for x in _visible(folder) if x.is_dir() and x.name not in read]
-    if others:
-        logging.warning(
-            "These folders in %s are not read: %s.", folder, ", ".join(sorted(others))
-        )
+        if named:
+            (roots[split],) = found or named[:1]
     return roots
 
 
@@ -134,16 +167,18 @@ def _label_files(
     root: Path, paths: Sequence[str], classes: Sequence[str]
 ) -> FilesOfSplit:
     """Returns the files of a split with their labels."""
-    if not paths:
-        raise _no_images_error(root)
+    names = [path.split("/")[0] for path in paths]
+    unknown = sorted({*names} - {*classes})
+    if unknown:
+        raise errors.DataError(
+            f"{root} has {len(unknown)} classes that the training split does not have: "
+            f"{errors.listed(unknown)}. {errors.did_you_mean(unknown[0], classes)}"
+            "Add training images of these classes, or remove their folders."
+        )
     labels = {name: label for label, name in enumerate(classes)}
-    for path in paths:
-        if path.split("/")[0] not in labels:
-            raise errors.DataError(
-                f"{root / path} has a class that the training split does not have."
-            )
-    label_of_path = np.array([labels[path.split("/")[0]] for path in paths], np.int32)
-    return FilesOfSplit(root, tuple(paths), label_of_path)
+    return FilesOfSplit(
+        root, tuple(paths), np.array([labels[name] for name in names], np.int32)
+    )
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
@@ -155,11 +190,6 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
 
     Returns:
         Images and labels of each split, and `class_names`; see `splits.split`.
-
-    Raises:
-        NotFoundError: `folder` does not exist.
-        DataError: images cannot be used. The message counts and names these images.
-        ResourceError: the images are too large for the memory.
     """
     source = find(folder, splits.NAMES)
     paths = [part.root / path for part in source.splits.values() for path in part.paths]
@@ -188,32 +218,35 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
 
     key = f"{source.name}-{source.fingerprint}"
     arrays = cache.load_decoded(key, paths, shape, build)
+    for split, part in source.splits.items():
+        arrays[f"{split}_paths"] = np.array([str(part.root / x) for x in part.paths])
     return {**arrays, "class_names": np.array(source.class_names)}
 
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image in the class folders, sorted by path."""
     images, ignored, nested = [], [], []
-    try:
-        for folder in (entry for entry in _visible(root) if entry.is_dir()):
-            before = len(images)
-            for file in _visible(folder.path):
-                path = f"{folder.name}/{file.name}"
-                if file.name.lower().endswith(SUFFIXES):
-                    images.append((path, file.stat().st_size))
-                else:
-                    (nested if file.is_dir() else ignored).append(path)
-            if len(images) == before:
-                logging.warning("%s holds no images and is not a class.", folder.path)
-    except OSError as error:
-        raise errors.DataError(
-            f"Cannot read {error.filename or root}: {error.strerror}."
-        ) from error
+    for folder in _folders(root):
+        before = len(images)
+        for file in _visible(folder):
+            path = f"{folder.name}/{file.name}"
+            if file.name.lower().endswith(SUFFIXES):
+                images.append((path, file.stat().st_size))
+            else:
+                (nested if file.is_dir() else ignored).append(path)
+        if len(images) == before:
+            logging.warning("%s holds no images and is not a class.", folder)
+    loose = [x.name for x in _visible(root) if x.name.lower().endswith(SUFFIXES)]
+    if images and loose:
+        logging.warning(
+            "%d images in %s itself are not read, such as %s. Move the images into "
+            "class folders.",
+            *(len(loose), root, min(loose)),
+        )
     if nested:
         logging.warning(
-            "%d folders inside class folders of %s are not read, such as %s. Move "
-            "their images into the class folders.",
-            *(len(nested), root, min(nested)),
+            "%d folders inside class folders of %s are not read, such as %s. %s",
+            *(len(nested), root, min(nested), LAYOUT),
         )
     if ignored:
         logging.info(
@@ -223,23 +256,49 @@ def _scan(root: Path) -> list[tuple[str, int]]:
     return sorted(images)
 
 
-def _visible(folder: str | os.PathLike) -> list[os.DirEntry]:
+def _visible(folder: Path) -> list[os.DirEntry]:
     with os.scandir(folder) as entries:
         return [entry for entry in entries if not entry.name.startswith(".")]
 
 
-def _no_images_error(root: Path) -> errors.DataError:
+def _folders(folder: Path) -> list[Path]:
+    return sorted(folder / entry.name for entry in _visible(folder) if entry.is_dir())
+
+
+def _has_images(folder: Path) -> bool:
+    return any(x.name.lower().endswith(SUFFIXES) for x in _visible(folder))
+
+
+def _has_classes(folder: Path) -> bool:
+    return any(map(_has_images, _folders(folder)))
+
+
+def _is_split(folder: Path) -> bool:
+    return any(folder.name.lower() in names for names in _SPLITS.values())
+
+
+def _listed(folders: Sequence[Path]) -> str:
+    return errors.listed([x.name for x in folders])
+
+
+def _no_images_error(root: Path, split: str) -> errors.DataError:
     """Returns an error that says what a folder holds instead of images in classes."""
 
     def images(pattern: str) -> list[Path]:
         return [p for p in root.glob(pattern) if p.name.lower().endswith(SUFFIXES)]
 
-    hint = ""
+    files_within = [*root.glob("*/*"), *root.glob("*/*/*")]
+    hint = f" Rename {root} to leave it out." if split != "train" else ""
     if flat := images("*"):
-        hint = f" {len(flat)} images are in {root} itself, not in a class folder."
-    elif deeper := images("*/*/*"):
-        hint = f" Perhaps you mean {deeper[0].parents[1]}, whose folders hold images."
-    elif others := {p.suffix for p in root.glob("*/*") if p.suffix and p.is_file()}:
+        text = " {} images are in {} itself, not in a class folder. Move them there."
+        hint = text.format(len(flat), root) + hint
+    elif deeper := images("*/*/*") or images("*/*/*/*"):
+        above = {p.parents[1] for p in deeper}
+        above = {p.parent if _is_split(p) and p.parent != root else p for p in above}
+        hint = f" Perhaps you mean {min(above)}, whose folders hold images."
+        if len(above) > 1:
+            hint += " If it is a class, move the images in its folders up into it."
+    elif others := {p.suffix for p in files_within if p.suffix and p.is_file()}:
         hint = f" It holds {' '.join(sorted(others))} files. Convert images to PNG."
     return errors.DataError(
         f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}"

@@ -116,9 +116,9 @@ def _image_files(path: Path) -> list[Path]:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
     images = [x for x in visible if not x.is_dir() and _is_image(x)]
-    named = ", ".join(folders[:_NAMED]) + ", ..." * (len(folders) > _NAMED)
+    named = errors.listed(folders)
     if not images:
-        hint = f" Pass the folders inside it instead: {named}." if folders else ""
+        hint = f" Pass the folders in {path} instead: {named}." if folders else ""
         raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)

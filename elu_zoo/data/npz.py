@@ -39,11 +39,6 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
     Returns:
         Images and labels of each split, and `class_names`; see `splits.split`.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        DataError: the file is damaged, or its arrays do not have the form above.
-        ResourceError: the arrays are too large for the available memory.
     """
     stored = _stored_arrays(path)
     arrays: Arrays = {}

@@ -1,6 +1,7 @@
 """Division of a user's images into training, validation and test splits."""
 
 import hashlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,18 +21,19 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     A missing validation or test split takes about a tenth of the training images. The
     hash of the pixels of an image decides its split, so that an image stays in its
     split when other images are added or removed, and equal images share one split. The
-    training images are sorted by their hashes, which mixes the classes.
+    training images are sorted by their hashes, which mixes the classes. Warnings name
+    classes without a training image, images with several labels, and images that the
+    given splits share.
 
     Args:
         name: name of the data set.
         arrays: `<split>_images` uint8 `(n, height, width, channels)` and
-            `<split>_labels` of one or more of `NAMES`, and `class_names`.
+            `<split>_labels` of one or more of `NAMES`, and `class_names`;
+            `<split>_paths` of the images if they are files.
         terms: see `ImageData`.
-
-    Raises:
-        DataError: there are too few images or classes, the shapes of the splits differ,
-            or a label has no class name.
     """
+    arrays = dict(arrays)
+    paths = {part: arrays.pop(f"{part}_paths", None) for part in NAMES}
     class_names = tuple(map(str, arrays["class_names"]))
     _check(name, arrays, class_names)
     # The arrays are hashed, so that the format of the files does not change the hash.
@@ -43,8 +45,15 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
         for part in NAMES
         if f"{part}_images" in arrays
     }
+    hashes = {
+        part: np.array([_uniform_hash(image) for image in given.images])
+        for part, given in by_name.items()
+    }
+    _warn_of_copies(name, by_name, hashes, paths)
     given, total = list(by_name), sum(map(len, by_name.values()))
-    complete = _with_held_out(name, by_name)
+    complete = _with_held_out(name, by_name, hashes["train"])
+    labels, *held_out = (complete[part].labels for part in NAMES)
+    warn_of_untrained(name, class_names, labels, np.concatenate(held_out))
     cut = [f"{len(complete[x])} for {x}" for x in NAMES if x not in given]
     note = f"{name} has {total} images, of which a hash held out "
     return ImageData(
@@ -57,11 +66,12 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     )
 
 
-def _with_held_out(name: str, by_name: dict[str, Split]) -> dict[str, Split]:
+def _with_held_out(
+    name: str, by_name: dict[str, Split], hashes: np.ndarray
+) -> dict[str, Split]:
     """Returns all three splits; missing splits are cut from the training split."""
     missing = [part for part in NAMES if part not in by_name]
     train = by_name["train"]
-    hashes = np.array([_uniform_hash(image) for image in train.images])
     if len(set(hashes)) <= len(missing):
         raise errors.DataError(
             f"{name} has only {len(set(hashes))} different training images; expected "
@@ -94,6 +104,52 @@ def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: Any) -> N
             return
 
 
+def warn_of_untrained(
+    name: str,
+    class_names: Sequence[str],
+    train: np.ndarray,
+    held_out: np.ndarray,
+) -> None:
+    """Warns of the classes of held-out labels that no training label has."""
+    untrained = np.setdiff1d(held_out, train)
+    if len(untrained):
+        logging.warning(
+            "%s has no training image of %d of %d classes, which a network cannot "
+            "learn from it: %s. Add images of these classes.",
+            *(name, len(untrained), len(class_names)),
+            errors.listed([class_names[label] for label in untrained]),
+        )
+
+
+def _warn_of_copies(
+    name: str,
+    given: dict[str, Split],
+    hashes: dict[str, np.ndarray],
+    paths: dict[str, np.ndarray | None],
+) -> None:
+    """Warns of equal images with different labels or in different splits."""
+    first: dict[float, tuple] = {}  # label, split and name of the first of each image
+    relabelled, shared = [], []
+    for part, split in given.items():
+        names = paths[part]
+        if names is None:
+            names = [f"{part} image {index}" for index in range(len(split))]
+        for key, label, image in zip(hashes[part], split.labels, names, strict=True):
+            other = first.setdefault(key, (label, part, image))
+            if other[:2] != (label, part):
+                copies = shared if other[0] == label else relabelled
+                copies.append(f"{other[2]} and {image}")
+    for copies, text in (
+        (relabelled, "are copies of an image of another class"),
+        (shared, "are in two splits, so that the test error may be too low"),
+    ):
+        if copies:
+            logging.warning(
+                "%s: %d images %s, such as %s. Remove the wrong copies.",
+                *(name, len(copies), text, copies[0]),
+            )
+
+
 def _uniform_hash(image: np.ndarray) -> float:
     """Returns the hash of an image as a number in [0, 1)."""
     digest = hashlib.sha256(np.ascontiguousarray(image).data).digest()
@@ -114,11 +170,6 @@ def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
             raise errors.DataError(
                 f"{name} has {part} images of the shape {images.shape[1:]}, but other "
                 f"images of the shape {shape}."
-            )
-        if classes < 2:
-            raise errors.DataError(
-                f"{name} must have at least two classes. Received: "
-                f"{', '.join(class_names) or 'no class names'}."
             )
         bad = np.flatnonzero((labels < 0) | (labels >= classes))
         if len(bad):

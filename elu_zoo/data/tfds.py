@@ -42,9 +42,6 @@ def find(
     Args:
         name, major, data_dir: see `find_folder`.
         label: the feature that holds the class.
-
-    Raises:
-        DataError: the data set is not prepared.
     """
     folder = find_folder(name, major, data_dir)
     return _source(name, folder, lambda remedy: _read(folder, label, remedy))
@@ -63,9 +60,6 @@ def find_images(
     Returns:
         A source whose `read` returns the splits train, validation and test, as far as
         the data set has these splits, and the `terms` of the data set.
-
-    Raises:
-        DataError: the data set is not prepared.
     """
     folder = find_folder(name, None, data_dir)
     return _source(name, folder, lambda remedy: _read_images(folder, shape, remedy))
@@ -79,9 +73,6 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
         major: accepted major version; None accepts any.
         data_dir: folder of prepared data sets. None stands for $TFDS_DATA_DIR, or for
             ~/tensorflow_datasets if this variable is not set.
-
-    Raises:
-        DataError: the data set is not prepared.
     """
     environment = os.environ.get("TFDS_DATA_DIR")
     if data_dir is not None:

@@ -31,7 +31,13 @@ def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     data = resolved.config.data
     if data.name not in load.ENCODED:
         shape = finetuning.image_shape(resolved.config, resolved.parent)
-        return load.load(data.name, data_dir, shape)
+        images = load.load(data.name, data_dir, shape)
+        if images.num_classes < 2:
+            raise errors.DataError(
+                f"{images.name} must have at least two classes. Received: "
+                f"{', '.join(images.class_names) or 'no class names'}."
+            )
+        return images
     from elu_zoo.data import imagenet
 
     return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)

@@ -47,6 +47,12 @@ def test_arrays_without_images_are_refused(refused, here):
     assert "no train im" in refused(1, "train", SMOKE, "--data=x.npz")
 
 
+def test_a_single_class_is_not_trained_on(refused, here):
+    fill(here / "photos", classes({"a": 6}))
+    error = refused(1, "train", "--config=mnist_mlp_5x256", "--data=photos")
+    assert "photos must have at least two classes. Received: a." in error
+
+
 def test_the_error_names_images_that_cannot_be_used(refused, here):
     photos = {**classes({"a": 6, "b": 6}), "b/7.png": b"", "a/8.png": b"text"}
     fill(here / "photos", photos)

@@ -170,7 +170,9 @@ def letters(monkeypatch):
 
 def test_data_with_other_classes_are_refused(cli, trained, letters):
     result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
-    assert result.code == 2 and "but the data set mnist has 10 cl" in result.err
+    assert (
+        result.code == 2 and "the 10 classes of the data set mnist: a, b," in result.err
+    )
 
 
 def test_all_images_of_new_data_are_measured(cli, trained, tmp_path):

@@ -59,6 +59,16 @@ def test_a_folder_is_trained_on_evaluated_predicted_and_exported(cli, photos, tm
     labels = tmp_path / result.out.strip() / "assets/labels.txt"
     assert labels.read_text() == "day\nnight\n"
 
+    (tmp_path / "cats").mkdir()
+    shutil.copytree(photos / "night", tmp_path / "cats/night")
+    result = cli("evaluate", MODEL, weights, "--data=cats", "--split=all")
+    assert result.code == 0, result.err
+    assert "on cats, 20 all images: error" in result.out
+    assert "no image of 1 of the model's 2 classes: day. The measures" in result.err
+    (tmp_path / "cats/night").rename(tmp_path / "cats/Nigth")
+    result = cli("evaluate", MODEL, weights, "--data=cats")
+    assert result.code == 2 and "Did you mean 'night'?" in result.error
+
     (photos / "day/3.png").unlink()
     result = cli("evaluate", MODEL, weights, "--data=photos")
     assert result.code == 0

@@ -48,9 +48,24 @@ def paths_and_labels(images):
             {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
         ),
         (
-            ["val/1.png", "validation/1.png"],
-            ("val", "validation"),
-            {"train": [("val/1.png", 0), ("validation/1.png", 1)]},
+            ["train/1.png", "bus/1.png", "val/2.png", "train/a/3.png"],
+            ("bus", "train", "val"),
+            {"train": [("bus/1.png", 0), ("train/1.png", 1), ("val/2.png", 2)]},
+        ),
+        (
+            ["train/1.txt", "train/x/y/1.png", "a/1.png", "b/1.png"],
+            ("a", "b"),
+            {"train": [("a/1.png", 0), ("b/1.png", 1)]},
+        ),
+        (
+            [
+                "Training/train/1.png",
+                "VALID/train/2.png",
+                "val/1.txt",
+                "Training/3.png",
+            ],
+            ("train",),
+            {"train": [("train/1.png", 0)], "validation": [("train/2.png", 0)]},
         ),
         (
             ["n2/1.png", "n10/1.png", "Z/1.png", "a b/1.png"],
@@ -117,9 +132,61 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     ignored = f"Ignored 1 files in {tmp_path} that are not images, such as a/3.csv."
     assert ignored in caplog.messages
     nested = f"1 folders inside class folders of {tmp_path} are not read, such as b/4."
-    assert nested + " Move their images into the class folders." in caplog.messages
-    image_folder.find(write_tree(tmp_path / "x", "train/a/1.jpg", "dev/a/2.jpg"))
-    assert f"These folders in {tmp_path}/x are not read: dev." in caplog.messages
+    assert f"{nested} {image_folder.LAYOUT}" in caplog.messages
+    image_folder.find(write_tree(tmp_path / "x", "train/a/1.jpg", "dev/2.jpg"))
+    others = f"These folders in {tmp_path}/x are not read, because train holds class"
+    assert f"{others} folders: dev." in caplog.messages
+    image_folder.find(write_tree(tmp_path / "x", "train/loose.jpg", "train/b/1.jpg"))
+    assert "Read as classes, because they hold images beside other " in caplog.text
+    (tmp_path / "x/dev/2.jpg").unlink()
+    image_folder.find(tmp_path / "x")
+    loose = f"1 images in {tmp_path}/x/train itself are not read, such as loose.jpg."
+    assert loose in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("paths", "words", "moves"),
+    [
+        (
+            ["train/1.jpg", "test/1.jpg"],
+            "test, train. Move the images to .*/train/<class>. If .* rename one",
+            {"train": "rail"},
+        ),
+        (
+            ["train/1.jpg", "test/1.jpg"],
+            "test, train. Move the images to .*/train/<class>",
+            {"train/1.jpg": "train/a/1.jpg", "test/1.jpg": "test/a/1.jpg"},
+        ),
+        (
+            ["train/a/1.jpg", "val/a/2.jpg", "valid/a/1.jpg"],
+            "several folders of validation images, val, valid. Move the class folders",
+            {"val/a/2.jpg": "valid/a/2.jpg"},
+        ),
+        (
+            ["train/a/1.jpg", "test/1.jpg"],
+            "1 images are in .*/test itself.* Rename .*/test to leave it out",
+            {"test": "unlabelled"},
+        ),
+        (
+            ["train/a/1.jpg", "train/bear/1.jpg", "val/baer/1.jpg"],
+            "/val has 1 classes that .* not have: baer. Did you mean 'bear'",
+            {"val/baer": "val/bear"},
+        ),
+        (
+            ["cats/2020/1.jpg", "dogs/2021/1.jpg"],
+            "Perhaps you mean .*/cats, .* If it is a class, move the images",
+            {"cats/2020/1.jpg": "cats/1.jpg", "dogs/2021/1.jpg": "dogs/1.jpg"},
+        ),
+    ],
+)
+def test_the_advice_of_an_error_ends_the_error(tmp_path, paths, words, moves):
+    names = "train", "validation", "test"
+    with pytest.raises(errors.DataError, match=words):
+        image_folder.find(write_tree(tmp_path, *paths), names)
+    for old, new in moves.items():
+        (tmp_path / new).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / old).rename(tmp_path / new)
+    image_folder.find(tmp_path, names)
 
 
 @pytest.mark.parametrize(
@@ -127,6 +194,11 @@ def test_ignored_files_are_logged(tmp_path, caplog):
     [
         (["1.jpg", "2.png"], "2 images are in .*x itself, not in a class folder"),
         (["sub/a/1.jpg", "sub/b/1.jpg"], "Perhaps you mean .*x/sub, whose folders"),
+        (
+            ["sub/test/a/1.jpg", "sub/train/a/1.jpg"],
+            "you mean .*x/sub, whose [a-z ]*.$",
+        ),
+        (["train/a/1.txt", "test/a/1.txt"], r"It holds \.txt files"),
         (["a/1.txt", "b/2.csv"], r"It holds \.csv \.txt files\. Convert"),
         (["a/none"], r"val/<class>/\.\.\.$"),
     ],
@@ -152,17 +224,11 @@ def test_files_are_read_by_position(tmp_path):
         (["data"], errors.NotFoundError, r"^There is no folder .*/data\.$"),
         (["data/a.txt"], errors.DataError, r"data holds no images \(PNG, JPEG\)"),
         (["data/a.jpg", "data/b.jpg"], errors.DataError, "<class>/<file>.JPEG, or tra"),
-        (["data/train/1.jpg", "data/a/1.jpg"], errors.DataError, "data/train holds no"),
         (["data/train/a/1.jpg", "data/val/1.jpg"], errors.DataError, "/val holds no "),
         (
-            [f"data/{split}/a/1.jpg" for split in ("train", "val", "validation")],
+            [f"data/{split}/a/1.jpg" for split in ("train", "Train")],
             errors.DataError,
-            "data has several folders of validation images, validation and val. M",
-        ),
-        (
-            ["data/train/a/1.jpg", "data/val/a/1.jpg", "data/val/b/2.jpg"],
-            errors.DataError,
-            r"data/val/b/2\.jpg has a class that the training split does not have",
+            "data has several folders of train images, Train, train. Move",
         ),
     ],
 )
@@ -201,6 +267,7 @@ def test_a_pipe_or_a_huge_file_of_class_names_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("text", "names"),
     [
+        ("\ufeffa cat\r\nb dog\r\n", ("cat", "dog")),
         ("b dog\n\n  a\ttabby  cat \nc bird\n", ("tabby  cat", "dog")),
         ("a crane\nb crane", ("crane", "crane")),
         ("a Schäferhund\nb 猫", ("Schäferhund", "猫")),

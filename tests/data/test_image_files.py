@@ -113,7 +113,7 @@ def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
     text = f"The folders inside {tmp_path}/x are not read: cats, dogs."
     assert text in caplog.text
     with pytest.raises(
-        errors.DataError, match=r"Pass the folders inside it instead: x"
+        errors.DataError, match=rf"Pass the folders in {tmp_path} instead: x"
     ):
         image_files.read_images(tmp_path, SHAPE)
 

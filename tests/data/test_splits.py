@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from image_files import noise, uniform
+from image_files import classes, fill, noise, uniform
 
 from elu_zoo import errors
 from elu_zoo.data import load
@@ -53,6 +53,42 @@ def test_few_images_have_all_splits(tmp_path, count):
         hashes = [uniform(image) for image in images]
         low, high = sum(h < 0.1 for h in hashes), sum(h >= 0.2 for h in hashes)
         assert sizes[1] == low or low == 0 or high < 2  # test takes from training first
+
+
+def test_a_class_that_no_training_image_has_is_named(tmp_path, caplog):
+    held_out = next(i for i in range(99) if uniform(noise(8, 8, i)) < 0.1)
+    images = np.stack([noise(8, 8, i) for i in [*range(100, 120), held_out]])
+    labels, names = [0, 1] * 10 + [2], ["a", "b", "rare"]
+    np.savez(tmp_path / "x.npz", x=images, y=labels, class_names=names)
+    load.load(str(tmp_path / "x.npz"))
+    assert "no training image of 1 of 3 classes, " in caplog.text
+    assert "learn from it: rare." in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("test_image", "test_label", "words"),
+    [
+        (0, 1, "1 images are copies of an image of another class"),
+        (0, 0, "1 images are in two splits, so that the test error may be too low"),
+        (9, 0, ""),
+    ],
+)
+def test_copies_are_named(tmp_path, caplog, test_image, test_label, words):
+    images = np.stack([noise(8, 8, i) for i in range(10)])
+    arrays = {"x_train": images[:9], "y_train": np.arange(9) % 2}
+    arrays |= {"x_test": images[[test_image]], "y_test": [test_label]}
+    np.savez(tmp_path / "x.npz", **arrays)
+    load.load(str(tmp_path / "x.npz"))
+    named = f"{words}, such as train image 0 and test image 0." if words else ""
+    assert named in caplog.text and bool(words) == bool(caplog.text)
+
+
+def test_an_image_file_in_two_class_folders_is_named(tmp_path, caplog):
+    folder = fill(tmp_path / "x", classes({"a": 5, "b": 5}))
+    copy = (folder / "a").iterdir().__next__()
+    (folder / "b" / "copy.png").write_bytes(copy.read_bytes())
+    load.load(folder, image_shape=(8, 8, 3))
+    assert f"another class, such as {copy} and {folder}/b/copy.png." in caplog.text
 
 
 def test_equal_images_share_a_split_or_are_refused(tmp_path):

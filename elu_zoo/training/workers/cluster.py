@@ -18,11 +18,7 @@ from elu_zoo.training.workers import waiting
 
 
 def read() -> dict[str, Any]:
-    """Returns the value of TF_CONFIG, or {} if the variable is not set.
-
-    Raises:
-        UsageError: TF_CONFIG is invalid.
-    """
+    """Returns the value of TF_CONFIG, or {} if the variable is not set."""
     text = os.environ.get("TF_CONFIG")
     if not text:
         return {}
@@ -44,11 +40,7 @@ def read() -> dict[str, Any]:
 
 
 def tasks() -> int:
-    """Returns the number of tasks in TF_CONFIG.
-
-    Raises:
-        UsageError: TF_CONFIG is invalid, or its task is not in its cluster.
-    """
+    """Returns the number of tasks in TF_CONFIG."""
     cluster = read()
     machines = cluster.get("cluster", {})
     count = sum(len(hosts) for hosts in machines.values())
@@ -68,9 +60,6 @@ def place() -> tuple[int, int]:
 
     The chief has number 0, and numbers follow the order of TensorFlow's replicas.
     Without a cluster, the function returns (0, 1).
-
-    Raises:
-        UsageError: TF_CONFIG is invalid, or its task is of a type that does not train.
     """
     cluster = read()
     if tasks() <= 1:
@@ -124,9 +113,6 @@ def await_peers() -> Iterator[None]:
     A watchdog process prints the missing machines, and ends this process by SIGALRM at
     the timeout. TensorFlow itself would wait for an hour without a message. The
     watchdog is a process, because no Python thread runs while TensorFlow waits.
-
-    Raises:
-        ResourceError: the port of this machine is in use.
     """
     number, _ = place()
     names = addresses()
