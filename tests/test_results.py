@@ -57,6 +57,22 @@ def test_student_is_the_interval_of_the_mean(values, quantile):
     assert results.student(values) == pytest.approx((mean - half, mean + half))
 
 
+@pytest.mark.parametrize(
+    ("values", "scale"), [([2.5], 0), ([2.5] * 3, 0), ([5.3 - 5.0, 5.2 - 4.9], 5.3)]
+)
+def test_values_that_do_not_vary_have_no_interval(values, scale):
+    assert np.isnan(results.student(values, scale)).all()
+    assert "(no interval)" in results.mean_text(values, "+.2f", scale)
+
+
+@pytest.mark.parametrize(
+    ("error", "classes", "expected"),
+    [(90.6, 10, False), (89.4, 10, True), (98.6, 100, False), (57.0, 0, True)],
+)
+def test_an_error_of_guessing_is_not_trained(error, classes, expected):
+    assert results.is_trained(error, classes) is expected
+
+
 ENTRY = {
     "model": "net",
     "dataset": "mnist",

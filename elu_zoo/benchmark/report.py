@@ -91,7 +91,9 @@ def _cells(row: Row) -> dict[str, str]:
         row.unit: f"{row.value:.4g}",
         "quartiles": f"{row.lower_quartile:.4g} to {row.upper_quartile:.4g}",
         f"by {row.baseline}": f"{row.ratio:.3f}",
-        "95 % interval": f"{row.ratio_low:.3f} to {row.ratio_high:.3f}",
+        "95 % interval": ""
+        if row.ratio_low == row.ratio_high  # rounds that do not vary
+        else f"{row.ratio_low:.3f} to {row.ratio_high:.3f}",
     }
 
 

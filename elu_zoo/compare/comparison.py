@@ -160,6 +160,8 @@ def _train(
     trained = runner.run(missing, plan, spec.measure, *processes)
     for i, (each, rows) in enumerate(trained, 1):
         results[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
-        end = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"
+        failed = " diverged" if isinstance(rows, str) else " stayed at chance"
+        found = results[each]
+        end = failed if found.diverged else f", error {found.error:.4g}"
         say(f"{i} of {len(missing)}: {each.label}{end}")
     return results

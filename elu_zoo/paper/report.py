@@ -52,7 +52,8 @@ interval, theorems by the rounding errors of float64, and statements about a who
 training by the mean over runs in every epoch. An error of the paper is
 reached if the lower end of the interval, of at least five runs, is below it. The
 paper's own tests, p < 0.001, are decided by Wilcoxon's exact p of at least ten pairs.
-Fewer are *too few pairs*, which keep a claim from being reproduced.
+Fewer are *too few pairs*, which keep a claim from being reproduced. Differences that
+are *equal* in all pairs have neither an interval nor Student's p, and decide nothing.
 
 A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
 say why.

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import statistics
 from pathlib import Path
 
 from elu_zoo import results
@@ -68,9 +67,8 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
         pairs = [others[seed] - elu[seed] for seed in others]
-        low, high = results.student(pairs)
-        mean = statistics.mean(pairs)
-        texts.append(f"{mean:.1f} points ({low:.1f} to {high:.1f}) with {name}")
+        mean = results.mean_text(pairs, ".1f", max(elu.values()), " points")
+        texts.append(f"{mean} with {name}")
     whole = _ends(rows, paper)
     return (
         "The figure shows test errors of paired runs. On the right is the start of the "

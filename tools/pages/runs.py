@@ -92,13 +92,9 @@ def finetuning_table(rows: Rows) -> str:
         means = [spread(list(runs.values())) + " %" for runs in of_labels]
         elu, relu = (arms[labels, *kind] for kind in pair)
         differences = [elu[seed] - relu[seed] for seed in elu if seed in relu]
-        low, high = results.student(differences)
-        mean = statistics.mean(differences)
+        difference = results.mean_text(differences, "+.2f", max(elu.values()))
         counts = " / ".join(sorted({str(len(runs)) for runs in of_labels}))
-        lines.append(
-            f"| {labels:,} | {counts} | {' | '.join(means)} | "
-            f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) |"
-        )
+        lines.append(f"| {labels:,} | {counts} | {' | '.join(means)} | {difference} |")
     return "\n".join(lines)
 
 

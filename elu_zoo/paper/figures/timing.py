@@ -108,7 +108,9 @@ def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
     # Ratios of opposite ends give a wider interval than the ratio's 95 % interval.
     ratio, low, high = middle / other, low / other_high, high / other_low
     outcome = "no difference"
-    if support.includes(high):
+    if low == high:  # rounds that do not vary have no interval
+        outcome = "equal"
+    elif support.includes(high):
         outcome = "supports"
     elif low > support.limit:
         outcome = "contradicts"
