@@ -18,7 +18,7 @@ from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
 from elu_zoo.training.run import Run
 from elu_zoo.training.state import TrainState, versions
-from elu_zoo.weights import manifest, training_cost
+from elu_zoo.weights import manifest, training_cost, unfinished
 from elu_zoo.weights.hdf5 import weight_file
 
 # Arguments of builders that have an effect in training only.
@@ -58,7 +58,7 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
     path = workdir / (entry["tag"] + manifest.SUFFIX)
     if path.is_file():
         return entry
-    if not any(workdir.glob("checkpoints/step-*")):
+    if unfinished.newest_step(workdir) is None:
         raise errors.CorruptError(
             f"The weight file {path} of the finished run is missing, and there is no "
             f"checkpoint. Restore the file, or delete {workdir} to train again."

@@ -26,6 +26,7 @@ from elu_zoo import errors, files
 from elu_zoo.training import resuming
 from elu_zoo.training.config import dict_hash, differences
 from elu_zoo.training.run import Length
+from elu_zoo.weights import unfinished
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
@@ -196,8 +197,8 @@ class Checkpoints:
         for name, value in arrays.items():
             if not np.isfinite(value).all():
                 raise errors.TrainingError(
-                    f"The variable {name} is not finite after iteration {step}. No "
-                    "checkpoint was saved. Try a lower learning rate."
+                    f"The variable {name} is not finite after iteration {step}, which "
+                    "is not saved. Try a lower learning rate."
                 )
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
@@ -216,8 +217,8 @@ class Checkpoints:
         except OSError as error:
             raise errors.ResourceError(
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
-                f"be written to {self._folder}: {error}. Earlier checkpoints are "
-                "intact. Fix the cause, and run the same command again to resume."
+                f"be written to {self._folder}: {error}. Fix the cause. "
+                f"{unfinished.kept(self._folder.parent)}"
             ) from error
         self._step = step
         # Checkpoints of later steps are from another run, and are not deleted.

@@ -32,6 +32,7 @@ from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Run
 from elu_zoo.training.signals import Stop
 from elu_zoo.training.state import Checkpoints, TrainState, versions
+from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
 
@@ -87,8 +88,8 @@ def train(
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.
-        TrainingError: the loss is not finite; the last finite checkpoint is kept.
-        Interrupted: SIGTERM or SIGINT stopped the run; a checkpoint is saved.
+        TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
+        Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
     """
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
@@ -177,7 +178,7 @@ def _end_epoch(
             if not np.isfinite(value):
                 raise errors.TrainingError(
                     f"The validation {name} after iteration {state.step} is {value}. "
-                    "The last finite checkpoint is kept. Try a lower learning rate."
+                    "Try a lower learning rate."
                 )
             row[f"validation_{name}"] = value
     outputs.end_epoch(state, row)
@@ -262,6 +263,6 @@ def _start(
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
     """Returns the text after the signal's name in the error of a stopped run."""
     return (
-        f"after iteration {state.step} of {run.length.total}. A checkpoint is saved. "
-        f"Run the same command again to resume {workdir}."
+        f"after iteration {state.step} of {run.length.total}. "
+        f"{unfinished.kept(workdir)}"
     )
