@@ -182,8 +182,10 @@ def _make_boundaries_fractions(config: ConfigDict) -> None:
         total = examples // config.train.batch_size * config.train.epochs
         for key in ("boundaries", "phase_boundaries"):
             if key in config.train:
+                # A boundary after the end is no share: the check names it as it is.
                 config.train[key] = tuple(
-                    b / total if isinstance(b, int) else b for b in config.train[key]
+                    b / total if isinstance(b, int) and b < total else b
+                    for b in config.train[key]
                 )
 
 

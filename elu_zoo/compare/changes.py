@@ -96,6 +96,9 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
     total *= config.train.epochs
     with config.unlocked():
         for key in keys:
-            shares = (b / total if isinstance(b, int) else b for b in config.train[key])
-            config.train[key] = tuple(shares)
+            # A boundary after the end is no share: the check names it as it is.
+            config.train[key] = tuple(
+                b / total if isinstance(b, int) and b < total else b
+                for b in config.train[key]
+            )
     return config
