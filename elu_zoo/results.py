@@ -135,7 +135,7 @@ def row(workdir: Path, entry: Entry) -> dict[str, Any]:
         "config": entry["config"]["name"],
         "activation": entry["arguments"]["activation"]["name"],
         "batch_norm": entry["arguments"]["batch_norm"],
-        "steps": entry["step"],
+        "steps": entry.get("kept_step", entry["step"]),
         "train_loss": loss,
     }
 
@@ -180,11 +180,17 @@ def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
         + "\n".join(lines)
         + "\n\n"
         + squared * (metric(entry) == SQUARED)
-        + "Errors were measured after the last step, with the weights as a file stores "
-        "them. Neither steps nor runs were selected by test errors. ± is the standard "
-        "deviation over runs. The interval of the file is Wilson's, for other test "
-        "images; that of the recipe is Student's, for the mean over seeds."
+        + f"Errors were measured {_measured_after(entry)}, with the weights as a file "
+        "stores them. Neither steps nor runs were selected by test errors. ± is the "
+        "standard deviation over runs. The interval of the file is Wilson's, for other "
+        "test images; that of the recipe is Student's, for the mean over seeds."
     )
+
+
+def _measured_after(entry: Entry) -> str:
+    if "kept_step" not in entry:
+        return "after the last step"
+    return f"after step {entry['kept_step']:,}, which had the lowest validation loss"
 
 
 def file_error(entry: Entry) -> Measured:

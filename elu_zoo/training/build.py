@@ -14,6 +14,7 @@ from elu_zoo.layers.dropout import seed_of
 from elu_zoo.models.nested import all_layers
 from elu_zoo.training import augmentation, finetuning, optimizer, precision
 from elu_zoo.training.backends import Placement
+from elu_zoo.training.best import Best
 from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
@@ -109,6 +110,7 @@ def build(
         step=step,
         evaluator=evaluator,
         parent=parent,
+        best=Best(model) if train.get("keep_best") else None,
     )
 
 
@@ -125,6 +127,11 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
+    if config.train.get("keep_best") and not len(validation or ()):
+        raise errors.DataError(
+            f"train.keep_best needs validation images, which {data.name} lacks. Add "
+            "some, or set train.keep_best to False."
+        )
     count = config.data.train_examples or len(split)
     if count > len(split) and not config.smoke:
         raise errors.DataError(

@@ -89,6 +89,17 @@ def _check_data(config: ConfigDict) -> None:
             "<class>/<image>, or an .npz file."
         )
     _check_augmentation(config, encoded)
+    if config.train.keep_best and (encoded or data.train_on_validation):
+        problem = (
+            f"The validation images of {data.name} are part of its test images"
+            if encoded
+            else "data.train_on_validation=True leaves no validation images"
+        )
+        raise errors.UsageError(
+            "train.keep_best keeps the weights with the lowest loss on validation "
+            f"images on which nothing else depends. {problem}. Set train.keep_best to "
+            "False" + ("." if encoded else ", or data.train_on_validation to False.")
+        )
     if not data.measure_test and data.train_on_validation:
         raise errors.UsageError(
             "A run with data.measure_test=False is evaluated on its validation images "

@@ -93,6 +93,8 @@ def write(
             `strategy` and `replicas` of this process.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
+    if run.best:
+        run.best.restore()
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
@@ -138,6 +140,7 @@ def write(
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
     optional["config_changes"] = state.config_changes
+    optional["kept_step"] = state.best_step if run.best else 0
     entry |= {key: value for key, value in optional.items() if value}
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)

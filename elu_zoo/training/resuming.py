@@ -58,6 +58,11 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
         own = not any(repr(name) in change for name in load.names())
         if own and change.startswith(("data.name:", "data.folder:")):
             continue  # `check_images` compares the images, which may have moved
+        if change.startswith("train.keep_best:"):
+            raise errors.UsageError(
+                f"A run cannot be resumed with {change}, because its checkpoints have "
+                "the weights of one field only. Pass another --workdir."
+            )
         if change.startswith(("data.", "train.batch_size:")):
             raise errors.UsageError(
                 f"A run cannot be resumed with {change}, which changes the examples of "
@@ -180,7 +185,8 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
                     files.remove_leftovers(workdir / folder)
             yield
     except errors.TrainingError as error:  # all checkpoints are written now
-        raise errors.TrainingError(f"{error} {unfinished.kept(workdir)}") from error
+        error.args = (f"{error} {unfinished.kept(workdir)}",)
+        raise
     except errors.EluZooError:  # NotFoundError is also an OSError
         raise
     except OSError as error:

@@ -58,6 +58,7 @@ class TrainState:
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
         metrics_length: length of metrics.jsonl in bytes.
         seconds: wall time of training, in seconds.
+        best_step, best_loss: the lowest validation loss, see `Best`; step 0 for none.
         config_changes: changes of the config and the user's code since the run began,
             and their iterations.
     """
@@ -71,6 +72,8 @@ class TrainState:
     epochs_recorded: int = 0
     metrics_length: int = 0
     seconds: float = 0.0
+    best_step: int = 0
+    best_loss: float = 0.0
     config_changes: list[str] = dataclasses.field(default_factory=list)
 
     def add(self, losses: np.ndarray) -> None:
@@ -239,9 +242,8 @@ class Checkpoints:
             The train state as JSON values, or None if there is no checkpoint.
 
         Raises:
-            CorruptError: all checkpoints are damaged, or the newest undamaged
-                checkpoint has a newer format or another model.
-            ResourceError: a checkpoint cannot be read, for instance over a network.
+            CorruptError: all checkpoints are damaged, or the newest undamaged one has
+                a newer format or another model.
         """
         damaged = []
         for folder in self._all():
@@ -335,8 +337,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise _Damaged(f"{type(error).__name__}: {error}") from error
     except OSError as error:
         raise errors.ResourceError(
-            f"{folder} cannot be read: {error}. Nothing was changed. Run the same "
-            "command again."
+            f"{folder} cannot be read: {error}. Nothing was changed. Run it again."
         ) from error
     if manifest["versions"] != versions():
         logging.warning(

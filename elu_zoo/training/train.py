@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
@@ -135,7 +136,10 @@ def train(
                 loop(run, state, outputs, stop)
                 with peers.together():
                     arguments = run, state, workdir, origin, stop.check_alone
-                    return result.write(resolved.config, *arguments) if chief else None
+                    entry = result.write(resolved.config, *arguments) if chief else None
+                if run.parent or run.best:
+                    logging.info("%s", _kept(run, state))
+                return entry
 
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
@@ -181,6 +185,8 @@ def _end_epoch(
                     "Try a lower learning rate."
                 )
             row[f"validation_{name}"] = value
+        if run.best:
+            run.best.update(state, row["validation_loss"])
     outputs.end_epoch(state, row)
 
 
@@ -258,6 +264,19 @@ def _start(
         "hardware": hardware.describe(),
         "commit": origin["commit"],
     }
+
+
+def _kept(run: Run, state: TrainState) -> str:
+    """Returns which weights the run keeps, which fine-tuning often selects."""
+    if run.best:
+        return (
+            f"The weights of iteration {state.best_step} are kept, whose validation "
+            f"loss {state.best_loss:.4g} is the lowest."
+        )
+    return (
+        f"The weights of the last iteration, {state.step}, are kept. "
+        "train.keep_best=True keeps those with the lowest validation loss."
+    )
 
 
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:

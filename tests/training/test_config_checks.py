@@ -172,6 +172,14 @@ AUGMENTED = [
             r"in \[0, 64\] pixels, and 0 unless .* Received: 3, and none",
         ),
         (
+            *("digits", {"train.keep_best": True, "data.train_on_validation": True}),
+            "keep_best .*leaves no validation images.* data.train_on_validation to Fal",
+        ),
+        (
+            *("imagenet", {"train.keep_best": True}),
+            "keep_best .*are part of its test images.*train.keep_best to False.$",
+        ),
+        (
             *("digits", {"data.measure_test": False, "data.train_on_validation": True}),
             "data.measure_test=False.* Set data.train_on_validation to False",
         ),
