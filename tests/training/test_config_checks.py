@@ -240,7 +240,7 @@ def test_an_unknown_field_lists_each_known_field_once():
     with pytest.raises(errors.UsageError) as caught:
         config_checks.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 47
+    assert len(known) == len(set(known)) == 48
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 
