@@ -113,19 +113,27 @@ def _text(answer: Answer) -> str:
         _method(answer),
     ]
     tuned = question.tune > 1
-    left_out = "Runs that did not train are not shown."
+    dots = (
+        "Each marker is a run, in the form of its activation (a cross is tanh). A thin "
+        "grey line joins the runs of one seed; a short line is the mean. Runs that did "
+        "not train are not shown."
+    )
     rate = "best" if tuned else "config's"
     pictures = {
-        "errors.png": f"Error of each run; lines join the runs of one seed. {left_out}",
-        "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
-        "curves.png": f"Learning curves at the {rate} learning rate.",
-        "rates.png": "Validation error over the factor on the rate. Runs that diverged "
-        "and much larger errors are not shown.",
+        "errors.png": f"Error of each run. {dots}",
+        "errors_at_config_rate.png": "Error of each run at the config's learning rate, "
+        "drawn in the same way.",
+        "curves.png": f"Learning curves at the {rate} learning rate: the mean over "
+        "runs and a band of one standard deviation, on a logarithmic axis from the "
+        "lowest run on. Of fewer than five runs, each is a thin line beside the mean.",
+        "rates.png": "Validation error over the factor on the rate: the mean of the "
+        "runs, and beside it a bar from the smallest to the largest error. Runs that "
+        "diverged and much larger errors are not shown.",
     }
     if not tuned:
         pictures = {k: pictures[k] for k in ("errors.png", "curves.png")}
     parts += ["## Figures"]
-    parts += [f"![{text}]({name})" for name, text in pictures.items()
+    parts += [f"![{name}]({name})\n\n{text}" for name, text in pictures.items()
               if (question.output / name).exists()]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 

@@ -93,7 +93,7 @@ EXPERIMENT = Experiment(
         "all agree have p = 2/2**n, which is 0.062 for five pairs and 0.031 for six. W "
         "is the sum of the ranks of the pairs in which ELU is higher. The effect is "
         "the rank-biserial correlation, which is -1 if ELU is lower in every pair. "
-        "Intervals are Student's. The last two columns and the figure have only pairs "
-        "in which both runs ended better than chance."
+        "Intervals, the figure's error bars, are Student's. The last two columns "
+        "and the figure have only pairs in which both runs ended better than chance."
     ),
 )
