@@ -24,7 +24,6 @@ COLUMNS = (
     "hardware sha256"
 ).split()
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
-_AT_CHANCE = 0.995  # share of the error of guessing from which a run has not learned
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -65,8 +64,15 @@ def vary(values: Sequence[float], scale: float = 0.0) -> bool:
 
 
 def is_trained(error: float, classes: int) -> bool:
-    """Returns whether an error in percent is below that of guessing among classes."""
-    return classes < 2 or error < 100 * _AT_CHANCE * (1 - 1 / classes)
+    """Returns whether an error in percent is clearly below that of guessing.
+
+    The margin is 2 points, or a fifth of the share of right guesses if that is less:
+    always the most frequent digit is right for 11.35 % of MNIST's test images.
+    """
+    if classes < 2:
+        return True
+    right = 1 / classes
+    return error < 100 * (1 - right - min(0.02, right / 5))
 
 
 def student(values: Sequence[float], scale: float = 0.0) -> tuple[float, float]:

@@ -67,7 +67,10 @@ def test_values_that_do_not_vary_have_no_interval(values, scale):
 
 @pytest.mark.parametrize(
     ("error", "classes", "expected"),
-    [(90.6, 10, False), (89.4, 10, True), (98.6, 100, False), (57.0, 0, True)],
+    [
+        *((90.6, 10, False), (88.65, 10, False), (87.9, 10, True), (48.1, 2, False)),
+        *((98.9, 100, False), (98.7, 100, True), (47.0, 2, True), (57.0, 0, True)),
+    ],
 )
 def test_an_error_of_guessing_is_not_trained(error, classes, expected):
     assert results.is_trained(error, classes) is expected

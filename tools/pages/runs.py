@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import results
+from elu_zoo.data import catalog
 
 Rows = list[results.Row]
 
@@ -102,7 +103,14 @@ def error(runs: Rows) -> str:
     """Returns the test error of runs as text: the result of `spread`, and the unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
-    return spread([float(r["test_error_percent"]) for r in runs]) + " %"
+    errors = [float(r["test_error_percent"]) for r in runs]
+    entry = catalog.ENTRIES.get(runs[0].get("dataset", ""))
+    classes = entry.num_classes if entry else 0
+    trained = [error for error in errors if results.is_trained(error, classes)]
+    parts = [spread(trained) + " %"] if trained else []
+    if left_out := len(errors) - len(trained):
+        parts.append(f"{left_out} at chance, not trained")
+    return "; ".join(parts)
 
 
 def schedule(run: Mapping[str, Any]) -> str:
