@@ -77,10 +77,6 @@ def student_interval(
         differences: `(n,)`, one for each pair of runs.
         level: confidence level, in (0, 1).
         scale: largest of the compared values, see `results.vary`.
-
-    Raises:
-        UsageError: `differences` is empty or has values that are not finite, or `level`
-            is outside (0, 1).
     """
     from scipy import stats
 
@@ -117,9 +113,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Returns:
         Corrected p values, in the order of `p_values`.
-
-    Raises:
-        UsageError: a p value is outside [0, 1].
     """
     p = np.asarray(p_values, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
@@ -143,10 +136,6 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     Args:
         first: `(n,)`, such as the test errors of ELU networks.
         second: `(n,)`, the values of the runs with the same seeds, in the same order.
-
-    Raises:
-        UsageError: the lengths differ, or an argument is empty or has values that are
-            not finite.
     """
     from scipy import stats
 

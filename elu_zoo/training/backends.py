@@ -39,9 +39,6 @@ def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     Args:
         encoded: whether the images stay encoded on the disk.
         strategy, num_devices: see `devices.create_strategy`.
-
-    Raises:
-        UsageError: the backend or this machine cannot train this run.
     """
     backend, step, pooling = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)

@@ -53,18 +53,13 @@ def build(
         placement: the devices and machines of the run.
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
         workdir: the run's folder, if any; see `statistics.find_or_fit`.
-
-    Raises:
-        UsageError: the config does not fit the data or the devices.
-        DataError: there are fewer examples than one batch needs.
     """
     config, parent = resolved.config, resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
     split, validation = _splits(config, data)
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
-    if encoded:
-        _check_arguments(config, data)
+    _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
@@ -200,6 +195,8 @@ def _model(
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
     """Raises errors about arguments before hours of computing statistics."""
+    if config.data.name not in load.ENCODED:
+        return
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}

@@ -21,9 +21,6 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
     Returns:
         Rows with `kind`, `severity` (1 to 5), `images` (their number) and
         `error_percent`. The first row has the kind "none" and the severity 0.
-
-    Raises:
-        UsageError: the images are not in memory.
     """
     if not isinstance(split, Split):
         raise errors.UsageError(

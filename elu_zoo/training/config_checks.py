@@ -22,11 +22,7 @@ _MINIMUM = {
 
 
 def check(config: ConfigDict) -> None:
-    """Checks the fields of a config, and all values whose check needs no data.
-
-    Raises:
-        UsageError: a field is missing, unknown, of the wrong type or out of range.
-    """
+    """Checks the fields of a config, and all values whose check needs no data."""
     _check_model_and_data(get(config, "model.name"), get(config, "data.name"))
     check_fields(config)
     train = config.train
@@ -160,12 +156,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
 def check_run(
     config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1
 ) -> None:
-    """Checks the values that depend on the size of the data and on the devices.
-
-    Raises:
-        UsageError: the batch cannot be split equally, or a schedule does not fit the
-            number of iterations.
-    """
+    """Checks the values that depend on the size of the data and on the devices."""
     size, parts = config.train.batch_size, replicas * max(1, accumulate)
     if size % parts:
         below, above = size - size % parts, size + parts - size % parts

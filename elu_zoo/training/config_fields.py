@@ -18,11 +18,7 @@ _COMMON_ARGUMENTS = (
 
 
 def check_fields(config: ConfigDict) -> None:
-    """Checks the names and types of a config's fields.
-
-    Raises:
-        UsageError: a field is missing, unknown or of the wrong type.
-    """
+    """Checks the names and types of a config's fields."""
     types = _required(config)
     optional = optional_types(get(config, "model.name"))
     values = {key: get(config, key) for key in types}

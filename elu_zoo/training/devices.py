@@ -22,9 +22,6 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
             `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
             devices, and otherwise `one`.
         num_devices: number of devices of this machine; None for all GPUs, or one CPU.
-
-    Raises:
-        UsageError: the name is unknown, devices are missing, or TF_CONFIG is invalid.
     """
     compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
@@ -82,10 +79,6 @@ def choose_compilation(
         compile_: `auto`, `on` or `off`.
         steps_per_call: number of iterations in a call; None for the table's number.
         accumulate: see `Compilation`.
-
-    Raises:
-        UsageError: a value is invalid; or compile=on or accumulate > 1 with several
-            replicas and layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)

@@ -69,9 +69,6 @@ def create(
         config: the run's config.
         model: the network to be trained.
         iterations: number of iterations of the run.
-
-    Raises:
-        UsageError: train.learning_rate_factors has the name of an unknown variable.
     """
     train = config.train
     if train.get("optimizer", "sgd") == "muon":
@@ -108,11 +105,7 @@ def _sgd(
 
 
 def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the fields of a config for the optimizer, without a model.
-
-    Raises:
-        UsageError: a field is out of range, or is not for the optimizer of the config.
-    """
+    """Checks the fields of a config for the optimizer, without a model."""
     train = config.train
     name = train.get("optimizer", "sgd")
     errors.check_choice("train.optimizer", name, OPTIMIZERS)

@@ -48,9 +48,6 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
 
     A run whose weight file is missing counts as unfinished, because its last checkpoint
     has the weights.
-
-    Raises:
-        CorruptError: the weight file is missing, and no checkpoint exists.
     """
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
@@ -93,8 +90,6 @@ def write(
             `strategy` and `replicas` of this process.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
-    if run.best:
-        run.best.restore()
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
@@ -139,8 +134,7 @@ def write(
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
-    optional["config_changes"] = state.config_changes
-    optional["kept_step"] = state.best_step if run.best else 0
+    optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)

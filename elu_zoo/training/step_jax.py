@@ -34,11 +34,7 @@ class OneDevice:
 
 
 def create_strategy(name: str, num_devices: int | None) -> OneDevice:
-    """Returns the first device of JAX.
-
-    Raises:
-        UsageError: the strategy is unknown, or needs several devices or machines.
-    """
+    """Returns the first device of JAX."""
     compilation.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
         raise errors.UsageError(
@@ -66,11 +62,7 @@ def choose_compilation(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Compilation:
-    """Chooses how many iterations a call runs; see `devices.choose_compilation`.
-
-    Raises:
-        UsageError: a value is invalid, compile is off, or accumulate > 1.
-    """
+    """Chooses how many iterations a call runs; see `devices.choose_compilation`."""
     compilation.check_compile(compile_, steps_per_call, accumulate)
     if accumulate > 1:
         raise errors.UsageError(

@@ -136,10 +136,7 @@ def train(
                 loop(run, state, outputs, stop)
                 with peers.together():
                     arguments = run, state, workdir, origin, stop.check_alone
-                    entry = result.write(resolved.config, *arguments) if chief else None
-                if run.parent or run.best:
-                    logging.info("%s", _kept(run, state))
-                return entry
+                    return result.write(resolved.config, *arguments) if chief else None
 
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
@@ -167,6 +164,7 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
                 outputs.save(state)
             elif state.step % train.checkpoint_every == 0:
                 outputs.save_if_due(state)
+    _keep(run, state)
 
 
 def _end_epoch(
@@ -266,17 +264,22 @@ def _start(
     }
 
 
-def _kept(run: Run, state: TrainState) -> str:
-    """Returns which weights the run keeps, which fine-tuning often selects."""
+def _keep(run: Run, state: TrainState) -> None:
+    """Assigns the weights that the run keeps, and logs which in fine-tuning."""
     if run.best:
-        return (
-            f"The weights of iteration {state.best_step} are kept, whose validation "
-            f"loss {state.best_loss:.4g} is the lowest."
+        run.best.restore()
+        logging.info(
+            "The weights of iteration %d are kept, whose validation loss %.4g is the "
+            "lowest.",
+            state.best_step,
+            state.best_loss,
         )
-    return (
-        f"The weights of the last iteration, {state.step}, are kept. "
-        "train.keep_best=True keeps those with the lowest validation loss."
-    )
+    elif run.parent:
+        logging.info(
+            "The weights of the last iteration, %d, are kept. train.keep_best=True "
+            "keeps those with the lowest validation loss.",
+            state.step,
+        )
 
 
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
