@@ -17,6 +17,7 @@ LATER = (
     "data.cutout",
     "data.measure_test",
     "model.initial_kernels",
+    "train.keep_best",
     "train.label_smoothing",
     "train.optimizer",
     "train.sgd_decay",
@@ -68,6 +69,9 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.train.boundaries = ()
     config.train.learning_rates = (0.01,)
     config.train.evaluate_every = 1  # epochs
+    # True: keep the weights of the evaluated epoch with the lowest validation loss, not
+    # those of the last iteration. No run of the paper's does.
+    config.train.keep_best = False
     config.train.checkpoint_every = 500  # iterations
     config.train.checkpoints_kept = 3
     return config

@@ -5,7 +5,7 @@ Command:   elu-zoo-train --config=finetune:model=elu_cifar_11,weights=cifar100 \
 Arguments: model, weights (as in get_model; none trains from scratch), activation
            (default: that of the weights), freeze (none, body, or stacks such as
            stack1+stack2), learning_rate, epochs, examples (number of training images,
-           0: all), validation, seed, smoke
+           0: all), validation, keep_best, seed, smoke
 Paper:     nothing.
 Ours:      results/results.csv.
 Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
@@ -15,7 +15,8 @@ preprocessing that the weights were trained with. The other fields come from the
 network's own config, except for half of elu_cifar_11's dropout, Nesterov's momentum and
 a learning rate that rises for 15 % of the run and falls to zero.
 `freeze=body` trains only the classifier. `validation=False` trains on the validation
-images too, and measures no validation error.
+images too, and measures no validation error. The weights of the last iteration are
+kept; with `keep_best=True`, those of the epoch with the lowest validation loss.
 
 The learning rate is .01 for most networks. It is .001 for the MLPs and .0001 for the
 autoencoder, so that steps are at most as long as with the network's own config.
@@ -63,6 +64,7 @@ def get_config(arg: str = "") -> ConfigDict:
         epochs=20,
         examples=0,
         validation=True,
+        keep_best=False,
         seed=0,
         smoke=False,
     )
@@ -79,11 +81,13 @@ def get_config(arg: str = "") -> ConfigDict:
     parts += [str(args["examples"])] if args["examples"] else []
     parts += [frozen] if frozen else []
     parts += [f"rate{args['learning_rate']:g}"] if args["learning_rate"] else []
+    parts += ["best"] if args["keep_best"] else []
     config.name = "-".join(parts)
     _leave_to_weights(config, args)
     config.data.train_examples = 200 if config.smoke else args["examples"]
     config.train.freeze = tuple(frozen.split("+")) if frozen else ()
     config.train.epochs = 2 if config.smoke else args["epochs"]
+    config.train.keep_best = args["keep_best"]
     # With momentum m, steps become 1 / (1 - m) times as long.
     longest = max(config.train.learning_rates) / (1 - config.train.momentum)
     rate = args["learning_rate"] or min(0.01, longest * (1 - _MOMENTUM))

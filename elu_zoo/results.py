@@ -23,6 +23,7 @@ COLUMNS = (
     "test_error_percent test_top5_error_percent test_squared_error wall_time_seconds "
     "hardware sha256"
 ).split()
+_ROUNDING = 1e-12  # differences up to this share of the values are no differences
 _NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -49,16 +50,55 @@ def wilson(share: float, count: int) -> tuple[float, float]:
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
-def student(values: Sequence[float]) -> tuple[float, float]:
-    """Returns Student's 95 % interval of the mean of two or more values.
+def vary(values: Sequence[float], scale: float = 0.0) -> bool:
+    """Returns whether values differ by more than rounding.
+
+    Without variation there is no interval, since Student's t divides by it.
+
+    Args:
+        values: such as the differences of pairs of runs.
+        scale: largest of the numbers from which the values were computed.
+    """
+    low, high = min(values), max(values)
+    return high - low > _ROUNDING * max(abs(low), abs(high), scale)
+
+
+def is_trained(error: float, classes: int) -> bool:
+    """Returns whether an error in percent is clearly below that of guessing.
+
+    The margin is 2 points, or a fifth of the share of right guesses if that is less:
+    always the most frequent digit is right for 11.35 % of MNIST's test images.
+    """
+    if classes < 2:
+        return True
+    right = 1 / classes
+    return error < 100 * (1 - right - min(0.02, right / 5))
+
+
+def student(values: Sequence[float], scale: float = 0.0) -> tuple[float, float]:
+    """Returns Student's 95 % interval of the mean; NaN for values that do not `vary`.
 
     For more than 31 values the quantile for 31 values is used, which makes the interval
     at most 4 % too wide.
     """
+    if not vary(values, scale):
+        return math.nan, math.nan
     quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
     mean = statistics.mean(values)
     return mean - half, mean + half
+
+
+def mean_text(
+    values: Sequence[float], digits: str, scale: float = 0.0, unit: str = ""
+) -> str:
+    """Returns the mean and Student's interval, if there is one, as text."""
+    low, high = student(values, scale)
+    text = f"{statistics.mean(values):{digits}}{unit}"
+    interval = "no interval"
+    if not math.isnan(low):
+        interval = f"{low:{digits}} to {high:{digits}}"
+    return f"{text} ({interval})"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -101,7 +141,7 @@ def row(workdir: Path, entry: Entry) -> dict[str, Any]:
         "config": entry["config"]["name"],
         "activation": entry["arguments"]["activation"]["name"],
         "batch_norm": entry["arguments"]["batch_norm"],
-        "steps": entry["step"],
+        "steps": entry.get("kept_step", entry["step"]),
         "train_loss": loss,
     }
 
@@ -146,11 +186,17 @@ def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
         + "\n".join(lines)
         + "\n\n"
         + squared * (metric(entry) == SQUARED)
-        + "Errors were measured after the last step, with the weights as a file stores "
-        "them. Neither steps nor runs were selected by test errors. ± is the standard "
-        "deviation over runs. The interval of the file is Wilson's, for other test "
-        "images; that of the recipe is Student's, for the mean over seeds."
+        + f"Errors were measured {_measured_after(entry)}, with the weights as a file "
+        "stores them. Neither steps nor runs were selected by test errors. ± is the "
+        "standard deviation over runs. The interval of the file is Wilson's, for other "
+        "test images; that of the recipe is Student's, for the mean over seeds."
     )
+
+
+def _measured_after(entry: Entry) -> str:
+    if "kept_step" not in entry:
+        return "after the last step"
+    return f"after step {entry['kept_step']:,}, which had the lowest validation loss"
 
 
 def file_error(entry: Entry) -> Measured:
@@ -168,16 +214,22 @@ def file_error(entry: Entry) -> Measured:
 
 def recipe_error(entry: Entry, rows: Sequence[Row]) -> Measured:
     """Returns the mean test error of a recipe, with an interval for other seeds."""
-    runs = find_runs(entry, rows)
-    values = [float(run[metric(entry)]) for run in runs]
+    found = find_runs(entry, rows)
+    classes, key = len(entry.get("classes", ())), metric(entry)
+    runs = [run for run in found if is_trained(float(run[key]), classes)]
+    values = [float(run[key]) for run in runs]
     seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
+    left_out = len(found) - len(runs)
+    more = f"; {left_out} more at chance, not trained" * bool(left_out)
     if not values:
-        return Measured("its recipe", "", "no run in results.csv")
+        reason = "no trained run in results.csv" if found else "no run in results.csv"
+        return Measured("its recipe", "", reason)
     if len(values) == 1:
         value = f"{values[0]:.2f}{_unit(entry)}"
-        return Measured(f"its recipe, seed {seeds}", value, "one run: no interval")
+        name = f"its recipe, seed {seeds}{more}"
+        return Measured(name, value, "one run: no interval")
     return Measured(
-        f"its recipe, {len(values)} runs (seeds {seeds})",
+        f"its recipe, {len(values)} runs (seeds {seeds}){more}",
         f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}{_unit(entry)}",
         _interval(entry, *student(values)),
     )
@@ -255,5 +307,7 @@ def _unit(entry: Entry) -> str:
 
 
 def _interval(entry: Entry, low: float, high: float) -> str:
+    if math.isnan(low):
+        return "all runs equal: no interval"
     # Student's interval of a few very different runs may begin below 0.
     return f"{max(0.0, low):.2f} to {high:.2f}{_unit(entry)}"

@@ -57,6 +57,25 @@ def test_student_is_the_interval_of_the_mean(values, quantile):
     assert results.student(values) == pytest.approx((mean - half, mean + half))
 
 
+@pytest.mark.parametrize(
+    ("values", "scale"), [([2.5], 0), ([2.5] * 3, 0), ([5.3 - 5.0, 5.2 - 4.9], 5.3)]
+)
+def test_values_that_do_not_vary_have_no_interval(values, scale):
+    assert np.isnan(results.student(values, scale)).all()
+    assert "(no interval)" in results.mean_text(values, "+.2f", scale)
+
+
+@pytest.mark.parametrize(
+    ("error", "classes", "expected"),
+    [
+        *((90.6, 10, False), (88.65, 10, False), (87.9, 10, True), (48.1, 2, False)),
+        *((98.9, 100, False), (98.7, 100, True), (47.0, 2, True), (57.0, 0, True)),
+    ],
+)
+def test_an_error_of_guessing_is_not_trained(error, classes, expected):
+    assert results.is_trained(error, classes) is expected
+
+
 ENTRY = {
     "model": "net",
     "dataset": "mnist",

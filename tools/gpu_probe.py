@@ -306,7 +306,7 @@ def store(file: Path, machine: str) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument(
         "verb", choices=["losses", "check", "time", "steps", "rows", "serve"]
     )

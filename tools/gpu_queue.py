@@ -264,7 +264,7 @@ def _measured(job: Job, workdir: Path) -> dict:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
     verbs = parser.add_subparsers(dest="verb", required=True)
     names = "pack", "run", "with", "collect", "job"

@@ -91,28 +91,21 @@ def _cells(row: Row) -> dict[str, str]:
         row.unit: f"{row.value:.4g}",
         "quartiles": f"{row.lower_quartile:.4g} to {row.upper_quartile:.4g}",
         f"by {row.baseline}": f"{row.ratio:.3f}",
-        "95 % interval": f"{row.ratio_low:.3f} to {row.ratio_high:.3f}",
+        "95 % interval": ""
+        if row.ratio_low == row.ratio_high  # rounds that do not vary
+        else f"{row.ratio_low:.3f} to {row.ratio_high:.3f}",
     }
 
 
 def check(path: Path) -> None:
-    """Checks that `update` can write a file, before the benchmark runs.
-
-    Raises:
-        CorruptError: the file exists and was not written by `update`.
-        OSError: the folder cannot be written.
-    """
+    """Checks that `update` can write a file, before the benchmark runs."""
     files.check_writable(path.resolve().parent)
     if path.exists():
         read(path)
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows to a CSV file, in which they replace all rows of their parts.
-
-    Raises:
-        CorruptError: the file exists and was not written by `update`.
-    """
+    """Writes rows to a CSV file, in which they replace all rows of their parts."""
     parts = {row.part for row in found}
     previous = read(path) if path.exists() else []
     written = [*(row for row in previous if row.part not in parts), *found]

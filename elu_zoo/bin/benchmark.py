@@ -55,7 +55,8 @@ def main(_: list[str]) -> None:
     settings = parts.Settings(models, _BATCH.value, _ROUNDS.value)
     measured, failed = [], []
     for name in names:
-        print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
+        about = parts.PARTS[name].__doc__ or ""  # removed by `python -OO`
+        print(f"\n{name}: {about}", flush=True)
         try:
             rows = parts.measure(name, settings)
         except Exception as error:  # the other parts can still be measured

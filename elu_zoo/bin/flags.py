@@ -1,12 +1,15 @@
 """Shared flags, and the start and end of every binary."""
 
+import ast
 import functools
 import importlib.util
+import inspect
 import logging
 import os
 import re
 import sys
 import traceback
+import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -124,7 +127,7 @@ def run(
     """
     streams.protect()
     if _HELP & set(sys.argv[1:]):
-        print(_help(sys.modules[main.__module__].__doc__))
+        print(_help(_docstring(sys.modules[main.__module__])))
         sys.exit(0)
     try:
         app.run(functools.partial(_run, main, check, verbose), flags_parser=_parse)
@@ -195,6 +198,16 @@ def _parse(argv: list[str]) -> list[str]:
         missing = sorted(re.findall(r"Flag (--\w+) must have a value", str(error)))
         message = f"Missing: {', '.join(missing)}. See --help."
         raise errors.UsageError(message if missing else str(error)) from error
+
+
+def _docstring(module: types.ModuleType) -> str:
+    """Returns a module's docstring, from its source if `python -OO` has removed it."""
+    if module.__doc__:
+        return module.__doc__
+    try:
+        return ast.get_docstring(ast.parse(inspect.getsource(module))) or ""
+    except OSError:  # only bytecode is installed
+        return ""
 
 
 def _help(description: str) -> str:

@@ -13,11 +13,7 @@ _SHORT = 5  # divides the config's epochs in a short comparison
 
 
 def shortened(config: ConfigDict) -> ConfigDict:
-    """Returns a config with a fifth of the epochs, at least one.
-
-    Raises:
-        UsageError: see `_with_shares`.
-    """
+    """Returns a config with a fifth of the epochs, at least one."""
     config = _with_shares(config)
     with config.unlocked():
         config.train.epochs = max(1, config.train.epochs // _SHORT)
@@ -36,9 +32,6 @@ def of_run(
         factor: factor on all learning rates of the schedule.
         tuning: whether this is a tuning run, which does not train on validation images
             and is measured on them instead of on the test images.
-
-    Raises:
-        UsageError: see `_with_shares`.
     """
     if tuning and config.data.train_on_validation:
         config = _with_shares(config)
@@ -73,11 +66,7 @@ def command(first: str, given: ConfigDict, wanted: ConfigDict) -> str:
 
 
 def _with_shares(config: ConfigDict) -> ConfigDict:
-    """Returns the config with boundaries in iterations replaced by shares of the run.
-
-    Raises:
-        UsageError: there are such boundaries, but the number of images is unknown.
-    """
+    """Returns the config with shares of the run for boundaries in iterations."""
     config = config.copy_and_resolve_references()
     keys = [key for key in ("boundaries", "phase_boundaries") if key in config.train]
     counted = [b for key in keys for b in config.train[key] if isinstance(b, int)]
@@ -96,6 +85,9 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
     total *= config.train.epochs
     with config.unlocked():
         for key in keys:
-            shares = (b / total if isinstance(b, int) else b for b in config.train[key])
-            config.train[key] = tuple(shares)
+            # A boundary after the end is no share: the check names it as it is.
+            config.train[key] = tuple(
+                b / total if isinstance(b, int) and b < total else b
+                for b in config.train[key]
+            )
     return config

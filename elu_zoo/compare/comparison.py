@@ -28,13 +28,6 @@ def compare(question: Question, jobs: int, say: Say) -> None:
         question: as `question.check` returns it.
         jobs: number of runs at the same time.
         say: receives each line of progress.
-
-    Raises:
-        UsageError: a network cannot be built or trained with the config, or its initial
-            kernels depend on the activation.
-        DataError: the data set is missing.
-        ResourceError: a training process died.
-        Interrupted: a signal stopped the runs; they are saved.
     """
     question = with_images(question)
     plan = Plan(
@@ -160,6 +153,8 @@ def _train(
     trained = runner.run(missing, plan, spec.measure, *processes)
     for i, (each, rows) in enumerate(trained, 1):
         results[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
-        end = " diverged" if isinstance(rows, str) else f", error {rows[0].error:.4g}"
+        failed = " diverged" if isinstance(rows, str) else " stayed at chance"
+        found = results[each]
+        end = failed if found.diverged else f", error {found.error:.4g}"
         say(f"{i} of {len(missing)}: {each.label}{end}")
     return results

@@ -21,9 +21,11 @@ Verdict = Literal[
     "higher error",
     "cannot be told apart",
     "too few pairs",
-    "not tested: diverged",
+    "not tested: equal differences",
+    "not trained",
 ]
-Values = Mapping[int, float]  # error by seed; NaN where the run diverged
+Values = Mapping[int, float]  # error by seed; NaN where the run did not train
+Pair = tuple[Sequence[float], Sequence[float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -32,14 +34,14 @@ class Tested:
 
     Attributes:
         activation: name of the activation.
-        errors: errors of the runs that did not diverge, by seed.
-        diverged: number of runs that diverged.
+        errors: errors of the runs that trained, by seed.
+        diverged: number of runs that diverged or stayed at chance.
         verdict: result of the comparison with the reference.
         difference: mean error minus the reference's, with an interval whose ends are
             NaN if nothing is tested; None without a pair, and for the reference.
         p: two-sided p of Student's t, corrected by Holm; NaN if not tested.
-        wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN if not
-            tested.
+        wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN with too
+            few pairs, or if runs diverged.
         rank: 1 for the smallest mean error; None if a run diverged.
     """
 
@@ -77,15 +79,14 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
         for name, pair in pairs.items()
         if len(pair[0]) >= LEAST_PAIRS and not incomplete & {name, reference}
     }
-    tests = intervals([np.subtract(*pair) for pair in testable.values()])
-    tested = dict(zip(testable, tests, strict=True))
+    tested = intervals(testable)
     ranks = _ranks({name: errors[name] for name in runs if name not in incomplete})
     results = []
     for name in runs:
         result = Tested(
             name, errors[name], diverged[name], "reference", rank=ranks.get(name)
         )
-        if name in tested:
+        if name in testable:
             difference, p = tested[name]
             result = dataclasses.replace(
                 result,
@@ -96,36 +97,38 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
             )
         elif name != reference:
             untested = incomplete & {name, reference}
-            verdict = "not tested: diverged" if untested else "too few pairs"
+            verdict = "not trained" if untested else "too few pairs"
             mean = _mean(*pairs[name])
             result = dataclasses.replace(result, verdict=verdict, difference=mean)
         results.append(result)
     return results
 
 
-def intervals(differences: Sequence[Sequence[float]]) -> list[tuple[Interval, float]]:
-    """Returns the interval and the corrected p of each test of one family.
+def intervals(pairs: Mapping[str, Pair]) -> dict[str, tuple[Interval, float]]:
+    """Returns the interval and the corrected p of each test of one family, by name.
+
+    Differences that do not vary are no test: their interval and p are NaN.
 
     Args:
-        differences: for each test, the differences of its pairs.
+        pairs: for each test, the values of both runs of its pairs.
     """
-    p = [statistics.student_interval(each).p for each in differences]
-    corrected = statistics.holm(p)
-    order = np.argsort(p)
-    results: list[tuple[Interval, float]] = [None] * len(p)
+    results = {name: statistics.paired_interval(*pair) for name, pair in pairs.items()}
+    p = {name: found.p for name, found in results.items() if not math.isnan(found.p)}
+    corrected = dict(zip(p, statistics.holm([*p.values()]), strict=True))
     # Holm divides the level by the number of tests that remain. After the first test
     # that does not reject, the level stays.
     remaining = len(p)
-    for test in order:
+    for name in sorted(p, key=p.get):
         level = 1 - LEVEL / remaining
-        interval = statistics.student_interval(differences[test], level)
-        results[test] = interval, corrected[test]
-        if corrected[test] <= LEVEL:
+        results[name] = statistics.paired_interval(*pairs[name], level)
+        if corrected[name] <= LEVEL:
             remaining = max(1, remaining - 1)
-    return results
+    return {name: (x, corrected.get(name, math.nan)) for name, x in results.items()}
 
 
 def _verdict(interval: Interval) -> Verdict:
+    if math.isnan(interval.p):
+        return "not tested: equal differences"
     if interval.low <= 0 <= interval.high:
         return "cannot be told apart"
     return "lower error" if interval.high < 0 else "higher error"

@@ -37,7 +37,8 @@ def conclusions(answer: Answer) -> str:
         total = reference.diverged + len(reference.errors)
         runs = f"{reference.diverged} of {total} runs" if total else "all tuning runs"
         lines[:0] = [
-            f"**{reference.activation} diverged in {runs}, so that nothing is tested. "
+            f"**{reference.activation} did not train in {runs}, so that nothing is "
+            "tested. "
             "Name another activation first.**",
             "",
         ]
@@ -58,7 +59,12 @@ def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
             f"{name}: nothing is decided by fewer than {LEAST_PAIRS} pairs. Mean "
             f"difference {difference.mean:+.3g} {unit}."
         )
-    if each.verdict == "not tested: diverged":
+    if each.verdict == "not tested: equal differences":
+        return (
+            f"{name}: not tested, because all {difference.n} differences are equal, so "
+            f"that there is no interval: {difference.mean:+.3g} {unit}."
+        )
+    if each.verdict == "not trained":
         return f"{name}: not tested, because {_why_untested(each, other)}."
     values = (
         f"difference {difference.mean:+.3g} {unit}, interval {difference.low:+.2g} to "
@@ -77,8 +83,8 @@ def _edge(activation: str, answer: Answer) -> str:
 def _why_untested(each: Tested, reference: str) -> str:
     runs = each.diverged + len(each.errors)
     if each.diverged:
-        return f"{each.diverged} of its {runs} runs diverged"
-    return f"runs of {reference} diverged" if runs else "every rate diverged"
+        return f"{each.diverged} of its {runs} runs diverged or stayed at chance"
+    return f"runs of {reference} did not train" if runs else "every rate diverged"
 
 
 def _tables(answer: Answer) -> str:
@@ -107,19 +113,27 @@ def _text(answer: Answer) -> str:
         _method(answer),
     ]
     tuned = question.tune > 1
-    left_out = "Diverged runs are not shown."
+    dots = (
+        "Each marker is a run, in the form of its activation (a cross is tanh). A thin "
+        "grey line joins the runs of one seed; a short line is the mean. Runs that did "
+        "not train are not shown."
+    )
     rate = "best" if tuned else "config's"
     pictures = {
-        "errors.png": f"Error of each run; lines join the runs of one seed. {left_out}",
-        "errors_at_config_rate.png": "Error of each run at the config's learning rate.",
-        "curves.png": f"Learning curves at the {rate} learning rate.",
-        "rates.png": "Validation error over the factor on the rate. Runs that diverged "
-        "and much larger errors are not shown.",
+        "errors.png": f"Error of each run. {dots}",
+        "errors_at_config_rate.png": "Error of each run at the config's learning rate, "
+        "drawn in the same way.",
+        "curves.png": f"Learning curves at the {rate} learning rate: the mean over "
+        "runs and a band of one standard deviation, on a logarithmic axis from the "
+        "lowest run on. Of fewer than five runs, each is a thin line beside the mean.",
+        "rates.png": "Validation error over the factor on the rate: the mean of the "
+        "runs, and beside it a bar from the smallest to the largest error. Runs that "
+        "diverged and much larger errors are not shown.",
     }
     if not tuned:
         pictures = {k: pictures[k] for k in ("errors.png", "curves.png")}
     parts += ["## Figures"]
-    parts += [f"![{text}]({name})" for name, text in pictures.items()
+    parts += [f"![{name}]({name})\n\n{text}" for name, text in pictures.items()
               if (question.output / name).exists()]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
@@ -187,7 +201,8 @@ def _method(answer: Answer) -> str:
         f"{one_table}Wilcoxon's p is exact, "
         "two-sided and not corrected; with this number of pairs it is at least "
         f"{estimate.smallest_p(question.seeds):.2g}. An activation "
-        "with runs that diverged is neither tested nor ranked. All steps were timed in "
+        "with runs that did not train is neither tested nor ranked: they diverged, or "
+        "ended at the error of guessing among the classes. All steps were timed in "
         "turn in one process; step times are divided by the step time of "
         f"{question.reference}, and vary by a few percent between measurements.\n\n"
         f"The comparison: `{question.command}`. compare.csv has the command of each "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from ml_collections import ConfigDict
 
-from elu_zoo import registry, user_module
+from elu_zoo import registry, results, user_module
 from elu_zoo.activations import table
 from elu_zoo.compare import changes
 from elu_zoo.compare.question import TUNING_SEED, Question
@@ -21,7 +21,7 @@ from elu_zoo.training.recorder import Observe
 
 @dataclasses.dataclass(frozen=True)
 class Measured:
-    """Results of a run, or the reason why the run diverged.
+    """Results of a run, or the reason why the run did not train.
 
     Attributes:
         error: percentage of wrong classes, or an autoencoder's squared error, on the
@@ -29,7 +29,8 @@ class Measured:
         train_loss: mean over the last epoch; NaN if diverged.
         curve: a row for each epoch, with `epoch`, `train_loss` and, if validation
             images were measured, `validation_...`.
-        diverged: why the run diverged; "" if it did not.
+        diverged: why the run did not train: it diverged or, of paired runs, stayed at
+            chance; "" if it trained.
     """
 
     error: float = float("nan")
@@ -95,13 +96,14 @@ def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
     rows = curves.epochs(workdir)
     for row in rows:
         row.pop("step")
-    return [
-        Measured(
-            error=entry["metrics"][f"{split}_{name}"],
-            train_loss=rows[-1]["train_loss"],
-            curve=tuple(rows),
+    error, classes = entry["metrics"][f"{split}_{name}"], len(entry["classes"])
+    # The choice of a rate needs the error of a tuning run, even if it is chance.
+    if not spec.tuning and not results.is_trained(error, classes):
+        reason = (
+            f"The error is that of guessing among {classes} classes: {error:.4g} %."
         )
-    ]
+        return [Measured(curve=tuple(rows), diverged=reason)]
+    return [Measured(error, rows[-1]["train_loss"], tuple(rows))]
 
 
 def finished(spec: Spec, plan: Plan) -> Measured | None:

@@ -68,7 +68,7 @@ def main(answer: Answer, *, tuned: bool) -> str:
             "p, Student, Holm",
             "p, Wilcoxon, uncorrected",
         ),
-        *("verdict", "diverged", "step time"),
+        *("verdict", "not trained", "step time"),
     )
     return tables.markdown(titles, lines)
 
@@ -81,7 +81,7 @@ def side_by_side(answer: Answer) -> str:
         choice = answer.choices[at_config.activation]
         cells = [at_config.activation]
         for each in (at_config, at_best):
-            diverged = f" ({each.diverged} diverged)" * bool(each.diverged)
+            diverged = f" ({each.diverged} not trained)" * bool(each.diverged)
             cells.append(tables.mean(each.errors.values()) + diverged)
         lines.append([*cells, choice_text(choice)])
     titles = "activation", "at the config's rate", "at its best rate", "tuning"

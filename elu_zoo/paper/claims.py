@@ -28,6 +28,7 @@ _COUNTED = {
     "decides nothing": ("decides nothing", "decide nothing"),
     "layers disagree": ("with disagreeing layers",) * 2,
     "too few pairs": ("with too few pairs",) * 2,
+    "equal": ("with equal differences",) * 2,
 }
 _NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]

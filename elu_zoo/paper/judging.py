@@ -12,7 +12,7 @@ from elu_zoo.paper.grouping import Arm, Rows
 
 Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
-    Literal["diverged", "too few pairs", "decides nothing", "not measured"],
+    Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
 ]
 LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
 Values = Mapping[int, float]  # value by seed
@@ -149,7 +149,7 @@ def mean_value(read: Read) -> Judge:
     def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
         finding = _compared(values, dict.fromkeys(values, 0.0), support)
-        if not support.by_low_end or finding.n < LEAST_PAIRS:
+        if not support.by_low_end or finding.n < LEAST_PAIRS or finding.outcome:
             return finding
         outcome = "supports" if support.includes(finding.low) else "contradicts"
         return dataclasses.replace(finding, p=math.nan, outcome=outcome)
@@ -214,7 +214,8 @@ def _compared(first: Values, second: Values, support: Support) -> Finding:
     if not pair[0]:
         return Finding()
     distances = np.subtract(*pair) - support.limit
-    interval = statistics.student_interval(distances)
+    interval = statistics.student_interval(distances, scale=np.abs(pair).max())
+    does_not_vary = interval.n >= LEAST_PAIRS and math.isnan(interval.p)
     claimed = pair[0], np.add(pair[1], support.limit)  # claimed: first < second
     if support.sense == "larger":
         claimed = claimed[::-1]
@@ -225,4 +226,5 @@ def _compared(first: Values, second: Values, support: Support) -> Finding:
         high=interval.high + support.limit,
         p=interval.p,
         wilcoxon=statistics.paired(*claimed).p,
+        outcome="equal" if does_not_vary else "",
     )

@@ -16,6 +16,14 @@ same seed are a pair: their initial weights and the order of their images are eq
 whatever the activation. ± is the standard deviation over runs. BN is batch
 normalisation.
 
+In the figures of training, a line is the mean over runs with a band of one standard
+deviation, or, where the text says so, the median with a band between the quartiles. A
+thin line is a single run: beside the mean of fewer than five runs, or without a mean
+where some runs stay at chance. Networks with BN have hollow markers and dashed lines,
+and validation losses dotted lines. The marker is the activation's, so that a cross is
+tanh. Markers of lines are far apart: each is on a measured point, but not every point
+has one.
+
 ## The paper's claims
 
 n is the number of runs, pairs of runs, timing rounds or draws. The schedule is the
@@ -52,7 +60,8 @@ interval, theorems by the rounding errors of float64, and statements about a who
 training by the mean over runs in every epoch. An error of the paper is
 reached if the lower end of the interval, of at least five runs, is below it. The
 paper's own tests, p < 0.001, are decided by Wilcoxon's exact p of at least ten pairs.
-Fewer are *too few pairs*, which keep a claim from being reproduced.
+Fewer are *too few pairs*, which keep a claim from being reproduced. Differences that
+are *equal* in all pairs have neither an interval nor Student's p, and decide nothing.
 
 A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
 say why.

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from elu_zoo import errors
+from elu_zoo import errors, results
 
 Verdict = Literal["holds", "does not hold", "not decided"]
 _SMALL_P = 0.001
@@ -52,10 +52,10 @@ class Interval:
     Attributes:
         n: number of differences.
         mean: mean of the differences.
-        low: lower end of the interval; NaN for one difference.
-        high: upper end; NaN for one difference.
-        p: two-sided p of the null hypothesis that the mean is 0; NaN for one
-            difference.
+        low: lower end of the interval; NaN for differences that do not vary, as one.
+        high: upper end; NaN without an interval.
+        p: two-sided p of the null hypothesis that the mean is 0; NaN without an
+            interval.
     """
 
     n: int
@@ -65,19 +65,18 @@ class Interval:
     p: float
 
 
-def student_interval(differences: Sequence[float], level: float = 0.95) -> Interval:
+def student_interval(
+    differences: Sequence[float], level: float = 0.95, scale: float = 0.0
+) -> Interval:
     """Returns Student's interval of the mean of paired differences.
 
-    If all differences are equal, the interval has no width and p is 0, or 1 if the
-    differences are 0.
+    There is neither an interval nor p if the differences do not vary: equal differences
+    of five runs do not show what a sixth run would be.
 
     Args:
         differences: `(n,)`, one for each pair of runs.
         level: confidence level, in (0, 1).
-
-    Raises:
-        UsageError: `differences` is empty or has values that are not finite, or `level`
-            is outside (0, 1).
+        scale: largest of the compared values, see `results.vary`.
     """
     from scipy import stats
 
@@ -87,14 +86,20 @@ def student_interval(differences: Sequence[float], level: float = 0.95) -> Inter
             f"The confidence level must be between 0 and 1. Received: {level!r}"
         )
     n, mean = len(values), float(values.mean())
-    if n == 1:
-        return Interval(1, mean, math.nan, math.nan, math.nan)
+    if not results.vary(values, scale):
+        return Interval(n, mean, math.nan, math.nan, math.nan)
     error = float(values.std(ddof=1)) / math.sqrt(n)
-    if error == 0 or np.ptp(values) == 0:
-        return Interval(n, mean, mean, mean, float(mean == 0))
     half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
     p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
     return Interval(n, mean, mean - half, mean + half, p)
+
+
+def paired_interval(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
+) -> Interval:
+    """Returns Student's interval of the mean difference of pairs."""
+    scale = float(np.abs([first, second]).max())
+    return student_interval(np.subtract(first, second), level, scale)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
@@ -108,9 +113,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Returns:
         Corrected p values, in the order of `p_values`.
-
-    Raises:
-        UsageError: a p value is outside [0, 1].
     """
     p = np.asarray(p_values, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
@@ -134,10 +136,6 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     Args:
         first: `(n,)`, such as the test errors of ELU networks.
         second: `(n,)`, the values of the runs with the same seeds, in the same order.
-
-    Raises:
-        UsageError: the lengths differ, or an argument is empty or has values that are
-            not finite.
     """
     from scipy import stats
 

@@ -51,7 +51,7 @@ def p_value(p: float) -> str:
 
 def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
     """Returns the mean paired difference with Student's 95 % interval."""
-    found = statistics.student_interval(np.subtract(first, second))
+    found = statistics.paired_interval(first, second)
     return interval(found.mean, found.low, found.high)
 
 

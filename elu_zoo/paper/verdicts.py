@@ -65,7 +65,8 @@ def verdict(test_outcomes: Sequence[Outcome], decides: Evidence) -> str:
         decides: what the runs can decide, see `evidence`.
     """
     measured = set(test_outcomes) - {"not measured", "decides nothing"}
-    if decides == "none" or measured <= {"no difference", "diverged", "too few pairs"}:
+    undecided = {"no difference", "diverged", "too few pairs", "equal"}
+    if decides == "none" or measured <= undecided:
         return "not tested"
     if measured == {"supports"}:
         early = decides == "early"

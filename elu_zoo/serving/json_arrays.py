@@ -13,6 +13,7 @@ import orjson
 from elu_zoo.serving.signature import Tensor, data_type_name, shape_text
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
+_ASCII_SPACES = dict.fromkeys(map(ord, " \t\n\v\f\r"))  # as `str.translate` removes
 # dtype.kind of an input -> dtype kinds of JSON values that may be converted to it.
 _KINDS = {"f": "iuf", "i": "iu", "u": "iu"}
 _JSON_TYPES = {
@@ -173,7 +174,8 @@ def _bytes(leaf: Any, tensor: Tensor) -> bytes:
         raise invalid_argument(
             f"JSON Value: {json_text(leaf)} not formatted correctly for base64 data"
         )
-    content = leaf["b64"]
+    # As in TensorFlow Serving: `base64` and MIME encoders break lines.
+    content = leaf["b64"].translate(_ASCII_SPACES)
     if not content.endswith("="):  # padding may be omitted, but not be incomplete
         content += "=" * (-len(content) % 4)
     try:

@@ -171,7 +171,8 @@ class Repository:
     def _folders(self) -> Mapping[str, Path]:
         base = self._base
         if not base.is_dir():
-            raise OSError(f"{base} was deleted. The loaded models stay in service.")
+            served = ", ".join(self.models) or "none"
+            raise OSError(f"{base} was deleted. Models still in service: {served}.")
         if _versions(base):
             return {base.resolve().name: base}
         visible = sorted(p for p in base.iterdir() if not p.name.startswith("."))

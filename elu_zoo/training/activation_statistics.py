@@ -54,12 +54,7 @@ class Statistics:
 
     @classmethod
     def load(cls, path: str | os.PathLike) -> "Statistics":
-        """Reads a file that `save` wrote.
-
-        Raises:
-            NotFoundError: the file does not exist.
-            CorruptError: the file is damaged, or is another kind of file.
-        """
+        """Reads a file that `save` wrote."""
         loaded = {"mean": {}, "median": {}}
         try:
             with np.load(io.BytesIO(Path(path).read_bytes())) as arrays:
@@ -89,10 +84,6 @@ class ActivationStatistics:
 
     Args:
         model: a model whose activation layers are named `act_...`.
-
-    Raises:
-        UsageError: the model has no layer named `act_...`.
-
     Example:
 
     >>> statistics = ActivationStatistics(model)
@@ -106,11 +97,7 @@ class ActivationStatistics:
         self._forwards = [forward(model, [layer.output]) for layer in self._layers]
 
     def __call__(self, images: np.ndarray) -> Statistics:
-        """Returns the statistics over images `(n, height, width, channels)`.
-
-        Raises:
-            UsageError: there are no images, or their shape does not fit the model.
-        """
+        """Returns the statistics over images `(n, height, width, channels)`."""
         check_images(self._model, images)
         mean, median = {}, {}
         for layer, compute in zip(self._layers, self._forwards, strict=True):
@@ -144,11 +131,7 @@ def values(layer: keras.Layer) -> int:
 
 
 def check_images(model: keras.Model, images: np.ndarray) -> None:
-    """Checks the number and the shape of images for a model.
-
-    Raises:
-        UsageError: there are no images, or their shape does not fit the model.
-    """
+    """Checks the number and the shape of images for a model."""
     shape = tuple(model.input_shape[1:])
     if np.shape(images)[1:] != shape or not len(images):
         raise errors.UsageError(

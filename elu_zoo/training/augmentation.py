@@ -81,9 +81,6 @@ def create(
             augmentation subtracts the mean image before the crop.
         image_shape: `(height, width, channels)` of the data set.
         epochs: the number of epochs of the run.
-
-    Raises:
-        UsageError: data.field_size is smaller than the images.
     """
     if data.augmentation == "none":
         return None

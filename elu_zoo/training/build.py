@@ -14,6 +14,7 @@ from elu_zoo.layers.dropout import seed_of
 from elu_zoo.models.nested import all_layers
 from elu_zoo.training import augmentation, finetuning, optimizer, precision
 from elu_zoo.training.backends import Placement
+from elu_zoo.training.best import Best
 from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
@@ -58,18 +59,13 @@ def build(
         placement: the devices and machines of the run.
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
         workdir: the run's folder, if any; see `statistics.find_or_fit`.
-
-    Raises:
-        UsageError: the config does not fit the data or the devices.
-        DataError: there are fewer examples than one batch needs.
     """
     config, parent = resolved.config, resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
     split, validation = _splits(config, data)
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
-    if encoded:
-        _check_arguments(config, data)
+    _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
@@ -115,6 +111,7 @@ def build(
         step=step,
         evaluator=evaluator,
         parent=parent,
+        best=Best(model) if train.get("keep_best") else None,
     )
 
 
@@ -131,6 +128,11 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
+    if config.train.get("keep_best") and not len(validation or ()):
+        raise errors.DataError(
+            f"train.keep_best needs validation images, which {data.name} lacks. Add "
+            "some, or set train.keep_best to False."
+        )
     count = config.data.train_examples or len(split)
     if count > len(split) and not config.smoke:
         raise errors.DataError(
@@ -199,6 +201,8 @@ def _model(
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
     """Raises errors about arguments before hours of computing statistics."""
+    if config.data.name not in load.ENCODED:
+        return
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}

@@ -63,8 +63,15 @@ def evaluate(
     fitted, notes = None, []
     if split == "test" and entry and entry["dataset"] == data.name:
         fitted, source = temperature(entry, evaluator, data)
-        notes = [] if fitted else [source]
+        few = entry.get("examples", {}).get("validation", 0) < calibration.FEW
+        notes = [source] if not fitted or (few and "calibration" not in entry) else []
     measured, logits, labels = evaluator.responses(data.split(split))
+    if len(labels) < calibration.FEW:
+        chance = 100 * calibration.expected_error(logits)
+        notes.append(
+            f"NLL and ECE are of only {len(labels)} images. By chance alone, exactly "
+            f"right probabilities would have an ECE of about {chance:.1f} % on them."
+        )
     return measured | calibration.measure(logits, labels, fitted), notes
 
 

@@ -48,7 +48,7 @@ class Call:
             raise errors.TrainingError(
                 f"The loss of iteration {self.first + int(bad[0])} is "
                 f"{losses[bad[0]]}, at learning rate {self.learning_rates[bad[0]]}. "
-                "The last finite checkpoint is kept. Try a lower learning rate."
+                "Try a lower learning rate."
             )
 
 

@@ -36,11 +36,6 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     """Returns the completed, checked and hashed config. The argument is not changed.
 
     `finetuning.resolve` fills the fields of fine-tuning that are "" or None.
-
-    Raises:
-        UsageError: a field is missing, unknown, of the wrong type or out of range; or
-            the pretrained weights do not exist or do not fit the config.
-        CorruptError: the pretrained weights have no entry.
     """
     if isinstance(config, ResolvedConfig):
         return config

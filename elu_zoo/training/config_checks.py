@@ -22,11 +22,7 @@ _MINIMUM = {
 
 
 def check(config: ConfigDict) -> None:
-    """Checks the fields of a config, and all values whose check needs no data.
-
-    Raises:
-        UsageError: a field is missing, unknown, of the wrong type or out of range.
-    """
+    """Checks the fields of a config, and all values whose check needs no data."""
     _check_model_and_data(get(config, "model.name"), get(config, "data.name"))
     check_fields(config)
     train = config.train
@@ -89,6 +85,17 @@ def _check_data(config: ConfigDict) -> None:
             "<class>/<image>, or an .npz file."
         )
     _check_augmentation(config, encoded)
+    if config.train.keep_best and (encoded or data.train_on_validation):
+        problem = (
+            f"The validation images of {data.name} are part of its test images"
+            if encoded
+            else "data.train_on_validation=True leaves no validation images"
+        )
+        raise errors.UsageError(
+            "train.keep_best keeps the weights with the lowest loss on validation "
+            f"images on which nothing else depends. {problem}. Set train.keep_best to "
+            "False" + ("." if encoded else ", or data.train_on_validation to False.")
+        )
     if not data.measure_test and data.train_on_validation:
         raise errors.UsageError(
             "A run with data.measure_test=False is evaluated on its validation images "
@@ -149,12 +156,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
 def check_run(
     config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1
 ) -> None:
-    """Checks the values that depend on the size of the data and on the devices.
-
-    Raises:
-        UsageError: the batch cannot be split equally, or a schedule does not fit the
-            number of iterations.
-    """
+    """Checks the values that depend on the size of the data and on the devices."""
     size, parts = config.train.batch_size, replicas * max(1, accumulate)
     if size % parts:
         below, above = size - size % parts, size + parts - size % parts

@@ -61,12 +61,7 @@ class Observe:
             )
 
     def check(self, data: ImageData, several: bool) -> None:
-        """Checks that a run can keep these records.
-
-        Raises:
-            UsageError: too few training images are in memory, or the run has several
-                machines.
-        """
+        """Checks that a run can keep these records."""
         if self == Observe():
             return
         if several:

@@ -27,9 +27,6 @@ class Records:
         workdir: the run's folder; None on machines other than the chief.
         length: length of metrics.jsonl in bytes at the restored checkpoint.
         epochs: number of epochs whose rows are in these bytes.
-
-    Raises:
-        CorruptError: metrics.jsonl is too short, or belongs to another run.
     """
 
     def __init__(self, workdir: Path | None, length: int, epochs: int):
@@ -98,11 +95,7 @@ class Records:
 
 
 def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None:
-    """Checks that metrics.jsonl has the rows up to a checkpoint.
-
-    Raises:
-        CorruptError: rows are missing, or belong to another run.
-    """
+    """Checks that metrics.jsonl has the rows up to a checkpoint."""
     if length and not content:
         logging.warning(
             "%s is missing. The run continues without the rows of its first %d epochs. "

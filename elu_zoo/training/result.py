@@ -18,7 +18,7 @@ from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
 from elu_zoo.training.run import Run
 from elu_zoo.training.state import TrainState, versions
-from elu_zoo.weights import manifest, training_cost
+from elu_zoo.weights import manifest, training_cost, unfinished
 from elu_zoo.weights.hdf5 import weight_file
 
 # Arguments of builders that have an effect in training only.
@@ -48,9 +48,6 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
 
     A run whose weight file is missing counts as unfinished, because its last checkpoint
     has the weights.
-
-    Raises:
-        CorruptError: the weight file is missing, and no checkpoint exists.
     """
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
@@ -58,7 +55,7 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
     path = workdir / (entry["tag"] + manifest.SUFFIX)
     if path.is_file():
         return entry
-    if not any(workdir.glob("checkpoints/step-*")):
+    if unfinished.newest_step(workdir) is None:
         raise errors.CorruptError(
             f"The weight file {path} of the finished run is missing, and there is no "
             f"checkpoint. Restore the file, or delete {workdir} to train again."
@@ -137,7 +134,7 @@ def write(
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
-    optional["config_changes"] = state.config_changes
+    optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)

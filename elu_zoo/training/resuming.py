@@ -13,6 +13,7 @@ from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
 from elu_zoo.training.recorder import ACTIVATIONS, SNAPSHOTS, Observe, check_kept
+from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
 if TYPE_CHECKING:
@@ -35,8 +36,7 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
         changed = differences(json.loads(path.read_text()), config)
     except (ValueError, AttributeError) as error:
         raise errors.CorruptError(
-            f"{path} is damaged: {error}. Delete the file. Checkpoints hold the config "
-            "too."
+            f"{path} is damaged: {error}. Delete the file. {unfinished.kept(workdir)}"
         ) from None
     check_changes(changed, allowed, workdir)
 
@@ -47,15 +47,22 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
     Raises:
         UsageError: changes are not `allowed`, or change the length of an epoch.
     """
+    resumes = unfinished.newest_step(workdir) is not None
     if changed and not allowed:
         raise errors.UsageError(
             f"{workdir} belongs to another config: {'; '.join(changed)}. Pass another "
-            "--workdir, or pass --allow_config_change to resume this run."
+            "--workdir, or pass --allow_config_change to "
+            f"{'resume this run' if resumes else 'train here with the new config'}."
         )
     for change in changed:
         own = not any(repr(name) in change for name in load.names())
         if own and change.startswith(("data.name:", "data.folder:")):
             continue  # `check_images` compares the images, which may have moved
+        if change.startswith("train.keep_best:"):
+            raise errors.UsageError(
+                f"A run cannot be resumed with {change}, because its checkpoints have "
+                "the weights of one field only. Pass another --workdir."
+            )
         if change.startswith(("data.", "train.batch_size:")):
             raise errors.UsageError(
                 f"A run cannot be resumed with {change}, which changes the examples of "
@@ -177,10 +184,13 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
                 for folder in ("", ACTIVATIONS, SNAPSHOTS):
                     files.remove_leftovers(workdir / folder)
             yield
+    except errors.TrainingError as error:  # all checkpoints are written now
+        error.args = (f"{error} {unfinished.kept(workdir)}",)
+        raise
     except errors.EluZooError:  # NotFoundError is also an OSError
         raise
     except OSError as error:
         raise errors.ResourceError(
-            f"Training in {workdir} cannot continue: {error}. Checkpoints are intact. "
-            "Fix the cause, and run the same command again to resume."
+            f"Training in {workdir} cannot continue: {error}. Fix the cause. "
+            f"{unfinished.kept(workdir)}"
         ) from error

@@ -9,6 +9,7 @@ from ml_collections import ConfigDict
 from elu_zoo.data import order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.training.augmentation import Augmentation
+from elu_zoo.training.best import Best
 from elu_zoo.training.compilation import Compilation
 from elu_zoo.training.evaluate import Evaluator
 from elu_zoo.training.phases import Phases
@@ -52,8 +53,10 @@ class Run:
     step: Any  # a training step, such as `step_resident.ResidentStep`
     evaluator: Evaluator
     parent: Pretrained | None  # pretrained weights from which the run starts
+    best: Best | None = None  # the weights to keep instead of the last ones
 
     @property
     def variables(self) -> list[Any]:
         """Variables of model and optimizer, in the order of checkpoints."""
-        return [*self.model.variables, *self.optimizer.variables]
+        best = self.best.variables if self.best else ()
+        return [*self.model.variables, *self.optimizer.variables, *best]

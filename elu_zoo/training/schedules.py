@@ -52,12 +52,7 @@ def check(
     iterations: int | None,
     shape: str = "steps",
 ) -> None:
-    """Checks a schedule of learning rates; `iterations` is None before it is known.
-
-    Raises:
-        UsageError: the numbers of boundaries and values do not match, the boundaries do
-            not increase within the run, or a rate is negative or not finite.
-    """
+    """Checks a schedule of learning rates; `iterations` is None before it is known."""
     _check_numbers("train.boundaries", boundaries)
     _check_numbers("train.learning_rates", values)
     errors.check_choice("shape of learning rates", shape, SHAPES)
@@ -83,12 +78,7 @@ def check(
 def check_boundaries(
     name: str, boundaries: Sequence[int | float], iterations: int
 ) -> None:
-    """Checks that boundaries increase within a run.
-
-    Raises:
-        UsageError: the boundaries do not increase within the run, or a boundary is
-            neither an integer nor a fraction of the run's length.
-    """
+    """Checks that boundaries increase within a run."""
     _check_numbers(name, boundaries)
     shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
     if not all(0 < share < 1 for share in shares):
@@ -98,11 +88,18 @@ def check_boundaries(
         )
     at = in_iterations(boundaries, iterations)
     if any(a >= b for a, b in itertools.pairwise([0, *at, iterations])):
+        received = f"{tuple(boundaries)}" + f", in iterations {tuple(at)}" * bool(
+            shares
+        )
+        remedy = "Fractions fit every length: 0.5 is the middle of the run."
+        if len(shares) == len(at) and shares == sorted(set(shares)):
+            remedy = (
+                "They are rounded to whole iterations, of which this run has too few."
+            )
         raise errors.UsageError(
             f"{name} must increase, between 0 and the run's {iterations} iterations. "
-            f"Received: {tuple(at)}. Fractions fit every length: 0.5 is the middle of "
-            "the run. A run needs more iterations than boundaries: increase "
-            "train.epochs, or reduce train.batch_size."
+            f"Received: {received}. {remedy} A run needs more iterations than "
+            "boundaries: increase train.epochs, or reduce train.batch_size."
         )
 
 

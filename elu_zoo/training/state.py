@@ -26,6 +26,7 @@ from elu_zoo import errors, files
 from elu_zoo.training import resuming
 from elu_zoo.training.config import dict_hash, differences
 from elu_zoo.training.run import Length
+from elu_zoo.weights import unfinished
 
 FORMAT = 1
 _NAME = re.compile(r"step-\d{9}")
@@ -57,6 +58,7 @@ class TrainState:
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
         metrics_length: length of metrics.jsonl in bytes.
         seconds: wall time of training, in seconds.
+        best_step, best_loss: the lowest validation loss, see `Best`; step 0 for none.
         config_changes: changes of the config and the user's code since the run began,
             and their iterations.
     """
@@ -70,6 +72,8 @@ class TrainState:
     epochs_recorded: int = 0
     metrics_length: int = 0
     seconds: float = 0.0
+    best_step: int = 0
+    best_loss: float = 0.0
     config_changes: list[str] = dataclasses.field(default_factory=list)
 
     def add(self, losses: np.ndarray) -> None:
@@ -196,8 +200,8 @@ class Checkpoints:
         for name, value in arrays.items():
             if not np.isfinite(value).all():
                 raise errors.TrainingError(
-                    f"The variable {name} is not finite after iteration {step}. No "
-                    "checkpoint was saved. Try a lower learning rate."
+                    f"The variable {name} is not finite after iteration {step}, which "
+                    "is not saved. Try a lower learning rate."
                 )
         buffer = io.BytesIO()
         np.savez(buffer, **arrays)
@@ -216,8 +220,8 @@ class Checkpoints:
         except OSError as error:
             raise errors.ResourceError(
                 f"The checkpoint of iteration {step} ({len(content)} bytes) could not "
-                f"be written to {self._folder}: {error}. Earlier checkpoints are "
-                "intact. Fix the cause, and run the same command again to resume."
+                f"be written to {self._folder}: {error}. Fix the cause. "
+                f"{unfinished.kept(self._folder.parent)}"
             ) from error
         self._step = step
         # Checkpoints of later steps are from another run, and are not deleted.
@@ -238,9 +242,8 @@ class Checkpoints:
             The train state as JSON values, or None if there is no checkpoint.
 
         Raises:
-            CorruptError: all checkpoints are damaged, or the newest undamaged
-                checkpoint has a newer format or another model.
-            ResourceError: a checkpoint cannot be read, for instance over a network.
+            CorruptError: all checkpoints are damaged, or the newest undamaged one has
+                a newer format or another model.
         """
         damaged = []
         for folder in self._all():
@@ -334,8 +337,7 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise _Damaged(f"{type(error).__name__}: {error}") from error
     except OSError as error:
         raise errors.ResourceError(
-            f"{folder} cannot be read: {error}. Nothing was changed. Run the same "
-            "command again."
+            f"{folder} cannot be read: {error}. Nothing was changed. Run it again."
         ) from error
     if manifest["versions"] != versions():
         logging.warning(

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
@@ -32,6 +33,7 @@ from elu_zoo.training.recorder import Observe
 from elu_zoo.training.run import Run
 from elu_zoo.training.signals import Stop
 from elu_zoo.training.state import Checkpoints, TrainState, versions
+from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
 
@@ -87,8 +89,8 @@ def train(
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.
-        TrainingError: the loss is not finite; the last finite checkpoint is kept.
-        Interrupted: SIGTERM or SIGINT stopped the run; a checkpoint is saved.
+        TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
+        Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
     """
     observe, workdir = observe or Observe(), Path(workdir)
     options = compile, steps_per_call, accumulate
@@ -162,6 +164,7 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
                 outputs.save(state)
             elif state.step % train.checkpoint_every == 0:
                 outputs.save_if_due(state)
+    _keep(run, state)
 
 
 def _end_epoch(
@@ -177,9 +180,11 @@ def _end_epoch(
             if not np.isfinite(value):
                 raise errors.TrainingError(
                     f"The validation {name} after iteration {state.step} is {value}. "
-                    "The last finite checkpoint is kept. Try a lower learning rate."
+                    "Try a lower learning rate."
                 )
             row[f"validation_{name}"] = value
+        if run.best:
+            run.best.update(state, row["validation_loss"])
     outputs.end_epoch(state, row)
 
 
@@ -259,9 +264,27 @@ def _start(
     }
 
 
+def _keep(run: Run, state: TrainState) -> None:
+    """Assigns the weights that the run keeps, and logs which in fine-tuning."""
+    if run.best:
+        run.best.restore()
+        logging.info(
+            "The weights of iteration %d are kept, whose validation loss %.4g is the "
+            "lowest.",
+            state.best_step,
+            state.best_loss,
+        )
+    elif run.parent:
+        logging.info(
+            "The weights of the last iteration, %d, are kept. train.keep_best=True "
+            "keeps those with the lowest validation loss.",
+            state.step,
+        )
+
+
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
     """Returns the text after the signal's name in the error of a stopped run."""
     return (
-        f"after iteration {state.step} of {run.length.total}. A checkpoint is saved. "
-        f"Run the same command again to resume {workdir}."
+        f"after iteration {state.step} of {run.length.total}. "
+        f"{unfinished.kept(workdir)}"
     )

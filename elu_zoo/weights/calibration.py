@@ -11,6 +11,7 @@ from elu_zoo import errors
 from elu_zoo.weights.manifest import Entry
 
 BINS = 15
+FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
 _HALVINGS = 60
 
@@ -66,6 +67,18 @@ def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
     bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
     gaps = np.bincount(bins, confidences - is_right, BINS)
     return float(np.abs(gaps).sum() / len(confidences))
+
+
+def expected_error(logits: np.ndarray) -> float:
+    """Returns the calibration error, in [0, 1], of exactly right probabilities.
+
+    The gap of a bin is then due to chance, and about normal: its mean size is
+    `sqrt(2 / pi)` times its standard deviation.
+    """
+    c = np.exp(_log_softmax(logits).max(1))
+    bins = np.clip(np.ceil(c * BINS).astype(int) - 1, 0, BINS - 1)
+    variances = np.bincount(bins, c * (1 - c), BINS)
+    return float(np.sqrt(2 / np.pi * variances).sum() / len(c))
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:

@@ -88,6 +88,9 @@ def procedure(entry: Entry) -> str:
             f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA}), "
             f"{entry['training_hours']:g} hours"
         )
+    if "kept_step" in entry:
+        kept = f"of iteration {entry['kept_step']:,}, with the lowest validation loss"
+        rows["weights"] = kept
     if "parent" in entry:
         rows["initial weights"] = f"{entry['parent']}, except for the classifier"
         frozen = entry["config"]["train"].get("freeze") or ["nothing"]

@@ -1,9 +1,27 @@
-"""Error for the folder of an unfinished run, with the progress of the run."""
+"""Checkpoints in the folder of a run, as errors and messages state them."""
 
 import json
 from pathlib import Path
 
 from elu_zoo import errors
+
+
+def newest_step(folder: Path) -> int | None:
+    """Returns the iteration of a run's newest checkpoint, None without checkpoints."""
+    names = [path.name for path in folder.glob("checkpoints/step-*")]
+    # A file that had the name of a checkpoint was renamed to step-<number>.moved.
+    return max((int(n[5:]) for n in names if n[5:].isdecimal()), default=None)
+
+
+def kept(folder: Path) -> str:
+    """Returns a sentence on the checkpoint from which a run would resume."""
+    step = newest_step(folder)
+    if step is None:
+        return f"{folder} has no checkpoint: the same command trains from the start."
+    return (
+        f"The checkpoint of iteration {step} is kept: the same command resumes "
+        f"{folder} from it."
+    )
 
 
 def check(folder: Path) -> None:
@@ -12,17 +30,15 @@ def check(folder: Path) -> None:
     Raises:
         UsageError: the folder has checkpoints.
     """
-    names = [path.name for path in folder.glob("checkpoints/step-*")]
-    # A file that had the name of a checkpoint was renamed to step-<number>.moved.
-    steps = [name[5:] for name in names if name[5:].isdecimal()]
-    if not steps:
+    newest = newest_step(folder)
+    if newest is None:
         return
-    stopped = int(max(steps))
     total = _iterations(folder / "timing.jsonl")
     of_total = f" of {total:,}" if total else ""
     raise errors.UsageError(
-        f"The run in {folder} is not finished and has no weights yet: it stopped after "
-        f"{stopped:,}{of_total} iterations. Run the same command again to resume it."
+        f"The run in {folder} is not finished and has no weights yet: its newest "
+        f"checkpoint is of iteration {newest:,}{of_total}. If no process trains it, "
+        "run the same command again to resume it."
     )
 
 

@@ -109,9 +109,9 @@ def test_a_smoke_test_says_first_that_it_shows_nothing(question, compare):
     ("diverges", "line"),
     [
         (lambda r: r.seed == 1 and r.activation == "relu" and not r.tuning,
-         "not tested, because 1 of its 5 runs diverged."),
+         "not tested, because 1 of its 5 runs diverged or stayed at chance."),
         (lambda r: r.seed == 1 and r.activation == "elu" and not r.tuning,
-         "not tested, because runs of elu diverged."),
+         "not tested, because runs of elu did not train."),
         (lambda r: r.tuning and r.activation == "relu",
          "not tested, because every rate diverged."),
     ],
@@ -120,8 +120,21 @@ def test_the_report_states_divergences(question, compare, diverges, line):
     compare(question, lambda run: math.nan if diverges(run) else error(run))
     text = (question.output / "report.md").read_text()
     assert any(line in each for each in text.splitlines()[4:7])
-    assert ("**elu diverged in 1 of 5 runs" in text) == ("runs of elu" in line)
-    assert "not tested: diverged" in text
+    assert ("**elu did not train in 1 of 5 runs" in text) == ("runs of elu" in line)
+    assert "not trained" in text
+
+
+@pytest.mark.parametrize(("error", "seed"), [(90.6, 0), (90.6, 10_000), (57.0, 0)])
+def test_a_paired_run_at_chance_has_not_trained(question, monkeypatch, error, seed):
+    measures = dict.fromkeys(("test_error_percent", "validation_error_percent"), error)
+    entry = {"metrics": measures, "classes": list("0123456789")}
+    monkeypatch.setattr(spec.result, "find", lambda workdir: entry)
+    rows = [{"step": 1, "epoch": 1, "train_loss": 2.0}]
+    monkeypatch.setattr(spec.curves, "epochs", lambda workdir: rows)
+    run = spec.Spec(question, "relu", 1.0, seed)
+    (found,) = spec.measure(run, question.output, None)
+    at_chance = error > 90 and not run.tuning
+    assert math.isnan(found.error) == ("guessing" in found.diverged) == at_chance
 
 
 def test_few_pairs_decide_nothing(question, compare):

@@ -26,14 +26,18 @@ def test_intervals_agree_with_holm(seed):
     """An interval excludes 0 exactly where Holm's p is at most the level."""
     draw = np.random.default_rng(seed)
     means = draw.choice([0, 0.5, 1, 1.5, 3], 6)
-    found = paired_tests.intervals([draw.normal(mean, 1, 6) for mean in means])
+    pairs = {i: (draw.normal(mean, 1, 6), [0] * 6) for i, mean in enumerate(means)}
+    found = paired_tests.intervals(pairs).values()
     agree = [(p <= 0.05) == (not x.low <= 0 <= x.high) for x, p in found]
     assert agree == [True] * 6
 
 
 def test_the_first_interval_has_bonferronis_width():
     first, second = [0.1, -0.2, 0.3, 0.2, 0.1], [0.2, -0.1, 0.1, 0.3, -0.2]
-    (interval, p), _ = paired_tests.intervals([first, second])
+    # The third difference does not vary: it is no test, and corrects none.
+    pairs = {"a": (first, [0] * 5), "b": (second, [0] * 5), "c": ([2] * 5, [1] * 5)}
+    (interval, p), _, (without, no_p) = paired_tests.intervals(pairs).values()
+    assert math.isnan(without.low) and math.isnan(no_p)
     wide = statistics.student_interval(first, 1 - 0.05 / 2)
     assert (interval.low, interval.high) == pytest.approx((wide.low, wide.high))
     assert p == pytest.approx(2 * wide.p)
@@ -48,24 +52,34 @@ SHIFTS = np.array([0.01, -0.01, 0.02, 0, -0.02])
         (np.add(REFERENCE, 1 + SHIFTS), "higher error"),
         (np.add(REFERENCE, -1 + SHIFTS), "lower error"),
         (np.add(REFERENCE, 20 * SHIFTS), "cannot be told apart"),
-        (REFERENCE, "cannot be told apart"),
+        (REFERENCE, "not tested: equal differences"),
+        # Equal but for rounding: 5.3 - 5.0 is not 5.2 - 4.9 in float64.
+        (np.add(REFERENCE, 0.3), "not tested: equal differences"),
+        (np.nextafter(REFERENCE, 9), "not tested: equal differences"),
         ((9.0, 9.1, 9.2, 9.1), "too few pairs"),
-        ((9.0, 9.1, NAN, 9.2, 9.1), "not tested: diverged"),
-        ((NAN,) * 5, "not tested: diverged"),
-        ((), "not tested: diverged"),
+        ((9.0, 9.1, NAN, 9.2, 9.1), "not trained"),
+        ((NAN,) * 5, "not trained"),
+        ((), "not trained"),
     ],
 )
 def test_the_interval_and_the_number_of_pairs_decide_the_verdict(values, verdict):
     reference, found = compared(values)
     assert (reference.verdict, found.verdict) == ("reference", verdict)
     is_tested = "error" in verdict or "apart" in verdict
-    assert math.isnan(found.p) == math.isnan(found.wilcoxon) == (not is_tested)
-    assert (found.rank is None) == ("diverged" in verdict)
+    has_wilcoxon = is_tested or "equal" in verdict  # exact for any differences
+    assert math.isnan(found.p) == math.isnan(
+        found.difference.low if found.difference else NAN
+    )
+    assert (math.isnan(found.p), math.isnan(found.wilcoxon)) == (
+        not is_tested,
+        not has_wilcoxon,
+    )
+    assert (found.rank is None) == ("trained" in verdict)
 
 
 def test_nothing_is_tested_against_a_reference_that_diverged():
     found = compared(REFERENCE, reference=(NAN, *REFERENCE[1:]))
-    assert found[1].verdict == "not tested: diverged"
+    assert found[1].verdict == "not trained"
     assert (found[0].diverged, found[0].rank, found[1].rank) == (1, None, 1)
 
 

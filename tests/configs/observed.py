@@ -124,6 +124,7 @@ def observables(config, workdir, entry):
         "epoch_ends": [row["step"] for row in rows],
         "evaluated": [r["epoch"] for r in rows if "validation_loss" in r],
         "checkpoints": sorted(int(step) for step in steps),
+        "kept_step": entry.get("kept_step", 0),
         "first_loss": rows[0]["train_loss"],
         "last_loss": rows[-1]["train_loss"],
     }

@@ -60,6 +60,7 @@ FIELDS = {
     "data.cutout": (8, "draw_range", [0, 8], None),
     "data.augmentation": ("none", "draw_range", [0, 8], None),
     "train.batch_size": (12, "epoch_ends", [3, 6], [4, 8]),
+    "train.keep_best": (True, "kept_step", 0, 3),  # of equal losses, the first
     "train.loss": ("constant", "first_loss", pytest.approx(math.log(10)), 1.5),
     "train.phase_boundaries": (
         *((1, 5), "end_rates"),

@@ -175,7 +175,7 @@ def test_server_is_ready_only_while_a_model_is_loaded(run, folder):
 def test_loaded_models_stay_in_service_when_the_folder_is_deleted(run, folder, caplog):
     running = run(file_system_poll_wait_seconds=0.02)
     folder.rename(folder.with_name("elsewhere"))
-    until(lambda: "The loaded models stay in service" in caplog.text)
+    until(lambda: "Models still in service: " in caplog.text)
     assert running.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
     time.sleep(0.2)
     warnings = [r for r in caplog.records if "was deleted" in r.getMessage()]

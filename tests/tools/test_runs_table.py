@@ -49,6 +49,10 @@ def test_seeds_of_an_activation_share_a_row():
         ([{"test_error_percent": "2.5"}], "2.50 %"),
         ([{"test_error_percent": "2"}, {"test_error_percent": "3"}], "2.50 ± 0.71 %"),
         ([{"test_error_percent": "", "test_squared_error": "4"}], "4.00, squared"),
+        (
+            [{"test_error_percent": x, "dataset": "cifar10"} for x in ("90.6", "57")],
+            "57.00 %; 1 at chance, not trained",
+        ),
     ],
 )
 def test_errors_have_their_unit(rows, text):

@@ -172,6 +172,14 @@ AUGMENTED = [
             r"in \[0, 64\] pixels, and 0 unless .* Received: 3, and none",
         ),
         (
+            *("digits", {"train.keep_best": True, "data.train_on_validation": True}),
+            "keep_best .*leaves no validation images.* data.train_on_validation to Fal",
+        ),
+        (
+            *("imagenet", {"train.keep_best": True}),
+            "keep_best .*are part of its test images.*train.keep_best to False.$",
+        ),
+        (
             *("digits", {"data.measure_test": False, "data.train_on_validation": True}),
             "data.measure_test=False.* Set data.train_on_validation to False",
         ),
@@ -232,7 +240,7 @@ def test_an_unknown_field_lists_each_known_field_once():
     with pytest.raises(errors.UsageError) as caught:
         config_checks.check(config)
     known = str(caught.value).partition("Known: ")[2].rstrip(".").split(", ")
-    assert len(known) == len(set(known)) == 47
+    assert len(known) == len(set(known)) == 48
     assert {"model.init_scale", "train.dropout", "seed"} < set(known)
 
 

@@ -64,13 +64,17 @@ HELD_OUT = {
     "examples": {"validation": 6},
 }
 TRAINED = HELD_OUT | {"config": {"data": {"train_on_validation": True}}}
+OF_SIX = (
+    "The temperature was fitted on the 6 validation images of own, on which net was "
+    "not trained."
+)
 STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."}}
 
 
 @pytest.mark.parametrize(
     ("entry", "name", "is_fitted", "temperature", "notes"),
     [
-        (HELD_OUT, "test", True, None, []),
+        (HELD_OUT, "test", True, None, [OF_SIX]),
         (TRAINED, "test", False, "absent", [calibrate.NO_TWIN]),
         (TRAINED | STORED, "test", False, 2.0, []),
         (HELD_OUT | {"dataset": "other"}, "test", False, "absent", []),
@@ -85,7 +89,8 @@ def test_the_temperature_is_that_of_the_entry_or_fitted_on_held_out_images(
     data = ImageData("own", split, other, split, ("a", "b", "c"), "", "", "own")
     classifier = Classifier()
     evaluation = calibrate.evaluate(classifier, data, name, entry)
-    assert evaluation[1] == notes and evaluation[0]["loss"] == 0.5
+    assert evaluation[1][:-1] == notes and evaluation[0]["loss"] == 0.5
+    assert "only 6 images" in evaluation[1][-1]
     expected = [other, split] if is_fitted else [getattr(data, name)]
     assert [id(x) for x in classifier.splits] == [id(x) for x in expected]
     value = evaluation[0].get("temperature", "absent")

@@ -74,7 +74,7 @@ def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits,
         cut, unstopped = tmp_path / "cut", tmp_path / "unstopped"
         for iterations in stops:
             stop_after(iterations, lambda: signal.raise_signal(signal.SIGTERM))
-            with pytest.raises(errors.Interrupted, match="Run the same command"):
+            with pytest.raises(errors.Interrupted, match="same command resumes"):
                 train(config, cut, steps_per_call=1, **arguments)
         resumed, expected = (
             train(config, folder, **arguments) for folder in (cut, unstopped)

@@ -257,7 +257,7 @@ def test_a_full_disk_keeps_earlier_checkpoints(saved, size):
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))  # a full disk
     try:
-        with pytest.raises(errors.ResourceError, match="iteration 40 .*intact"):
+        with pytest.raises(errors.ResourceError, match="iteration 40 .*30 is kept"):
             Checkpoints(saved, make_variables(40), 1).save(make_state(40))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

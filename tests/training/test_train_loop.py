@@ -106,7 +106,7 @@ def test_another_config_in_the_folder_is_refused(smoke, train, tmp_path, stop_af
     stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(smoke(), tmp_path)
-    with pytest.raises(errors.UsageError, match="stopped after 10 of 20 iterations"):
+    with pytest.raises(errors.UsageError, match="iteration 10 of 20"):
         elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
     changed = smoke({"train.epochs": 3, "train.learning_rates": (0.02,)})
     words = (
@@ -166,7 +166,7 @@ def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
     smoke, train, tmp_path, last_arrays, steps_per_call
 ):
     schedule = {"train.boundaries": (14,), "train.learning_rates": (0.05, 1e30)}
-    words = "The loss of iteration 15 is .*, at learning rate 1.* checkpoint is kept"
+    words = "iteration 15 is .*, at learning rate 1.*checkpoint of iteration 10 is kept"
     with pytest.raises(errors.TrainingError, match=words):
         train(smoke(schedule), tmp_path, steps_per_call=steps_per_call)
     names = [p.name for p in (tmp_path / "checkpoints").iterdir()]
@@ -174,10 +174,22 @@ def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
 
 
+def test_a_run_that_diverges_before_its_first_checkpoint_says_so(
+    smoke, train, tmp_path
+):
+    schedule = {"train.learning_rates": (1e30,)}
+    with pytest.raises(errors.TrainingError, match=r"iteration \d+ .* no checkpoint"):
+        train(smoke(schedule), tmp_path)
+    assert not [*tmp_path.glob("checkpoints/*")]
+    changed = smoke({"train.learning_rates": (0.01,)})
+    with pytest.raises(errors.UsageError, match="config_change to train here"):
+        train(changed, tmp_path)
+
+
 def test_an_infinite_validation_loss_ends_the_run(smoke, train, tmp_path):
     """The last update of an epoch makes the weights very large."""
     schedule = {"train.boundaries": (9, 10), "train.learning_rates": (0.05, 1e30, 0.0)}
-    words = "validation loss after iteration 10 is .* last finite checkpoint is kept"
+    words = "loss after iteration 10 is .*checkpoint of iteration 8 is kept"
     with pytest.raises(errors.TrainingError, match=words):
         train(smoke({**schedule, "train.checkpoint_every": 4}), tmp_path)
     names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())

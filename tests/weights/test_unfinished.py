@@ -14,13 +14,13 @@ START = {"step": 0, "strategy": "one"}
 @pytest.mark.parametrize(
     ("starts", "words"),  # rows of timing.jsonl, part of the message
     [
-        ([{**START, "iterations": 1620}], "after 594 of 1,620 iterations. Run the"),
+        ([{**START, "iterations": 1620}], "of iteration 594 of 1,620. If no"),
         (
             [{**START, "iterations": 1620}, {"step": 9}, {**START, "iterations": 700}],
-            "after 594 of 700 iterations",
+            "of iteration 594 of 700",
         ),
-        ([START], "stopped after 594 iterations. Run the same command again to res"),
-        (None, "stopped after 594 iterations"),
+        ([START], "of iteration 594. .* run the same command again to res"),
+        (None, "of iteration 594"),
     ],
 )
 def test_the_error_states_the_iterations_of_a_stopped_run(tmp_path, starts, words):

@@ -18,7 +18,8 @@ _VERDICTS = (
     "lower error",
     "cannot be told apart",
     "higher error",
-    "not tested: diverged",
+    "not tested: equal differences",
+    "not trained",
     "too few pairs",
 )
 

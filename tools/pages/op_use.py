@@ -20,7 +20,8 @@ _FASTER, _SAME, _SLOWER = "faster", "as fast within the interval", "slower"
 
 def _verdict(row: report.Row) -> str:
     """Returns the verdict of the interval of a row's ratio to the stock op."""
-    if abs(row.ratio - 1) < 0.01:
+    # Rounds that do not vary have no interval.
+    if abs(row.ratio - 1) < 0.01 or row.ratio_low == row.ratio_high:
         return _SAME
     if row.ratio_high < 1:
         return _FASTER

@@ -2,7 +2,6 @@
 
 import csv
 import io
-import statistics
 from pathlib import Path
 
 from elu_zoo import results
@@ -68,16 +67,16 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
         pairs = [others[seed] - elu[seed] for seed in others]
-        low, high = results.student(pairs)
-        mean = statistics.mean(pairs)
-        texts.append(f"{mean:.1f} points ({low:.1f} to {high:.1f}) with {name}")
+        mean = results.mean_text(pairs, ".1f", max(elu.values()), " points")
+        texts.append(f"{mean} with {name}")
     whole = _ends(rows, paper)
     return (
-        "The figure shows test errors of paired runs. On the right is the start of the "
-        f"paper's schedule on CIFAR-100: after {first['epochs']} epochs ELU is at "
-        f"{runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of the same seeds "
-        f"are higher, with 95 % intervals, by {', '.join(texts)}. {whole}"
-        f"[The runs and their command]({link(_REPORT)})."
+        "The figure shows test errors of paired runs: a marker is a run, a thin line "
+        "joins the runs of one seed, and a short line is a mean. On the right is the "
+        f"start of the paper's schedule on CIFAR-100: after {first['epochs']} epochs "
+        f"ELU is at {runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of "
+        f"the same seeds are higher, with 95 % intervals, by {', '.join(texts)}. "
+        f"{whole}[The runs and their command]({link(_REPORT)})."
     )
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import results
+from elu_zoo.data import catalog
 
 Rows = list[results.Row]
 
@@ -92,13 +93,9 @@ def finetuning_table(rows: Rows) -> str:
         means = [spread(list(runs.values())) + " %" for runs in of_labels]
         elu, relu = (arms[labels, *kind] for kind in pair)
         differences = [elu[seed] - relu[seed] for seed in elu if seed in relu]
-        low, high = results.student(differences)
-        mean = statistics.mean(differences)
+        difference = results.mean_text(differences, "+.2f", max(elu.values()))
         counts = " / ".join(sorted({str(len(runs)) for runs in of_labels}))
-        lines.append(
-            f"| {labels:,} | {counts} | {' | '.join(means)} | "
-            f"{mean:+.2f} ({low:+.2f} to {high:+.2f}) |"
-        )
+        lines.append(f"| {labels:,} | {counts} | {' | '.join(means)} | {difference} |")
     return "\n".join(lines)
 
 
@@ -106,7 +103,14 @@ def error(runs: Rows) -> str:
     """Returns the test error of runs as text: the result of `spread`, and the unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
-    return spread([float(r["test_error_percent"]) for r in runs]) + " %"
+    errors = [float(r["test_error_percent"]) for r in runs]
+    entry = catalog.ENTRIES.get(runs[0].get("dataset", ""))
+    classes = entry.num_classes if entry else 0
+    trained = [error for error in errors if results.is_trained(error, classes)]
+    parts = [spread(trained) + " %"] if trained else []
+    if left_out := len(errors) - len(trained):
+        parts.append(f"{left_out} at chance, not trained")
+    return "; ".join(parts)
 
 
 def schedule(run: Mapping[str, Any]) -> str:

@@ -78,7 +78,8 @@ def _recipe(entry: Entry) -> tuple:
 
 def _error(entry: Entry, rows: runs.Rows) -> str:
     metric = results.metric(entry)
-    found = results.find_runs(entry, rows)
+    found, classes = results.find_runs(entry, rows), len(entry.get("classes", ()))
+    found = [r for r in found if results.is_trained(float(r[metric]), classes)]
     return _text(metric, found if len(found) > 1 else [entry["metrics"]])
 
 

@@ -105,6 +105,7 @@ EXPERIMENT = Experiment(
         "report the errors of Table 1 for ReLU, after hundreds of epochs. Only AlexNet "
         "was trained to the end of its authors' schedule, on CIFAR-10 with one seed. "
         "Table 1 has its errors, which are alike with ReLU and ELU. The full budget "
-        "has each network's own schedule."
+        "has each network's own schedule. Error bars are one standard deviation "
+        "over runs; a single run has none."
     ),
 )

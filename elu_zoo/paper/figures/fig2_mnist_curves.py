@@ -88,12 +88,13 @@ def _draw(rows: Rows, stem: Path) -> None:
     losses += grouping.series(rows, "epoch", "validation_loss", dotted=True)
     activation = Panel("a  median of the units' mean activations", "epoch", "", medians)
     loss = Panel("b  cross-entropy loss", "epoch", "nats", losses, logy=True)
-    start = min(_FLAT_FROM, last)
-    panels = [
-        [activation, zoom(activation, 0, start, f"a  first {start} epochs")],
-        [loss, zoom(loss, 1, max(start, 2), f"b  first {max(start, 2)} epochs")],
-    ]
-    figures.draw(panels, stem, height=5.6)
+    panels, first = [[activation, loss]], f"first {_FLAT_FROM} epochs"
+    if last > _FLAT_FROM:  # a shorter run is its own start
+        panels = [
+            [activation, zoom(activation, 0, _FLAT_FROM, f"a  {first}")],
+            [loss, zoom(loss, 1, _FLAT_FROM, f"b  {first}")],
+        ]
+    figures.draw(panels, stem, height=2.8 * len(panels))
 
 
 def _summary(rows: Rows) -> str:

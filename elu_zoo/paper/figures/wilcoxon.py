@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-import numpy as np
-
 from elu_zoo.paper import grouping, statistics, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures.fig4_cifar_curves import ERROR, LOSS, learned
@@ -42,7 +40,7 @@ def _draw(rows: Rows, stem: Path) -> None:
     for letter, (column, title) in zip("ab", _MEASURES.items(), strict=True):
         dots = []
         for arm, pair in _pairs(learned(rows), first, column).items():
-            interval = statistics.student_interval(np.subtract(*pair))
+            interval = statistics.paired_interval(*pair)
             ends = [interval.mean], [interval.low], [interval.high]
             name = f"{_label(arm)}, n = {interval.n}"
             dots.append(Dots(arm.activation, [name], *ends, arm.batch_norm))
@@ -95,7 +93,7 @@ EXPERIMENT = Experiment(
         "all agree have p = 2/2**n, which is 0.062 for five pairs and 0.031 for six. W "
         "is the sum of the ranks of the pairs in which ELU is higher. The effect is "
         "the rank-biserial correlation, which is -1 if ELU is lower in every pair. "
-        "Intervals are Student's. The last two columns and the figure have only pairs "
-        "in which both runs ended better than chance."
+        "Intervals, the figure's error bars, are Student's. The last two columns "
+        "and the figure have only pairs in which both runs ended better than chance."
     ),
 )

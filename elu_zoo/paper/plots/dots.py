@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 _LINES = "--", ":", "-."  # line styles of the references
 _NAME_STEP = 0.16  # distance of the dots at one name; names have a distance of 1
-_SPREAD = 0.35  # width of the dots at one number, divided by the distance of numbers
+_SPREAD = 0.15  # width of the error bars at a number, divided by that of the numbers
 _MAX_TICKS = 8
 
 
@@ -46,8 +46,8 @@ class DotPanel:
     """Dots with common axes.
 
     Numbers are on the x axis, and lines join their dots. Names are on the y axis, and
-    their error bars are horizontal. Dots at the same number or name are drawn a little
-    apart.
+    their error bars are horizontal. Dots at the same name are drawn a little apart. A
+    dot stands on its number, and its error bar a little beside it if there are others.
 
     Attributes:
         title: text above the panel.
@@ -127,13 +127,14 @@ def _plot_numbers(
     distances = np.diff(np.log(ticks) if panel.logx else ticks)
     step = _SPREAD * min(distances, default=1) / len(panel.dots)
     for i, dots in enumerate(panel.dots):
-        shift = step * (i - (len(panel.dots) - 1) / 2)
-        x = np.array(dots.x, float)
-        x = x * np.exp(shift) if panel.logx else x + shift
-        line = "--" if dots.batch_norm else "-"
-        axes.errorbar(
-            x, dots.middle, yerr=_errors(dots), linestyle=line, **_style(dots, looks)
-        )
+        line, look = "--" if dots.batch_norm else "-", looks[dots.activation]
+        axes.plot(dots.x, dots.middle, linestyle=line, **_style(dots, looks))
+        if (lengths := _errors(dots)) is not None:
+            shift = step * (i - (len(panel.dots) - 1) / 2)
+            x = np.array(dots.x, float)
+            x = x * np.exp(shift) if panel.logx else x + shift
+            bars = {"fmt": "none", "ecolor": look.colour, "elinewidth": 1}
+            axes.errorbar(x, dots.middle, yerr=lengths, **bars)
     if panel.logx:
         axes.set_xscale("log")
     if panel.ylim:
@@ -152,6 +153,7 @@ def _style(dots: Dots, looks: Mapping[str, palette.Look]) -> dict[str, object]:
 def _errors(dots: Dots) -> np.ndarray | None:
     """Returns the lengths of the error bars, `(2, points)`; None for no intervals."""
     lengths = np.subtract([dots.middle, dots.high], [dots.low, dots.middle])
+    lengths[:, (lengths == 0).all(0)] = np.nan  # a single run has no interval
     if np.isnan(lengths).all():
         return None
     return np.maximum(lengths, 0)  # rounding may make a length negative

@@ -55,10 +55,6 @@ def run(
 
     Yields:
         The spec of a run, and its rows or, if the run diverged, the reason as a string.
-
-    Raises:
-        Interrupted: SIGTERM or SIGINT arrived; the unfinished runs are saved.
-        ResourceError: workers crash repeatedly, for example for lack of memory.
     """
     waiting, crashes = list(trials), 0
     signalled: set[int] = set()
@@ -82,8 +78,8 @@ def run(
                 if crashes == _MAX_CRASHES:
                     raise errors.ResourceError(
                         f"Worker processes crashed {_MAX_CRASHES} times before any run "
-                        "ended, perhaps for lack of memory. Finished runs are kept. "
-                        "Run the same command again with a lower --jobs."
+                        "ended, perhaps for lack of memory. Run the same command again "
+                        "with a lower --jobs; it repeats no finished run."
                     ) from None
 
 
@@ -133,8 +129,8 @@ def threads(jobs: int) -> Iterator[None]:
 
 def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
     return errors.Interrupted(
-        f"{signal.Signals(stopped[0]).name}: unfinished runs are saved. "
-        "Run the same command again to resume them."
+        f"{signal.Signals(stopped[0]).name}: all runs stopped. Run the same command "
+        "again: it repeats no finished run, and resumes runs that have a checkpoint."
     )
 
 

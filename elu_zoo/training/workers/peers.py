@@ -138,9 +138,10 @@ class Peers:
             if not others and "ollective" not in error.message:  # C or c
                 raise
             raise errors.ResourceError(
-                f"{others[0] if others else 'Another machine'} stopped answering. The "
-                "last checkpoint is intact. Start all machines again to resume. If "
-                "this happens at the start, compare the lists of machines in TF_CONFIG."
+                f"{others[0] if others else 'Another machine'} stopped answering. "
+                "Start all machines again, which resume from the newest checkpoint if "
+                "there is one. If this happens at the start, compare the lists of "
+                "machines in TF_CONFIG."
             ) from error
 
     def _others(self, message: str) -> list[str]:

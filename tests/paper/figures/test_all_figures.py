@@ -10,7 +10,7 @@ from synthetic_rows import TRAINED, always, never, rows_of, set_errors, view, wr
 from elu_zoo import results, zoo
 from elu_zoo.paper import reproduce, views
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.plots import sheet
+from elu_zoo.paper.plots import figures, sheet
 from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.run.store import KEY
 
@@ -240,3 +240,15 @@ def test_runs_whose_values_are_nan_are_in_no_claim_test(drawn, tmp_path):
     # ReLU lacks one of five runs, leaky ReLU does not. The 0 is of rank correlations,
     # which are undefined for constant rows.
     assert counts - {"0"} == {"4", "5"}
+
+
+def test_the_start_of_a_run_is_drawn_only_of_longer_runs(monkeypatch, tmp_path):
+    drawn = []
+    monkeypatch.setattr(figures, "draw", lambda panels, *_, **__: drawn.append(panels))
+    for each in (plan("smoke"), plan("full", 1)):
+        last = 2 if each.smoke else 60
+        rows = [row for row in rows_of("fig2", each) if int(row["epoch"]) <= last]
+        EXPERIMENTS["fig2"].draw(rows, tmp_path / "fig2")
+    assert [len(panels) for panels in drawn] == [1, 2]
+    (activations, losses), *_ = drawn[0]
+    assert {activations.xlim, losses.xlim} == {None}

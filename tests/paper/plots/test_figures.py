@@ -121,6 +121,20 @@ def test_dots_are_centred_on_their_name():
     assert (a, c) == (0, 2) and b < 1 < other and b + other == pytest.approx(2)
 
 
+@pytest.mark.parametrize("logx", [False, True])
+def test_dots_stand_on_their_number(logx):
+    every = [
+        Dots(n, [1, 4], [5.0, 7.0], [4.0, 7.0], [8.0, 7.0]) for n in ("elu", "relu")
+    ]
+    axes = figure.Figure().subplots()
+    panel = DotPanel("", "", "", every, logx=logx)
+    dots.plot(axes, panel, palette.looks(["elu", "relu"]))
+    drawn = [line.get_xdata().tolist() for line in axes.lines if len(line.get_xdata())]
+    assert [x for x in drawn if x == [1, 4]] == [[1, 4]] * 2
+    (one, none), (other, _) = (c.lines[2][0].get_segments() for c in axes.containers)
+    assert one[0][0] < 1 < other[0][0] and np.isnan(none).all()  # without an interval
+
+
 def test_error_bars_end_at_the_interval():
     axes = figure.Figure().subplots()
     with_nan = Dots("elu", [1, 2], [5.0, 7.0], [4.0, NAN], [8.0, NAN])

@@ -52,7 +52,7 @@ def signal_after():
 def test_a_signal_saves_all_runs(stand_in, signal_after, tmp_path, number):
     trials = "lasting1", "lasting2"
     signal_after(number, *(tmp_path / f"{trial}.under_way" for trial in trials))
-    words = f"{number.name}: unfinished runs are saved. Run the same command again"
+    words = f"{number.name}: all runs stopped. Run the same command again"
     with pytest.raises(errors.Interrupted, match=words):
         stand_in(" ".join(trials))
     assert all((tmp_path / f"{trial}.saved").exists() for trial in trials)
@@ -65,7 +65,7 @@ def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_p
     signal_after(
         signal.SIGTERM, tmp_path / "quick1.begun", tmp_path / "lasting2.under_way"
     )
-    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         stand_in("quick1 lasting2")
     assert (tmp_path / "lasting2.saved").exists()
 
@@ -76,7 +76,7 @@ def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypa
     results = runner.run(["quick1", "quick2"], plan, None, 1)
     assert next(results)[0] == "quick1"
     signal.raise_signal(signal.SIGTERM)
-    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         next(results)
     assert not (tmp_path / "quick2.begun").exists()
 
@@ -91,7 +91,7 @@ def test_a_signal_saves_training_runs_and_starts_no_other(
     trials = [trial_of(name, **entries) for name in ("elu", "relu", "tanh")]
     folders = [trial.folder(plan) for trial in trials]
     signal_after(signal.SIGTERM, *(f / "metrics.jsonl" for f in folders[:2]))
-    with pytest.raises(errors.Interrupted, match="SIGTERM: unfinished runs are saved"):
+    with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         dict(runner.run(trials, plan, worker_stand_ins.measure, 2))
     assert not any(map(is_alive, processes(tmp_path)))
     assert not folders[2].exists()

@@ -1,0 +1,56 @@
+"""`train.keep_best` keeps the weights with the lowest validation loss."""
+
+import signal
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors, results
+
+# On 192 digits the validation loss falls until epoch 11, and then rises.
+OVERFITTING = {"data.train_examples": 192, "train.epochs": 16, "model.width": 1.0}
+KEPT = OVERFITTING | {"train.keep_best": True}
+
+
+@pytest.fixture
+def best(smoke, train, tmp_path):
+    """The folder and the entry of a run without stops."""
+    folder = tmp_path / "best"
+    return folder, train(smoke(KEPT), folder)
+
+
+def test_the_weights_are_those_of_a_run_that_ends_at_the_lowest_loss(
+    best, smoke, train, tmp_path, rows
+):
+    folder, entry = best
+    losses = [row["validation_loss"] for row in rows(folder / "metrics.jsonl")]
+    assert entry["kept_step"] == 3 * (1 + np.argmin(losses)) == 33 < entry["step"]
+    shorter = train(smoke(OVERFITTING | {"train.epochs": 11}), tmp_path / "shorter")
+    assert entry["sha256"] == shorter["sha256"]
+    assert entry["metrics"] == shorter["metrics"]
+    last = train(smoke(OVERFITTING), tmp_path / "last")
+    better = entry["metrics"]["validation_loss"] + 0.01
+    assert better < last["metrics"]["validation_loss"] and "kept_step" not in last
+    assert results.row(folder, entry)["steps"] == 33
+    assert "after step 33, which had the lowest validation loss" in results.evaluation(
+        entry, [], []
+    )
+
+
+@pytest.mark.parametrize("iteration", [14, 40])  # before and after the lowest loss
+def test_a_stopped_run_keeps_the_same_weights(
+    best, smoke, train, tmp_path, stop_after, last_arrays, assert_same_bits, iteration
+):
+    stop_after(iteration, lambda: signal.raise_signal(signal.SIGTERM))
+    folder = tmp_path / "stopped"
+    with pytest.raises(errors.Interrupted):
+        train(smoke(KEPT), folder)
+    entry = train(smoke(KEPT), folder)
+    assert (entry["sha256"], entry["kept_step"]) == (best[1]["sha256"], 33)
+    assert_same_bits(last_arrays(folder), last_arrays(best[0]))
+
+
+def test_a_run_does_not_begin_to_keep_weights(smoke, train, tmp_path):
+    train(smoke(), tmp_path)
+    with pytest.raises(errors.UsageError, match="cannot be resumed with train.keep_b"):
+        train(smoke({"train.keep_best": True}), tmp_path, allow_config_change=True)
