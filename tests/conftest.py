@@ -1,6 +1,8 @@
 """Makes two logical CPU devices and a cache folder; skips tests without data or GPU."""
 
 import os
+import queue
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,28 @@ def session_home(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def within():
+    """A function that calls another one, and fails if the call hangs."""
+
+    def call(function, *arguments, seconds=30):
+        ended = queue.SimpleQueue()
+
+        def run():
+            try:
+                ended.put((function(*arguments), None))
+            except BaseException as error:
+                ended.put((None, error))
+
+        threading.Thread(target=run, daemon=True).start()
+        try:
+            value, error = ended.get(timeout=seconds)
+        except queue.Empty:
+            pytest.fail(f"no end within {seconds} seconds")
+        if error:
+            raise error
+        return value
+
+    return call

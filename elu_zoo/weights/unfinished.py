@@ -1,9 +1,8 @@
 """Error for the folder of an unfinished run, with the progress of the run."""
 
-import json
 from pathlib import Path
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 
 
 def check(folder: Path) -> None:
@@ -29,8 +28,8 @@ def check(folder: Path) -> None:
 def _iterations(path: Path) -> int | None:
     """Returns the iterations of the run, from the last row that has them, or None."""
     try:
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = files.read_rows(path)
         lengths = [row["iterations"] for row in rows if "iterations" in row]
-    except (OSError, ValueError, TypeError):
+    except (OSError, errors.CorruptError, TypeError):
         return None
     return lengths[-1] if lengths else None
