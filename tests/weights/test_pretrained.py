@@ -174,7 +174,7 @@ def test_weights_of_another_model_are_refused(runs, published, tmp_path):
 def test_a_file_without_entry_needs_allow_unverified(runs, published, tmp_path):
     path = made_weights.write(tmp_path / "run", *runs["elu"][:2])
     path.with_name(runs["elu"][0]["tag"] + ".json").unlink()
-    with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
+    with pytest.raises(errors.UsageError, match="an entry.*allow_unverified=True"):
         find(path)
     selected = find(path, allow_unverified=True)
     assert (selected.path, selected.entry) == (path, None)

@@ -205,5 +205,5 @@ def test_weights_of_another_network_are_refused(model, tmp_path, arguments, mess
     path = tmp_path / "net.weights.h5"
     other = elu_zoo.get_model(MODEL, **{"width": 0.1, **arguments})
     path.write_bytes(weight_file.write(other))
-    with pytest.raises(errors.CorruptError, match=f"another network.*{message}"):
+    with pytest.raises(errors.UsageError, match=f"another network.*{message}"):
         read(path, model)
