@@ -75,9 +75,6 @@ class Pretrained:
         """The name of the training loss, a key of `registry.READOUTS`.
 
         A file without an entry has the loss with which the network was registered.
-
-        Raises:
-            CorruptError: the entry names no known loss.
         """
         if self.entry:
             return manifest.loss(self.entry)
@@ -95,9 +92,6 @@ class Pretrained:
 
         Args:
             requested: the builder arguments that the user passed.
-
-        Raises:
-            UsageError: an argument contradicts the entry.
         """
         from elu_zoo import activations
 

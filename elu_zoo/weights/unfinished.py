@@ -6,11 +6,7 @@ from elu_zoo import errors, files
 
 
 def check(folder: Path) -> None:
-    """Checks that a folder without weights is not the folder of an unfinished run.
-
-    Raises:
-        UsageError: the folder has checkpoints.
-    """
+    """Checks that a folder without weights is not the folder of an unfinished run."""
     names = [path.name for path in folder.glob("checkpoints/step-*")]
     # A file that had the name of a checkpoint was renamed to step-<number>.moved.
     steps = [name[5:] for name in names if name[5:].isdecimal()]

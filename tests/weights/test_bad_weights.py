@@ -51,10 +51,6 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def delete_entry(path):
-    entry_path(path).unlink()
-
-
 def write_nan(path):
     entry_path(path).unlink()
     with h5py.File(path, "a") as file:
@@ -92,7 +88,6 @@ ROWS = {
     "NaN": (write_nan, UNVERIFIED, CORRUPT, "weight 1 of layer dense3 is not finite"),
     "a link out of the folder": (link_to_parent, {}, CORRUPT, "is a link out of its"),
     "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "file ../mnist"),
-    "no entry": (delete_entry, {}, USAGE, "without an entry .* allow_unverified=True"),
 }  # fmt: skip
 
 

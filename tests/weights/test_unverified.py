@@ -172,14 +172,16 @@ def change(path, edit, compression=zipfile.ZIP_STORED):
             archive.writestr(name, content)
 
 
+def drop_image(config):
+    config["config"]["layers"].pop(0)
+
+
 DAMAGED = {
     "no zip file": lambda path: path.write_bytes(b"PK"),
     "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
     "no layers": lambda path: change(path, lambda c: c["config"].clear()),
     "layers of text": lambda path: change(path, lambda c: c.update(config="x")),
-    "no image": lambda path: change(
-        path, lambda c: c["config"]["layers"].pop(0).clear()
-    ),
+    "no image": lambda path: change(path, drop_image),
     "nested": lambda path: change(path, lambda c: "[" * 100_000),
 }
 

@@ -32,10 +32,6 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         file: the HDF5 file, open for reading.
         expected: the expected shapes by layer name.
         path: the path of the file, for messages.
-
-    Raises:
-        UsageError: the file holds the arrays of another network.
-        CorruptError: the file is damaged. h5py also raises errors of many other types.
     """
     # 20 objects for an array and its groups, 1000 for layers without weights.
     limit = 1000 + 20 * sum(map(len, expected.values()))

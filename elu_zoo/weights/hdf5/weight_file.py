@@ -47,11 +47,7 @@ def shapes(model: "keras.Model") -> Shapes:
 
 
 def write(model: "keras.Model") -> bytes:
-    """Returns the content of a weight file, with values of `rounded`.
-
-    Raises:
-        CorruptError: a weight is not finite.
-    """
+    """Returns the content of a weight file, with values of `rounded`."""
     buffer = io.BytesIO()
     counts = collections.Counter()
     with h5py.File(buffer, "w") as file:
@@ -96,11 +92,6 @@ def read(
         expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
         remedy: the advice in the error message about a wrong hash.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        UsageError: the file has another suffix, or belongs to another network.
-        CorruptError: the file is damaged or forged.
     """
     # Four times the size in float64, because Keras may save the optimizer in the file.
     limit = min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
@@ -180,10 +171,6 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
         expected: the expected shapes by layer name.
         size: the size of the file in bytes, from the entry.
         tag: the tag of the entry, for messages.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        CorruptError: the file is too small.
     """
     try:
         stored = path.stat().st_size
