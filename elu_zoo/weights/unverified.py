@@ -109,8 +109,8 @@ def find(
         raise errors.UsageError(
             f"{path} is {kind} without an entry of the zoo (a .json beside the weights "
             "of a run), so its content is not verified. To load it, pass "
-            "allow_unverified=True, or set --allow_unverified; a training run starts "
-            "only from weights with an entry."
+            "allow_unverified=True to get_model, or set --allow_unverified; a training "
+            "run starts only from weights with an entry."
         )
     shapes = weight_file.stored_shapes(path)
     classifier = shapes.get(registered.classifier or "")
@@ -134,7 +134,7 @@ def find(
         layers = _by_name(config) if kind == "Functional" else {}
         arguments |= _arguments(layers) if layers else {}
         described = _preprocessing(layers)
-    except (ValueError, RecursionError, LookupError, TypeError) as error:
+    except Exception as error:  # a damaged config raises errors of many types
         reason = untrusted.printable(repr(error))
         raise errors.CorruptError(f"{path} has a damaged config: {reason}.") from None
     if not layers:

@@ -167,7 +167,6 @@ def make_pipe(path):
         ("assets/labels.txt", overwrite, "decode"),
         ("assets.extra/elu_zoo.json", overwrite, ""),
         ("assets.extra/elu_zoo.json", lambda path: write(path, b"[]"), ""),
-        ("assets.extra/elu_zoo.json", lambda path: write(path, b"[" * 99_999), ""),
     ],
 )
 def test_a_damaged_or_missing_file_raises_a_corrupt_error(

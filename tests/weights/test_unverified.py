@@ -176,12 +176,17 @@ def drop_image(config):
     config["config"]["layers"].pop(0)
 
 
+def rename_layer(config):
+    config["config"]["layers"][3]["config"]["name"] = 3
+
+
 DAMAGED = {
     "no zip file": lambda path: path.write_bytes(b"PK"),
     "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
     "no layers": lambda path: change(path, lambda c: c["config"].clear()),
     "layers of text": lambda path: change(path, lambda c: c.update(config="x")),
     "no image": lambda path: change(path, drop_image),
+    "a number as a name": lambda path: change(path, rename_layer),
     "nested": lambda path: change(path, lambda c: "[" * 100_000),
 }
 
