@@ -117,8 +117,8 @@ def get_model(
     )
     if trained:
         _check_arguments(registered, trained.arguments)
-        has_top = include_top and features is None and "num_classes" not in arguments
-        if trained.saved and has_top and not trained.has_classifier:
+        needs_top = include_top and features is None and "num_classes" not in arguments
+        if trained.saved and needs_top and not trained.has_classifier:
             raise errors.UsageError(
                 f"{trained.name} has no layer {registered.classifier!r}. Pass "
                 "num_classes=<number> for a new one, or include_top=False. Load a "

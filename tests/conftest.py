@@ -1,7 +1,7 @@
 """Makes two logical CPU devices and a cache folder; skips tests without data or GPU."""
 
+import concurrent.futures
 import os
-import queue
 import threading
 from pathlib import Path
 
@@ -49,22 +49,16 @@ def session_home(tmp_path_factory):
 def within():
     """A function that calls another one, and fails if the call hangs."""
 
-    def call(function, *arguments, seconds=30):
-        ended = queue.SimpleQueue()
+    def call(function, *arguments):
+        future = concurrent.futures.Future()
 
         def run():
             try:
-                ended.put((function(*arguments), None))
+                future.set_result(function(*arguments))
             except BaseException as error:
-                ended.put((None, error))
+                future.set_exception(error)
 
         threading.Thread(target=run, daemon=True).start()
-        try:
-            value, error = ended.get(timeout=seconds)
-        except queue.Empty:
-            pytest.fail(f"no end within {seconds} seconds")
-        if error:
-            raise error
-        return value
+        return future.result(timeout=30)
 
     return call

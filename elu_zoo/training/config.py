@@ -39,8 +39,8 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
 
     Raises:
         UsageError: a field is missing, unknown, of the wrong type or out of range; or
-            the pretrained weights do not exist or do not fit the config.
-        CorruptError: the pretrained weights have no entry.
+            the pretrained weights do not exist, have no entry, or do not fit the
+            config.
     """
     if isinstance(config, ResolvedConfig):
         return config
