@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _WINDOWS = os.name == "nt"
+_MAX_BYTES = 1 << 31  # of a file that is read whole; the limit of protocol buffers
 _SUFFIX = ".partial"  # of temporary names, which no other program gives to its files
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.partial")
 _KINDS = {
@@ -122,6 +123,53 @@ def read_regular(
     if size > limit:
         raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
     return content
+
+
+def read(path: Path, limit: int = _MAX_BYTES) -> bytes:
+    """Returns a regular file's content; `CorruptError` for other and larger files."""
+    try:
+        return read_regular(path, limit, "such a file")
+    except errors.CorruptError as error:
+        raise errors.CorruptError(f"{path} {error}. Restore or delete it.") from None
+
+
+def read_json(path: Path) -> Any:
+    """Returns the value in a JSON file; `CorruptError` for other files, see `read`."""
+    return _parsed(read(path), path)
+
+
+def read_rows(path: Path) -> list[Any]:
+    """Returns the values in the complete lines of a file of JSON lines, see `read`."""
+    # A killed process may have written a part of the last line.
+    lines = read(path).splitlines(keepends=True)
+    return [_parsed(line, path) for line in lines if line.endswith(b"\n")]
+
+
+def _parsed(text: bytes, path: Path) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:  # RecursionError: deeply nested
+        raise errors.CorruptError(
+            f"{path} is damaged: {error}. Restore or delete it."
+        ) from None
+
+
+def check_files(folder: Path) -> None:
+    """Checks that a library which opens all files of a folder does not hang.
+
+    Raises:
+        CorruptError: a file in the folder or its subfolders is not regular, or is
+            larger than a protocol buffer can be.
+    """
+    for path in (*folder.glob("*"), *folder.glob("*/*")):
+        if path.is_dir() or not path.exists():  # a link to nothing is not opened
+            continue
+        try:
+            check_regular(path.stat())
+        except errors.CorruptError as error:
+            raise errors.CorruptError(f"{path} {error}. Delete it.") from None
+        if path.suffix == ".pb" and (size := path.stat().st_size) > _MAX_BYTES:
+            raise errors.CorruptError(f"{path} is {size} bytes, over {_MAX_BYTES}.")
 
 
 def sha256(data: bytes | Path) -> str:
@@ -248,7 +296,7 @@ def exclusive(path: Path) -> Iterator[None]:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             file.seek(0)
-            owner = file.read().strip() or "another process"
+            owner = file.read(200).strip() or "another process"
             raise errors.ResourceError(
                 f"{path.parent} is in use by {owner}. Wait until that process ends, "
                 "stop it, or pass another folder."
@@ -272,7 +320,7 @@ def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
         with contextlib.suppress(ModuleNotFoundError, OSError):
             import fcntl
 
-            descriptor = os.open(folder, os.O_RDONLY)
+            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             is_locked = True

@@ -3,7 +3,6 @@
 import csv
 import dataclasses
 import io
-import json
 import math
 import statistics
 from collections.abc import Iterable, Sequence
@@ -124,17 +123,17 @@ def read(name: str) -> list[Row]:
 
 def read_file(path: Path) -> list[Row]:
     """Returns the rows of a CSV file, or an empty list if the file does not exist."""
-    if not path.is_file():
+    if not path.exists():
         return []
-    return list(csv.DictReader(path.read_text().splitlines()))
+    return list(csv.DictReader(files.read(path).decode().splitlines()))
 
 
 def row(workdir: Path, entry: Entry) -> dict[str, Any]:
     """Returns the row of results.csv for a finished run."""
     path = workdir / "metrics.jsonl"
-    rows = path.read_text().splitlines() if path.is_file() else []
+    rows = files.read_rows(path) if path.exists() else []
     # A run may have continued after a loss of metrics.jsonl.
-    loss = json.loads(rows[-1])["train_loss"] if rows else math.nan
+    loss = rows[-1]["train_loss"] if rows else math.nan
     return {
         **{key: entry[key] for key in COLUMNS if key in entry},
         **entry["metrics"],

@@ -36,8 +36,8 @@ def get_model(
         weights: None for the seeded initial weights; a data set's name, such as
             `"mnist"`, for the weights trained on it with this activation (if none is
             passed, with the default, or else with another, and a warning); a tag of
-            `list_weights()`; the path of a `.weights.h5` file; a finished run's
-            folder; or a result of `elu_zoo.weights.pretrained.find`.
+            `list_weights()`; a finished run's folder; the path of a `.weights.h5` or
+            `.keras` file; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;
             False for a model of preprocessed images, see `preprocess_input`. Without
             weights, `preprocessing` may also be the name of the data set whose
@@ -53,7 +53,11 @@ def get_model(
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
         model_name: the name of the Keras model; None for `name`. Models that are
             joined in one model need different names.
-        allow_unverified: whether to load a weight file without an entry beside it.
+        allow_unverified: whether to load a file without an entry beside it, as Keras
+            saves. A `.keras` file states activation, `batch_norm`, preprocessing, input
+            shape and classes; all its layers are compared with the network, and no
+            code in it runs. A `.weights.h5` file states only its shapes: pass the
+            activation and preprocessing with which it was trained.
         **builder_arguments: the arguments below, and further arguments of the network,
             see `help(elu_zoo.models.<name>)`. With weights, arguments that are not
             passed are those of the weights. A different `num_classes` keeps the body
@@ -82,11 +86,12 @@ def get_model(
         to `(batch, height, width, channels)` for an autoencoder.
 
     Raises:
-        UsageError: the name is unknown, an argument is out of range, or the size of the
-            images differs from that of the network's statistics.
+        UsageError: the name is unknown, an argument is out of range, the weights are
+            unverified or belong to another network, or the size of the images differs
+            from that of the network's statistics.
         NotFoundError: statistics of the weights, or named by `preprocessing`, are not
             on this machine.
-        CorruptError: the weight file is damaged or belongs to another network.
+        CorruptError: the weight file is damaged.
         ResourceError: the weights do not fit into memory.
 
     Example:
@@ -110,9 +115,15 @@ def get_model(
         batch_norm=arguments.get("batch_norm"),
         allow_unverified=allow_unverified,
     )
-    entry = trained.entry if trained else None
     if trained:
-        _check_arguments(registered, entry["arguments"] if entry else {})
+        _check_arguments(registered, trained.arguments)
+        needs_top = include_top and features is None and "num_classes" not in arguments
+        if trained.saved and needs_top and not trained.has_classifier:
+            raise errors.UsageError(
+                f"{trained.name} has no layer {registered.classifier!r}. Pass "
+                "num_classes=<number> for a new one, or include_top=False. Load a "
+                "model with a head of your own with keras.models.load_model."
+            )
         arguments = trained.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, trained, classifier_activation)

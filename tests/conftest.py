@@ -1,6 +1,8 @@
 """Makes two logical CPU devices and a cache folder; skips tests without data or GPU."""
 
+import concurrent.futures
 import os
+import threading
 from pathlib import Path
 
 import pytest
@@ -41,3 +43,22 @@ def session_home(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", str(folder))
         yield folder
+
+
+@pytest.fixture
+def within():
+    """A function that calls another one, and fails if the call hangs."""
+
+    def call(function, *arguments):
+        future = concurrent.futures.Future()
+
+        def run():
+            try:
+                future.set_result(function(*arguments))
+            except BaseException as error:
+                future.set_exception(error)
+
+        threading.Thread(target=run, daemon=True).start()
+        return future.result(timeout=30)
+
+    return call

@@ -3,6 +3,7 @@
 import hashlib
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -171,3 +172,52 @@ def test_lock_is_free_after_the_block(tmp_path):
     for _ in range(2):
         with pytest.raises(RuntimeError), files.exclusive(tmp_path / "LOCK"):
             raise RuntimeError
+
+
+def make_socket(path):
+    with socket.socket(socket.AF_UNIX) as bound:
+        bound.bind(str(path))
+
+
+SPECIAL = {
+    "a named pipe": os.mkfifo,
+    "a device": lambda path: path.symlink_to("/dev/null"),
+    "a folder": lambda path: path.mkdir(),
+    "a socket": make_socket,
+    "bytes; such a file has at most": lambda path: (
+        path.touch(),
+        os.truncate(path, 1 << 40),
+    ),
+}
+
+
+@pytest.mark.parametrize("kind", SPECIAL)
+@pytest.mark.parametrize("read", [files.read, files.read_json, files.read_rows])
+def test_special_and_huge_files_are_not_read(tmp_path, within, read, kind):
+    SPECIAL[kind](tmp_path / "x.json")
+    with pytest.raises(errors.CorruptError, match=f"x.json is .*{kind}.* delete"):
+        within(read, tmp_path / "x.json")
+
+
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000])
+@pytest.mark.parametrize("read", [files.read_json, files.read_rows])
+def test_damaged_and_nested_json_is_refused(tmp_path, read, text):
+    (tmp_path / "x.json").write_bytes(text + b"\n")
+    with pytest.raises(errors.CorruptError, match="x.json is damaged"):
+        read(tmp_path / "x.json")
+
+
+def test_rows_end_before_the_part_of_a_row(tmp_path):
+    (tmp_path / "x.jsonl").write_text('{"a": 1}\n[2]\n{"a"')
+    assert files.read_rows(tmp_path / "x.jsonl") == [{"a": 1}, [2]]
+
+
+@pytest.mark.parametrize("kind", [*list(SPECIAL)[:2], "a socket", "bytes, over"])
+def test_a_folder_with_a_special_file_is_refused(tmp_path, kind):
+    path = tmp_path / "variables" / "x.pb"
+    path.parent.mkdir()
+    (path.parent / "no file").symlink_to("nothing")
+    files.check_files(tmp_path)
+    SPECIAL.get(kind, SPECIAL["bytes; such a file has at most"])(path)
+    with pytest.raises(errors.CorruptError, match=f"x.pb is .*{kind}"):
+        files.check_files(tmp_path)

@@ -10,7 +10,6 @@ from image_files import noise, png
 
 import elu_zoo
 from elu_zoo import errors, registry
-from elu_zoo.weights import pretrained
 
 MODEL = made_weights.MODEL
 WIDTH = made_weights.WIDTH
@@ -293,21 +292,6 @@ def test_weights_of_another_activation_than_the_default_warn(
     (tmp_path / "a.png").write_bytes(png(noise(28, 28)))
     elu_zoo.load_image(tmp_path / "a.png", MODEL, weights)
     assert "activation" not in caplog.text
-
-
-def test_an_unverified_file_needs_an_argument(made, images, tmp_path):
-    path = tmp_path / "mine.weights.h5"
-    path.write_bytes(made["elu"][1])
-    with pytest.raises(errors.CorruptError, match="allow_unverified=True"):
-        elu_zoo.get_model(MODEL, weights=path, width=WIDTH)
-    model = elu_zoo.get_model(MODEL, weights=path, width=WIDTH, allow_unverified=True)
-    assert_equal_weights(body(model), body(made["elu"][2]), atol=1e-3)
-    assert "rescale" in [layer.name for layer in model.layers]
-    assert pretrained.find(MODEL, path, allow_unverified=True).classes == []
-    with pytest.raises(errors.CorruptError, match="another network.*classifier"):
-        elu_zoo.get_model(
-            MODEL, weights=path, width=WIDTH, num_classes=3, allow_unverified=True
-        )
 
 
 def test_an_entry_of_a_newer_format_is_refused(made, tmp_path):

@@ -154,6 +154,25 @@ def describe(activation: Any) -> dict[str, Any]:
     return {"name": _name_of(type(layer)), **arguments}
 
 
+def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:
+    """Returns the description of an activation layer in the config of a saved model.
+
+    Args:
+        layer: `class_name` and `config` of the layer.
+
+    Returns:
+        See `describe`; None if no activation of `names` has such a layer.
+    """
+    saved = layer["config"]
+    for name in _table:
+        made = make(name, "activation", seed=0)
+        is_class = type(made).__name__ == layer["class_name"]
+        if is_class and made.get_config().get("activation") == saved.get("activation"):
+            keys = [k for k in _arguments(type(made)) if k in saved]
+            return {"name": name, **{k: saved[k] for k in keys if k != "activation"}}
+    return None
+
+
 def is_maxout(activation: Any) -> bool:
     """Returns whether an activation is `maxout`, which only the network `maxout` has.
 

@@ -121,7 +121,8 @@ def read(path: Path) -> list[Row]:
     """Returns the rows of a CSV file; raises `CorruptError` for other files."""
     fields = dataclasses.fields(Row)
     try:
-        table = list(csv.DictReader(path.read_text().splitlines(), strict=True))
+        lines = files.read(path).decode().splitlines()
+        table = list(csv.DictReader(lines, strict=True))
         return [Row(*(f.type(row[f.name]) for f in fields)) for row in table]
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise errors.CorruptError(

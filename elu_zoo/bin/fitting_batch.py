@@ -2,7 +2,6 @@
 
 import concurrent.futures.process
 import contextlib
-import json
 import multiprocessing
 import os
 import sys
@@ -13,7 +12,7 @@ from pathlib import Path
 from absl import flags, logging
 from ml_collections import ConfigDict
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.bin.config import default_workdir
 from elu_zoo.data import load, order
 from elu_zoo.data.shapes import Shape
@@ -55,8 +54,8 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     except (errors.CorruptError, errors.DataError, errors.UsageError):
         workdir = flags.FLAGS.workdir or default_workdir(resolved.config)
         # `train` raises the error of a damaged file.
-        with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-            recorded = json.loads(Path(workdir, "config.json").read_text())
+        with contextlib.suppress(OSError, errors.CorruptError, KeyError, TypeError):
+            recorded = files.read_json(Path(workdir, "config.json"))
             config.train.batch_size = recorded["train"]["batch_size"]
         return resolve(config)
     size = config.train.batch_size

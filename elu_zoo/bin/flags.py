@@ -33,8 +33,8 @@ _STRINGS = {
     "module": "A Python file, or a module's name, with your own networks or "
     "activations; the command imports the module first.",
     "model": "Name of a model, see list_models().",
-    "weights": "A data set's name, a tag of list_weights(), a .weights.h5 file, or the "
-    "folder of a finished training run.",
+    "weights": "A data set's name, a tag of list_weights(), the folder of a finished "
+    "training run, or a .weights.h5 or .keras file.",
     "activation": "Name of the activation; selects the weight file if --weights is the "
     "name of a data set. By default the network's own, or another that has weights.",
 }
@@ -73,9 +73,7 @@ def define_path(
 def define_model() -> None:
     """Defines the flags that name a model with its weights."""
     define("model", "weights", "activation", "module")
-    flags.DEFINE_bool(
-        "allow_unverified", False, "Load a weight file without an entry beside it."
-    )
+    flags.DEFINE_bool("allow_unverified", False, "Load a file that Keras saved.")
 
 
 def pretrained() -> "Pretrained | None":

@@ -5,7 +5,6 @@ One process, with as many threads as a run, times steps of all activations in tu
 
 import concurrent.futures
 import dataclasses
-import json
 import math
 import multiprocessing
 import statistics
@@ -77,7 +76,7 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
     """
     # Times that earlier versions stored without a check of the kernels do not count.
     key = [f"{jobs} jobs, equal kernels", *(str(spec.folder(plan)) for spec in specs)]
-    if path.exists() and (stored := json.loads(path.read_text()))["runs"] == key:
+    if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
     with runner.threads(jobs):
         context = multiprocessing.get_context("spawn")

@@ -2,12 +2,11 @@
 
 import dataclasses
 import hashlib
-import json
 from pathlib import Path
 
 from ml_collections import ConfigDict
 
-from elu_zoo import registry, results, user_module
+from elu_zoo import files, registry, results, user_module
 from elu_zoo.activations import table
 from elu_zoo.compare import changes
 from elu_zoo.compare.question import TUNING_SEED, Question
@@ -111,7 +110,7 @@ def finished(spec: Spec, plan: Plan) -> Measured | None:
     workdir = spec.folder(plan)
     diverged = workdir / "diverged.json"
     if diverged.exists():
-        return Measured(diverged=json.loads(diverged.read_text())["reason"])
+        return Measured(diverged=files.read_json(diverged)["reason"])
     return measure(spec, workdir, plan)[0] if result.find(workdir) else None
 
 

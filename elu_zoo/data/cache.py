@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 from absl import logging
 
-from elu_zoo import files
+from elu_zoo import errors, files
 
 # Version of `images.decode`. The name of an entry contains the version, so that arrays
 # of another version are not read.
@@ -104,6 +104,6 @@ def _sha256_line(path: Path, content: bytes) -> bytes:
 
 def _read(path: Path) -> bytes:
     try:
-        return path.read_bytes()
-    except OSError:
+        return files.read(path)
+    except (OSError, errors.CorruptError):
         return b""

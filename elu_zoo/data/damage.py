@@ -6,6 +6,8 @@ from pathlib import Path
 
 from absl import logging
 
+from elu_zoo import files
+
 
 def describe(folder: Path, error: Exception, *splits: str) -> str:
     """Returns a sentence that states the damaged file and record, or only the error.
@@ -56,7 +58,7 @@ def _summary(error: Exception) -> str:
 
 
 def _records(path: Path) -> Iterator[bytes]:
-    path.open("rb").close()  # raises a clear error for a missing or unreadable file
+    files.open_regular(path).close()  # raises a clear error, and never waits
     if "array_record" in path.name:
         from array_record.python import array_record_data_source
 

@@ -80,6 +80,7 @@ def find(folder: Path) -> EncodedImages:
             images with labels.
     """
     try:
+        files.check_files(folder)
         info = tfds.builder_from_directory(folder).info
         is_indexed = info.file_format.value == "array_record"
         features = info.features
@@ -95,7 +96,7 @@ def find(folder: Path) -> EncodedImages:
         raise errors.DataError(f"The data set in {folder} does not hold images.")
     return EncodedImages(
         name=info.name,
-        fingerprint=files.sha256((folder / INFO).read_bytes())[:8],
+        fingerprint=files.sha256(files.read(folder / INFO))[:8],
         classes=classes,
         class_names=class_names.read(folder, classes),
         splits={split: RecordsOfSplit(folder, split) for split in info.splits},

@@ -95,6 +95,7 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
             f"{_content(root / name)} Nothing is downloaded automatically. Run "
             f"{_command(name, root)} on a machine with a network, and copy the output."
         )
+    files.check_files(prepared[max(prepared)])
     return prepared[max(prepared)]
 
 

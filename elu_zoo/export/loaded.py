@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.export import answers, versions
 
 
@@ -93,6 +93,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     """
     path = versions.find_version(Path(directory))
     try:
+        files.check_files(path)
         saved = tf.saved_model.load(str(path))
         images = saved.signatures["serving_default"].structured_input_signature[1]
         _, *image_shape = images["images"].shape
@@ -115,7 +116,7 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
         return ()
     if set(outputs) != answers.OUTPUTS_OF_A_CLASSIFIER:
         raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
-    labels = (path / "assets" / "labels.txt").read_text(encoding="utf-8").splitlines()
+    labels = files.read(path / "assets" / "labels.txt").decode("utf-8-sig").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:
         raise ValueError(f"labels.txt has {len(labels)} lines, not one per class.")
     return tuple(labels)

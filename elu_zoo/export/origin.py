@@ -1,7 +1,6 @@
 """elu_zoo.json: the description and origin of an exported model."""
 
 import contextlib
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import keras
 import tensorflow as tf
 
 import elu_zoo
-from elu_zoo import files
+from elu_zoo import errors, files
 from elu_zoo.export.answers import Answer
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -40,8 +39,8 @@ def of_weights(weights: Pretrained) -> dict[str, Any]:
 def read(version: Path) -> dict[str, Any] | None:
     """Returns the elu_zoo.json of a version, or None if it is missing or damaged."""
     for file in (version / FILE, version / Path(FILE).name):
-        with contextlib.suppress(OSError, ValueError, RecursionError):
-            content = json.loads(file.read_bytes())
+        with contextlib.suppress(OSError, errors.CorruptError):
+            content = files.read_json(file)
             if isinstance(content, dict):
                 return content
     return None

@@ -132,7 +132,7 @@ def read_mean(name: str) -> np.ndarray:
 
 def read_bytes(path: Path) -> bytes:
     """Returns the content of a statistics file, after a check of the file's hash."""
-    content = path.read_bytes()
+    content = files.read(path)
     matched, digest = _NAME.fullmatch(path.stem), files.sha256(content)[:16]
     if not matched or digest != matched["sha16"]:
         raise _corrupt(path, f"is damaged: its SHA-256 starts with {digest}")

@@ -22,13 +22,6 @@ def build(
         registered: the registry's entry of the network.
         arguments: the builder's arguments, including those recorded with the weights.
         weights: None for the seeded initial weights.
-
-    Raises:
-        UsageError: an argument is out of range.
-        NotFoundError: the statistics file or the weight file does not exist.
-        CorruptError: the weight file or its manifest entry is damaged, or belongs to
-            another network.
-        ResourceError: the network does not fit into memory.
     """
     if weights and weights.entry and not weights.is_published:
         model = _build_unpublished(registered, arguments, weights)
@@ -81,7 +74,7 @@ def _shapes_of_file(
 ) -> weight_file.Shapes:
     """Returns the shapes of the weights in a file, without allocating the weights."""
     file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
-    file_classes = weights.entry["arguments"].get("num_classes")
+    file_classes = weights.arguments.get("num_classes")
     if file_classes is not None:
         file_arguments["num_classes"] = file_classes
 
@@ -115,10 +108,19 @@ def _load(
 ) -> None:
     """Loads weights; a classifier of another size keeps its initial weights."""
     classifier = registered.classifier
-    in_file = weights.entry["arguments"].get("num_classes") if weights.entry else None
+    in_file = weights.arguments.get("num_classes")
+    if weights.saved:
+        weights.saved.check(model, classifier)
     num_classes = arguments.get("num_classes", in_file)
     if in_file in (None, num_classes):
-        arrays = weights.read(weight_file.shapes(model))
+        expected = weight_file.shapes(model)
+        if weights.saved and not weights.has_classifier:
+            del expected[classifier]
+            logging.info(
+                "%s has no weights of the layer %r, which keeps its initial weights.",
+                *(weights.name, classifier),
+            )
+        arrays = weights.read(expected)
     elif classifier is None:
         raise errors.UsageError(
             f"{registered.name} was registered without a classifier, so that its "
@@ -132,7 +134,7 @@ def _load(
             logging.info(
                 "%s has %d classes, but num_classes is %d. The layer %r keeps its "
                 "initial weights; all other layers get pretrained weights.",
-                weights.entry["tag"],
+                weights.name,
                 in_file,
                 num_classes,
                 classifier,

@@ -42,18 +42,24 @@ def resolve(
             "cannot take raw images. Pass preprocessing=False, or add the argument to "
             "the builder as described in elu_zoo.register_model."
         )
-    entry = trained.entry if trained else None
+    stated = trained.stated_preprocessing if trained else None
+    if stated and stated["kind"] is None:
+        raise errors.UsageError(
+            f"{trained.name} was saved without the layers that preprocess raw images. "
+            "Pass preprocessing=False, and pass the model the images that it was "
+            "trained on."
+        )
     default = (trained or registered).preprocessing
-    if argument is True and not trained:
+    if argument is True and not stated:
         default = untrained(registered, input_shape)
     description = _describe(name, default, argument)
-    if entry and description != default:
+    if stated and description != default:
         raise errors.UsageError(
-            f"The weights {entry['tag']} were trained with preprocessing={default}. "
+            f"The weights {trained.name} were trained with preprocessing={default}. "
             f"Received: preprocessing={argument!r}. Remove the argument, or pass False."
         )
-    if argument is True or entry:
-        fitted = entry["arguments"].get("input_shape") if entry else None
+    if argument is True or stated:
+        fitted = trained.arguments.get("input_shape") if trained else None
         _check_size(default, fitted or registered.default("input_shape"), input_shape)
     return description
 

@@ -2,7 +2,6 @@
 
 import dataclasses
 import itertools
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import meta_graph_pb2, saved_model_pb2
 from tensorflow_serving.apis import prediction_log_pb2
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.serving import tensors
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.signature import Signature
@@ -81,6 +80,7 @@ def load(
         CorruptError: the version cannot be loaded, or a warm-up request fails.
     """
     try:
+        files.check_files(path)
         definitions = _definitions(path / FILE)
         saved = tf.saved_model.load(str(path))
         signatures = {
@@ -102,7 +102,7 @@ def load(
 
 
 def _definitions(file: Path) -> dict[str, meta_graph_pb2.SignatureDef]:
-    saved = saved_model_pb2.SavedModel.FromString(file.read_bytes())
+    saved = saved_model_pb2.SavedModel.FromString(files.read(file))
     for graph in saved.meta_graphs:
         if "serve" in graph.meta_info_def.tags:
             return dict(graph.signature_def)
@@ -125,11 +125,11 @@ def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
 def _class_names(file: Path) -> tuple[str, ...]:
     if not file.exists():
         return ()
-    return tuple(file.read_text(encoding="utf-8").splitlines())
+    return tuple(files.read(file).decode("utf-8-sig").splitlines())
 
 
 def _origin(file: Path) -> dict[str, Any]:
-    origin = json.loads(file.read_bytes()) if file.exists() else {}
+    origin = files.read_json(file) if file.exists() else {}
     if not isinstance(origin, dict):
         raise errors.CorruptError(f"{file} must contain a JSON object.")
     return origin

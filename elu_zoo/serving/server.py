@@ -202,8 +202,8 @@ class Server:
 
     async def _poll(self) -> None:
         before = self._versions()
-        loop = asyncio.get_running_loop()
-        await loop.run_in_executor(self._poll_thread, self._repository.poll)
+        self._last_poll = self._poll_thread.submit(self._repository.poll)
+        await asyncio.wrap_future(self._last_poll)
         if self._versions() != before:
             self._set_health(bool(self._versions()))
             # Collecting TensorFlow's many objects takes a third of a second, in which
@@ -211,6 +211,10 @@ class Server:
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+
+    def is_loading(self) -> bool:
+        """Returns whether a thread reads the folder, or loads a version."""
+        return not self._last_poll.done()
 
     def _versions(self) -> list[tuple[str, int]]:
         return [(model.name, model.version) for model in self._repository.serving()]
@@ -259,3 +263,5 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
         started(server)
     await stop.wait()
     await server.stop()
+    if server.is_loading():  # Python would wait for a file system that does not answer
+        os._exit(0)

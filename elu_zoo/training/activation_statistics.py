@@ -57,7 +57,7 @@ class Statistics:
         """Reads a file that `save` wrote."""
         loaded = {"mean": {}, "median": {}}
         try:
-            with np.load(io.BytesIO(Path(path).read_bytes())) as arrays:
+            with np.load(io.BytesIO(files.read(Path(path)))) as arrays:
                 for key in arrays.files:
                     statistic, _, name = key.partition("/")
                     loaded[statistic][name] = arrays[key]

@@ -26,8 +26,8 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     `model.weights` is "". The parent weights are returned without their classifier.
 
     Raises:
-        UsageError: the parent weights do not exist, or do not fit the config.
-        CorruptError: the parent weights have no entry.
+        UsageError: the parent weights do not exist, have no entry, or do not fit the
+            config.
     """
     if config.get("model", {}).get("weights") is None:
         return config, None

@@ -39,7 +39,7 @@ class Outputs:
         if self.workdir is None:
             return
         state.seconds += self.timer.lap()
-        state.metrics_length = self.records.length()
+        state.metrics_length, state.metrics_sha256 = self.records.mark()
         self.writer.begin(dataclasses.asdict(state), last)
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
@@ -72,7 +72,8 @@ def open_outputs(
         files.write_json(config, state.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
     folder = workdir if chief else None
-    records = Records(folder, state.metrics_length, state.epochs_recorded)
+    mark = state.metrics_length, state.metrics_sha256
+    records = Records(folder, mark, state.epochs_recorded)
     display = Display(run.length.total, state.step)
     with contextlib.closing(records), display, writer:
         yield Outputs(folder, writer, records, recorder, display, Timer())

@@ -184,21 +184,19 @@ class Recorder:
 def read_rows(workdir: Path) -> list[dict[str, Any]]:
     """Returns the rows of test.jsonl, or an empty list if the file does not exist."""
     path = workdir / TEST
-    lines = path.read_text().splitlines(keepends=True) if path.exists() else []
-    # A killed process may have written a part of the last line.
-    return [json.loads(line) for line in lines if line.endswith("\n")]
+    return files.read_rows(path) if path.exists() else []
 
 
 def read_losses(workdir: Path) -> np.ndarray:
     """Returns the training loss of each iteration, `(iterations,)`."""
-    return np.fromfile(workdir / LOSSES, "<f4")
+    return np.frombuffer(files.read(workdir / LOSSES), "<f4")
 
 
 def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
     """Returns the weights of each snapshot, by epoch, for `Model.set_weights`."""
     snapshots = {}
     for path in sorted((workdir / SNAPSHOTS).glob("epoch-*.npz")):
-        with np.load(path) as arrays:
+        with np.load(io.BytesIO(files.read(path))) as arrays:
             weights = [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
         snapshots[int(path.stem.removeprefix("epoch-"))] = weights
     return snapshots

@@ -1,5 +1,6 @@
 """Records of a run: metrics.jsonl, timing.jsonl, TensorBoard events and a display."""
 
+import hashlib
 import json
 import os
 import socket
@@ -14,7 +15,7 @@ from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 
 
 class Records:
@@ -25,23 +26,26 @@ class Records:
 
     Args:
         workdir: the run's folder; None on machines other than the chief.
-        length: length of metrics.jsonl in bytes at the restored checkpoint.
+        mark: the result of `mark` at the restored checkpoint.
         epochs: number of epochs whose rows are in these bytes.
     """
 
-    def __init__(self, workdir: Path | None, length: int, epochs: int):
+    def __init__(self, workdir: Path | None, mark: tuple[int, str], epochs: int):
         self._files = {}
+        self._digest = hashlib.sha256()  # of metrics.jsonl
         self._board = None
         if workdir is None:
             return
+        contents = {}
         for name in ("metrics", "timing"):
             path = workdir / f"{name}.jsonl"
             path.touch()
-            content = path.read_bytes()
-            if name == "metrics":
-                _check_metrics(path, content[:length], length, epochs)
-                content = content[:length]
-            file = self._files[name] = path.open("rb+")
+            contents[name] = files.read(path)
+        contents["metrics"] = contents["metrics"][: mark[0]]
+        _check_metrics(workdir / "metrics.jsonl", contents["metrics"], mark, epochs)
+        self._digest.update(contents["metrics"])
+        for name, content in contents.items():
+            file = self._files[name] = (workdir / f"{name}.jsonl").open("rb+")
             # A killed process may have written a part of the last row.
             file.truncate(content.rfind(b"\n") + 1)
             file.seek(0, os.SEEK_END)
@@ -61,9 +65,9 @@ class Records:
         """Appends a row to timing.jsonl only, with the present time."""
         self._append("timing", {**row, "unix_time": round(time.time(), 3)})
 
-    def length(self) -> int:
-        """Returns the length of metrics.jsonl in bytes."""
-        return self._files["metrics"].tell()
+    def mark(self) -> tuple[int, str]:
+        """Returns the length of metrics.jsonl in bytes, and its SHA-256."""
+        return self._files["metrics"].tell(), self._digest.hexdigest()
 
     def close(self) -> None:
         """Closes the files."""
@@ -76,7 +80,10 @@ class Records:
         if self._board is None:
             return
         file = self._files[name]
-        file.write((json.dumps(row, allow_nan=False) + "\n").encode())
+        line = (json.dumps(row, allow_nan=False) + "\n").encode()
+        file.write(line)
+        if name == "metrics":
+            self._digest.update(line)
         file.flush()
         os.fsync(file.fileno())
 
@@ -94,8 +101,11 @@ class Records:
         self._board.flush()
 
 
-def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None:
-    """Checks that metrics.jsonl has the rows up to a checkpoint."""
+def _check_metrics(
+    path: Path, content: bytes, mark: tuple[int, str], epochs: int
+) -> None:
+    """Checks that metrics.jsonl begins as at a checkpoint."""
+    length, sha256 = mark
     if length and not content:
         logging.warning(
             "%s is missing. The run continues without the rows of its first %d epochs. "
@@ -104,16 +114,12 @@ def _check_metrics(path: Path, content: bytes, length: int, epochs: int) -> None
             epochs,
         )
         return
-    try:
-        seen = [json.loads(row)["epoch"] for row in content.splitlines()]
-        fits = seen == sorted(set(seen)) and seen[-1:] == ([epochs] if length else [])
-    except (ValueError, KeyError, TypeError):
-        fits = False
-    if not fits or len(content) < length:
+    # Checkpoints that began before `metrics_sha256` have no hash.
+    if len(content) < length or sha256 not in ("", files.sha256(content)):
         raise errors.CorruptError(
-            f"{path} is incomplete or belongs to another run. Its rows do not match "
-            f"the {epochs} epochs of the checkpoint. Restore the file of this run, or "
-            "delete the file to continue without these rows."
+            f"{path} was changed, is incomplete or belongs to another run. Its rows "
+            f"are not those of the {epochs} epochs of the checkpoint. Restore the file "
+            "of this run, or delete the file to continue without these rows."
         )
 
 

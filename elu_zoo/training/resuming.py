@@ -33,8 +33,8 @@ def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
     if not path.is_file():
         return
     try:
-        changed = differences(json.loads(path.read_text()), config)
-    except (ValueError, AttributeError) as error:
+        changed = differences(json.loads(files.read(path)), config)
+    except (ValueError, AttributeError, RecursionError) as error:
         raise errors.CorruptError(
             f"{path} is damaged: {error}. Delete the file. {unfinished.kept(workdir)}"
         ) from None

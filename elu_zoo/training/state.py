@@ -7,12 +7,12 @@ The folder is renamed to this name after all its files are on the disk.
 
 import contextlib
 import dataclasses
+import hashlib
 import importlib
 import io
 import json
 import os
 import re
-import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,7 @@ from absl import logging
 import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.training import resuming
-from elu_zoo.training.config import dict_hash, differences
+from elu_zoo.training.config import differences
 from elu_zoo.training.run import Length
 from elu_zoo.weights import unfinished
 
@@ -57,6 +57,7 @@ class TrainState:
         epoch_loss: sum of the losses of the current epoch.
         epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
         metrics_length: length of metrics.jsonl in bytes.
+        metrics_sha256: SHA-256 of these bytes.
         seconds: wall time of training, in seconds.
         best_step, best_loss: the lowest validation loss, see `Best`; step 0 for none.
         config_changes: changes of the config and the user's code since the run began,
@@ -71,6 +72,7 @@ class TrainState:
     epoch_loss: float = 0.0
     epochs_recorded: int = 0
     metrics_length: int = 0
+    metrics_sha256: str = ""
     seconds: float = 0.0
     best_step: int = 0
     best_loss: float = 0.0
@@ -106,26 +108,16 @@ class TrainState:
         Raises:
             UsageError: the checkpoint has another config, or is past the end of the
                 run.
-            CorruptError: the checkpoint is of an earlier version, which saved a hash
-                instead of the config, and the hash differs.
+            CorruptError: the checkpoint is of another version of elu_zoo.
             DataError: the run began with other images or other weights.
         """
-        # Values of this run replace values that earlier versions did not save.
-        values = {
-            "config": self.config,
-            "images": self.images,
-            "parent": self.parent,
-            "code": self.code,
-            "epochs_recorded": saved["step"] // length.steps_per_epoch,
-        }
-        values |= {key: value for key, value in saved.items() if key != "config_hash"}
-        loaded = TrainState(**values)
-        old_hash = saved.get("config_hash")
-        if old_hash and old_hash != dict_hash(self.config):
+        try:
+            loaded = TrainState(**saved)
+        except TypeError as error:
             raise errors.CorruptError(
-                f"The checkpoints in {workdir} have another config, with hash "
-                f"{old_hash}. Delete the folder 'checkpoints' to train from the start."
-            )
+                f"The checkpoints in {workdir} are of another version of elu_zoo: "
+                f"{error}. Delete the folder 'checkpoints' to train from the start."
+            ) from None
         changed = differences(loaded.config, self.config)
         resuming.check_changes(changed, allow_config_change, workdir)
         if self.code and loaded.code != self.code:
@@ -314,31 +306,26 @@ class _Damaged(Exception):
 
 def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     try:
-        text = (folder / "manifest.json").read_text()
+        text = files.read(folder / "manifest.json").decode()
         manifest = json.loads(text)
         if seal(manifest) != text:
             raise _Damaged("manifest.json does not match its seal")
-        content = (folder / "arrays.npz").read_bytes()
-        if manifest["format"] > FORMAT:
-            raise errors.CorruptError(
-                f"{folder} has format {manifest['format']}, but this version of "
-                f"elu_zoo reads formats up to {FORMAT}. Upgrade elu_zoo."
-            )
-        if files.sha256(content) != manifest["sha256"]:
-            raise _Damaged("arrays.npz does not match the SHA-256 in manifest.json")
-        with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
-            values = dict(arrays)
-        if folder.name != f"step-{manifest['state']['step']:09d}":
-            raise _Damaged("manifest.json belongs to another iteration")
-    # AttributeError: the JSON value is not an object.
-    except (
-        *_MISSING, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile
-    ) as error:  # fmt: skip
-        raise _Damaged(f"{type(error).__name__}: {error}") from error
-    except OSError as error:
+        is_newer = manifest["format"] > FORMAT
+        values = {} if is_newer else _arrays(folder, manifest)
+    except (OSError, MemoryError) as error:
+        if isinstance(error, _MISSING):
+            raise _Damaged(f"{type(error).__name__}: {error}") from error
         raise errors.ResourceError(
             f"{folder} cannot be read: {error}. Nothing was changed. Run it again."
         ) from error
+    # Damaged files raise errors of many types, such as RecursionError for JSON.
+    except Exception as error:
+        raise _Damaged(f"{type(error).__name__}: {error}") from error
+    if is_newer:
+        raise errors.CorruptError(
+            f"{folder} has format {manifest['format']}, but this version of "
+            f"elu_zoo reads formats up to {FORMAT}. Upgrade elu_zoo."
+        )
     if manifest["versions"] != versions():
         logging.warning(
             "%s was written with the versions %s. The installed versions are %s. "
@@ -348,3 +335,14 @@ def _read(folder: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
             versions(),
         )
     return manifest, values
+
+
+def _arrays(folder: Path, manifest: dict[str, Any]) -> dict[str, np.ndarray]:
+    with files.open_regular(folder / "arrays.npz") as file:
+        if hashlib.file_digest(file, "sha256").hexdigest() != manifest["sha256"]:
+            raise _Damaged("arrays.npz does not match the SHA-256 in manifest.json")
+        if folder.name != f"step-{manifest['state']['step']:09d}":
+            raise _Damaged("manifest.json belongs to another iteration")
+        file.seek(0)
+        with np.load(file, allow_pickle=False) as arrays:
+            return dict(arrays)

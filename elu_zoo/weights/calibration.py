@@ -90,10 +90,6 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     Args:
         logits: `(n, classes)`, of images on which the network was not trained.
         labels: integer classes, `(n,)`.
-
-    Raises:
-        DataError: no temperature from 0.01 to 100 has the smallest value, for instance
-            because all images are classified correctly.
     """
     logits = np.asarray(logits, np.float64)
     label_logit = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()

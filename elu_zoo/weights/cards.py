@@ -99,10 +99,6 @@ def text(
         entry: the entry of the weight file.
         rows: the rows of configs/results/results.csv.
         front_matter: whether to start with metadata for the Hugging Face hub.
-
-    Raises:
-        CorruptError: the entry lacks a field that the card needs.
-        UsageError: the test error was not measured.
     """
     _check(entry)
     paper = results.read("paper.csv")

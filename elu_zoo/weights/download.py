@@ -1,24 +1,24 @@
 """Search and download of the files of an entry.
 
 The files are in the package or in `$ELU_ZOO_HOME`. Missing files are downloaded to
-`$ELU_ZOO_HOME` by `hdf5.http_stream`, because keras.utils.get_file and huggingface_hub
-limit neither the time nor the size of a download.
-
-A download gets its final name after its SHA-256 was verified. Therefore every file in
-`$ELU_ZOO_HOME` is complete, even if several processes download the same file at once.
+`$ELU_ZOO_HOME` with a limit of time and size, which keras.utils.get_file and
+huggingface_hub lack. A download is written after its SHA-256 was verified, so that
+every file in `$ELU_ZOO_HOME` is complete.
 """
 
-import contextlib
 import dataclasses
-import glob
-import hashlib
+import http.client
 import re
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from importlib import resources
 from pathlib import Path
 
 from absl import logging
 
+import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.weights import manifest
 from elu_zoo.weights.hdf5 import untrusted
@@ -27,8 +27,10 @@ from elu_zoo.weights.hdf5 import untrusted
 # contain the sizes of these files.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-# A temporary file that was not written for an hour belongs to a killed download.
-_STALE_SECONDS = 3600.0
+_SILENCE_SECONDS = 10.0  # the longest wait for one byte
+_GRACE_SECONDS = 30.0  # allowed in addition to bytes / _BYTES_PER_SECOND
+_BYTES_PER_SECOND = 20_000
+_HUB = re.compile(r"hf:([\w.-]+/[\w.-]+)")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +42,8 @@ class File:
         folder: the folder of downloads, in `$ELU_ZOO_HOME`.
         sha256: the hash in hexadecimal digits, or its first digits.
         size: the size in bytes; None if unknown.
-        sources: see `http_stream.chunks`.
+        sources: `https://host/folder`, or `hf:owner/repo` for a repository of the
+            Hugging Face Hub.
     """
 
     name: str
@@ -79,10 +82,6 @@ def ensure(entry: manifest.Entry) -> list[Path]:
     """Returns the paths of `files_of(entry)`, after downloading missing files.
 
     Existing files are not verified.
-
-    Raises:
-        NotFoundError: a file is missing, and the entry has no source.
-        ResourceError: no source sent the file, or the file cannot be written.
     """
     return [file.find() or download(file) for file in files_of(entry)]
 
@@ -95,10 +94,6 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
     Args:
         entry: the entry of the weights.
         folder: the folder of the weights.
-
-    Raises:
-        CorruptError: the hash of the statistics differs from the hash in their name.
-        ResourceError: the copy cannot be written.
     """
     for file in files_of(entry)[1:]:
         path = folder / file.name
@@ -182,29 +177,28 @@ def _undamaged(file: File) -> Path:
 
 
 def download(file: File) -> Path:
-    """Downloads a file into its folder, from the first source that sends it.
-
-    Raises:
-        NotFoundError: the file has no source.
-        ResourceError: no source sent the file, or the folder cannot be written.
-    """
-    from elu_zoo.weights.hdf5 import http_stream
-
-    _remove_stale(file)
+    """Downloads a file into its folder, from the first source that sends it."""
     failures = []
     for source in file.sources:
         try:
-            size = _download(source, file)
-        except http_stream.SourceError as error:
-            failures.append(f"{source}: {error}")
+            content = _fetch(source, file)
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            is_wrapped = type(error) is urllib.error.URLError
+            reason = str(error.reason if is_wrapped else error) or type(error).__name__
+            reason = untrusted.printable(" ".join(reason.split()), 200)
+            failures.append(f"{source}: {reason}")
+            continue
+        try:
+            files.write_bytes(file.folder / file.name, content)
         except OSError as error:
             raise _unwritable(file, error) from error
-        else:
-            if failures:
-                reasons = "; ".join(failures)
-                logging.warning("%s was not downloaded from %s.", file.name, reasons)
-            logging.info("Downloaded %s, %d bytes, from %s.", file.name, size, source)
-            return file.folder / file.name
+        if failures:
+            reasons = "; ".join(failures)
+            logging.warning("%s was not downloaded from %s.", file.name, reasons)
+        logging.info(
+            "Downloaded %s, %d bytes, from %s.", file.name, len(content), source
+        )
+        return file.folder / file.name
     missing = f"{file.name} is neither in the package nor in {file.folder}"
     size = "" if file.size is None else f", {file.size} bytes"
     target = f"{file.name} to this folder (SHA-256 {_digits(file)}{size})."
@@ -216,36 +210,57 @@ def download(file: File) -> Path:
     )
 
 
-def _download(source: str, file: File) -> int:
-    """Downloads a file from one source and returns its size."""
-    from elu_zoo.weights.hdf5 import http_stream
+class _Redirections(urllib.request.HTTPRedirectHandler):
+    """Follows redirections without reading their bodies, which urllib would read."""
 
+    def redirect_request(self, request, response, code, message, headers, url):
+        response.close()
+        if not url.startswith(("https://", "http://")):
+            raise ValueError(f"it redirects to {url}")
+        return super().redirect_request(request, response, code, message, headers, url)
+
+
+def _fetch(source: str, file: File) -> bytes:
+    """Returns the content of a file, after verifying its size and hash."""
     limit = _STATISTICS_BYTES if file.size is None else file.size
-    digest, size = hashlib.sha256(), 0
-    with (
-        files.new_file(file.folder / file.name) as target,
-        contextlib.closing(http_stream.chunks(source, file.name, limit)) as chunks,
-    ):
-        for chunk in chunks:
-            size += len(chunk)
-            if size > limit:
-                raise http_stream.SourceError(f"it sends more than {limit} bytes")
-            digest.update(chunk)
-            target.write(chunk)
-        if file.size is not None and size < file.size:
-            raise http_stream.SourceError(f"it ended after {size} of {file.size} bytes")
-        if not digest.hexdigest().startswith(file.sha256):
-            raise http_stream.SourceError(f"its SHA-256 is {digest.hexdigest()}")
-    return size
+    begun, content = time.monotonic(), bytearray()
+    opener = urllib.request.build_opener(_Redirections())
+    request = _request(source, file.name)
+    with opener.open(request, timeout=_SILENCE_SECONDS) as response:
+        while chunk := response.read1(1 << 16):
+            content += chunk
+            if len(content) > limit:
+                raise ValueError(f"it sends more than {limit} bytes")
+            seconds = time.monotonic() - begun
+            if seconds > _GRACE_SECONDS + len(content) / _BYTES_PER_SECOND:
+                raise ValueError(f"too slow: {len(content)} bytes in {seconds:.0f} s")
+    if file.size is not None and len(content) < file.size:
+        raise ValueError(f"it ended after {len(content)} of {file.size} bytes")
+    if not (actual := files.sha256(content)).startswith(file.sha256):
+        raise ValueError(f"its SHA-256 is {actual}")
+    return bytes(content)
 
 
-def _remove_stale(file: File) -> None:
-    """Removes temporary files of downloads that were killed."""
-    for name in glob.glob(f".{glob.escape(file.name)}.*", root_dir=file.folder):
-        path = file.folder / name
-        with contextlib.suppress(OSError):
-            if time.time() - path.stat().st_mtime > _STALE_SECONDS:
-                path.unlink()
+def _request(source: str, name: str) -> urllib.request.Request:
+    headers = {"User-Agent": f"elu_zoo/{elu_zoo.__version__}"}
+    if not (repository := _HUB.fullmatch(source)):
+        if not source.startswith(("https://", "http://")):
+            raise ValueError("a source must be https://host/folder or hf:owner/repo")
+        url = f"{source.rstrip('/')}/{urllib.parse.quote(name)}"
+        return urllib.request.Request(url, headers=headers)
+    try:
+        from huggingface_hub import constants, get_token, hf_hub_url
+    except ImportError:
+        raise ValueError(
+            'huggingface_hub is not installed: pip install "elu-zoo[hub]"'
+        ) from None
+    if constants.HF_HUB_OFFLINE:
+        raise ValueError("$HF_HUB_OFFLINE is set")
+    request = urllib.request.Request(hf_hub_url(repository[1], name), headers=headers)
+    if (token := get_token()) and not constants.HF_HUB_DISABLE_IMPLICIT_TOKEN:
+        # The hub redirects to other hosts, which must not receive the token.
+        request.add_unredirected_header("Authorization", f"Bearer {token}")
+    return request
 
 
 def _unwritable(file: File, error: OSError) -> errors.ResourceError:

@@ -72,10 +72,6 @@ def check(entry: Any, origin: str) -> Entry:
     Args:
         entry: parsed JSON.
         origin: the name of the entry's file, for messages.
-
-    Raises:
-        CorruptError: a field is missing, has another type or was edited, or the format
-            is newer.
     """
     if not isinstance(entry, dict):
         raise errors.CorruptError(f"{origin} is not the entry of a weight file.")
@@ -134,9 +130,6 @@ def check_beside(entry: Entry, origin: str) -> None:
     Args:
         entry: result of `check`.
         origin: the name of the entry's file, for messages.
-
-    Raises:
-        CorruptError: the entry contradicts itself or the manifest.
     """
     sources, classes = entry["sources"], entry["classes"]
     are_texts = isinstance(sources, list) and all(isinstance(x, str) for x in sources)
@@ -170,13 +163,7 @@ def check_beside(entry: Entry, origin: str) -> None:
 
 
 def read(path: Path) -> Entry:
-    """Reads the entry beside a weight file.
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        CorruptError: the file is not an entry that this version reads.
-        ResourceError: the file cannot be read.
-    """
+    """Reads the entry beside a weight file."""
     content = untrusted.read(path, _LIMIT_BYTES, "an entry")
     try:
         entry = json.loads(content.decode(), parse_constant=_refuse)
@@ -233,11 +220,7 @@ def list_weights(pattern: str = "*") -> list[str]:
 
 
 def loss(entry: Entry) -> str:
-    """Returns the name of the training loss, a key of `registry.READOUTS`.
-
-    Raises:
-        CorruptError: the entry names no known loss.
-    """
+    """Returns the name of the training loss, a key of `registry.READOUTS`."""
     try:
         name = entry["config"]["train"]["loss"]
         _ = registry.READOUTS[name]

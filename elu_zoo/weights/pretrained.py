@@ -9,7 +9,7 @@ from typing import Any
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import download, manifest, unfinished
+from elu_zoo.weights import download, manifest, unfinished, unverified
 from elu_zoo.weights.hdf5 import untrusted, weight_file
 
 
@@ -19,11 +19,12 @@ class Pretrained:
 
     Attributes:
         model: the name of the network.
-        path: the path of the `.weights.h5` file.
+        path: the path of the `.weights.h5` or `.keras` file.
         entry: the entry of the file; None for a file without an entry.
         activation: the description of the activation, see `activations.describe`. It
-            comes from the entry, or from the arguments for a file without an entry.
+            comes from the entry or the `.keras` file, otherwise from the arguments.
         has_classifier: whether `get_model` loads the weights of the classifier.
+        saved: what a file without an entry states; None for a file with an entry.
     """
 
     model: str
@@ -31,6 +32,7 @@ class Pretrained:
     entry: manifest.Entry | None
     activation: dict[str, Any]
     has_classifier: bool = True
+    saved: unverified.Saved | None = None
 
     @property
     def name(self) -> str:
@@ -40,9 +42,23 @@ class Pretrained:
     @property
     def preprocessing(self) -> dict[str, Any]:
         """The description of the preprocessing, for `preprocessing_layers`."""
+        if stated := self.stated_preprocessing:
+            return stated
+        return registry.entry(self.model).preprocessing
+
+    @property
+    def stated_preprocessing(self) -> dict[str, Any] | None:
+        """The preprocessing in the entry or the file; None for a `.weights.h5` file."""
         if self.entry:
             return self.entry["preprocessing"]
-        return registry.entry(self.model).preprocessing
+        return self.saved.preprocessing if self.saved else None
+
+    @property
+    def arguments(self) -> dict[str, Any]:
+        """The builder arguments in the entry or the file; other ones are unknown."""
+        if self.entry:
+            return self.entry["arguments"]
+        return self.saved.arguments if self.saved else {}
 
     @property
     def classes(self) -> list[str]:
@@ -59,9 +75,6 @@ class Pretrained:
         """The name of the training loss, a key of `registry.READOUTS`.
 
         A file without an entry has the loss with which the network was registered.
-
-        Raises:
-            CorruptError: the entry names no known loss.
         """
         if self.entry:
             return manifest.loss(self.entry)
@@ -73,28 +86,22 @@ class Pretrained:
         return bool(self.entry) and self.entry["tag"] in manifest.published()
 
     def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
-        """Returns the builder arguments of the entry, updated with `requested`.
+        """Returns the builder arguments of the weights, updated with `requested`.
 
-        `num_classes` and `seed` may differ from the entry. For a file without an entry,
-        only the activation is known.
+        `num_classes` and `seed` may differ from those of the weights.
 
         Args:
             requested: the builder arguments that the user passed.
-
-        Raises:
-            UsageError: an argument contradicts the entry.
         """
         from elu_zoo import activations
 
-        if not self.entry:
-            return {"activation": self.activation, **requested}
-        tag = self.entry["tag"]
-        if requested.get("auxiliary_heads"):
+        tag = self.name
+        if self.entry and requested.get("auxiliary_heads"):
             raise errors.UsageError(
                 f"The weights {tag} do not include auxiliary heads, which exist only "
                 "in training. Remove the argument auxiliary_heads."
             )
-        merged = dict(self.entry["arguments"])
+        merged = dict(self.arguments)
         any_size = registry.entry(self.model).any_size
         for key, value in requested.items():
             if key not in ("num_classes", "seed") and key in merged:
@@ -112,18 +119,10 @@ class Pretrained:
                         "other weights."
                     )
             merged[key] = value
-        return merged
+        return {"activation": self.activation, **merged}
 
     def read(self, shapes: weight_file.Shapes) -> weight_file.Arrays:
-        """Returns the arrays of the file by layer name, after every check.
-
-        Args:
-            shapes: the shapes of the weights of each layer, by layer name.
-
-        Raises:
-            NotFoundError: the file does not exist.
-            CorruptError: the file is damaged, or belongs to another network.
-        """
+        """Returns the arrays of the file by layer name, see `weight_file.read`."""
         entry = self.entry or {}
         is_cached = self.path.parent == download.weights_folder()
         if is_cached and entry.get("sources"):
@@ -161,7 +160,7 @@ def find(
         UsageError: the name is unknown, or the weights belong to another model,
             activation or `batch_norm`.
         NotFoundError: the path does not exist.
-        CorruptError: the file has no entry, and `allow_unverified` is False.
+        CorruptError: the file is damaged.
         ResourceError: the download failed, or the path cannot be read.
     """
     if weights is None:
@@ -183,7 +182,9 @@ def find(
         )
     if _is_path(weights):
         try:
-            path, entry = _from_path(Path(weights).expanduser(), allow_unverified)
+            path, entry = _from_path(Path(weights).expanduser())
+            asks = warns and activation is None
+            saved = entry or unverified.find(path, registered, allow_unverified, asks)
         except errors.EluZooError:
             raise
         except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user
@@ -198,10 +199,13 @@ def find(
                 f"activation={used!r}, or set --activation={used}."
             )
         path, *_ = download.ensure(entry)
-    if not entry:
-        return Pretrained(model, path, None, filled["activation"])
-    _check_model(entry["tag"], entry["model"], model)
-    selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
+    if entry:
+        _check_model(entry["tag"], entry["model"], model)
+        selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
+    else:
+        used = saved.arguments.get("activation", filled["activation"])
+        head = saved.has_classifier
+        selected = Pretrained(model, path, None, used, head, saved)
     # `merged` raises an error if an argument contradicts the entry.
     selected.merged(requested)
     return selected
@@ -211,9 +215,6 @@ def check_exists(model: str, weights: str) -> None:
     """Checks that weights of this name exist, without the import of Keras.
 
     Commands call this function first, so that a misspelled name fails at once.
-
-    Raises:
-        UsageError, NotFoundError: as `find`.
     """
     if not _is_path(weights):
         _published_entries(weights, model)
@@ -239,7 +240,7 @@ def _check_model(weights: str, trained: str, model: str) -> None:
 def _is_path(weights: str | os.PathLike) -> bool:
     if not isinstance(weights, str):
         return True
-    if os.sep in weights or weights.endswith(manifest.SUFFIX):
+    if os.sep in weights or weights.endswith((".h5", weight_file.KERAS)):
         return True
     # A folder with the name of published weights is ignored.
     published = manifest.published().values()
@@ -275,9 +276,7 @@ def _entry_path(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
 
-def _from_path(
-    path: Path, allow_unverified: bool
-) -> tuple[Path, manifest.Entry | None]:
+def _from_path(path: Path) -> tuple[Path, manifest.Entry | None]:
     path = _weight_file(path)
     if path.exists():
         weight_file.check_name(path)
@@ -290,21 +289,11 @@ def _from_path(
         return path, entry
     if not path.exists():
         raise weight_file.not_found(path)
-    if not allow_unverified:
-        raise errors.CorruptError(
-            f"{path} has no entry {entry_path.name} beside it, so neither its content "
-            "nor its network can be verified. If you trust the file, pass "
-            "allow_unverified=True, or set --allow_unverified."
-        )
     return path, None
 
 
 def _published_entries(name: str, model: str) -> list[manifest.Entry]:
-    """Returns the published entries of a tag or of a data set.
-
-    Raises:
-        UsageError: the name is unknown.
-    """
+    """Returns the published entries of a tag or of a data set."""
     published = manifest.published()
     if name in published:
         return [published[name]]

@@ -1,9 +1,8 @@
 """Checkpoints in the folder of a run, as errors and messages state them."""
 
-import json
 from pathlib import Path
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 
 
 def newest_step(folder: Path) -> int | None:
@@ -25,11 +24,7 @@ def kept(folder: Path) -> str:
 
 
 def check(folder: Path) -> None:
-    """Checks that a folder without weights is not the folder of an unfinished run.
-
-    Raises:
-        UsageError: the folder has checkpoints.
-    """
+    """Checks that a folder without weights is not the folder of an unfinished run."""
     newest = newest_step(folder)
     if newest is None:
         return
@@ -45,8 +40,8 @@ def check(folder: Path) -> None:
 def _iterations(path: Path) -> int | None:
     """Returns the iterations of the run, from the last row that has them, or None."""
     try:
-        rows = [json.loads(line) for line in path.read_text().splitlines()]
+        rows = files.read_rows(path)
         lengths = [row["iterations"] for row in rows if "iterations" in row]
-    except (OSError, ValueError, TypeError):
+    except (OSError, errors.CorruptError, TypeError):
         return None
     return lengths[-1] if lengths else None

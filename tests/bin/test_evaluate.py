@@ -94,10 +94,9 @@ def test_a_note_tells_that_another_data_set_gives_no_test_error(cli, trained, tm
 
 @pytest.fixture
 def unverified(tmp_path):
-    """A weight file without an entry."""
-    path = tmp_path / "alone.weights.h5"
-    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128")))
-    return path
+    """A model that Keras saved."""
+    zoo.get_model("mnist_mlp_8x128").save(tmp_path / "alone.keras")
+    return tmp_path / "alone.keras"
 
 
 def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_path):
@@ -121,7 +120,7 @@ def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_pat
 
 def test_unverified_weights_need_a_flag(cli, unverified):
     result = cli("evaluate", MODEL, "--weights", unverified, DATA)
-    assert result.code == 1 and "allow_unverified" in result.error
+    assert result.code == 2 and "allow_unverified" in result.error
     result = cli("evaluate", MODEL, "--weights", unverified, DATA, "--allow_unverified")
     assert result.code == 0 and "error 9" in result.out  # about 90 %: untrained
     assert result.err.startswith("note: ")

@@ -13,7 +13,6 @@ from elu_zoo import zoo
 from elu_zoo.export import origin
 from elu_zoo.export.saved_model import load_saved_model
 from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
 
 NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
@@ -101,14 +100,14 @@ def test_a_wrong_name_is_refused_before_the_lookup_of_weights(
 
 
 def test_unverified_weights_need_a_flag(cli, tmp_path):
-    path = tmp_path / "alone.weights.h5"
-    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128")))
+    path = tmp_path / "alone.keras"
+    zoo.get_model("mnist_mlp_8x128", num_classes=3).save(path)
     arguments = [MODEL, "--weights", path, "--export_dir=out"]
     result = cli("export", *arguments)
-    assert result.code == 1 and "allow_unverified" in result.error
+    assert result.code == 2 and "allow_unverified" in result.error
     result = cli("export", *arguments, "--allow_unverified")
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n")
-    assert load_saved_model("out").class_names == tuple("0123456789")
+    assert load_saved_model("out").class_names == tuple("012")
 
 
 @pytest.mark.parametrize(

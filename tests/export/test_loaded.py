@@ -1,5 +1,6 @@
 """Loading an export in Python: paths, damaged files, and bad images."""
 
+import os
 import shutil
 
 import numpy as np
@@ -98,6 +99,15 @@ def test_damaged_file_is_refused(copy, file, damage):
     damage(copy / "colour" / "1" / file)
     with pytest.raises(errors.CorruptError, match="is damaged or not an export"):
         load_saved_model(copy / "colour")
+
+
+@pytest.mark.parametrize("file", ["saved_model.pb", DATA, "assets/labels.txt"])
+def test_a_named_pipe_is_refused(copy, within, file):
+    path = copy / "colour" / "1" / file
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(errors.CorruptError, match=f"{file} is not a regular file"):
+        within(load_saved_model, copy / "colour")
 
 
 def test_foreign_saved_model_is_refused(tmp_path):

@@ -1,5 +1,6 @@
 """A version is loaded with its signatures and warm-up requests, or raises an error."""
 
+import os
 import shutil
 
 import pytest
@@ -141,6 +142,12 @@ def overwrite(path):
     write(path, b"\xff{" * 20)
 
 
+def make_pipe(path):
+    path.parent.mkdir(exist_ok=True)
+    path.unlink(missing_ok=True)
+    os.mkfifo(path)
+
+
 @pytest.mark.parametrize(
     ("file", "damage", "text"),
     [
@@ -152,16 +159,22 @@ def overwrite(path):
         (DATA, truncate, ""),
         (DATA, flip_bit, ""),
         (INDEX, flip_bit, ""),
+        ("saved_model.pb", make_pipe, "a named pipe"),
+        ("saved_model.pb", lambda path: os.truncate(path, 1 << 40), "bytes"),
+        (INDEX, make_pipe, "a named pipe"),
+        (WARM_UP, make_pipe, "a named pipe"),
         (WARM_UP, overwrite, "truncated|corrupted"),
         ("assets/labels.txt", overwrite, "decode"),
         ("assets.extra/elu_zoo.json", overwrite, ""),
         ("assets.extra/elu_zoo.json", lambda path: write(path, b"[]"), ""),
     ],
 )
-def test_a_damaged_or_missing_file_raises_a_corrupt_error(copy, file, damage, text):
+def test_a_damaged_or_missing_file_raises_a_corrupt_error(
+    copy, within, file, damage, text
+):
     damage(copy / file)
     with pytest.raises(errors.CorruptError, match=f"(?s): .*({text})") as raised:
-        load(copy)
+        within(load, copy)
     message = str(raised.value)
     assert message.startswith(f"{copy} cannot be served: ")
     assert not message.endswith(": ") and "\n" not in message and len(message) < 600

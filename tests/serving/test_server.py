@@ -4,6 +4,8 @@ import concurrent.futures
 import json
 import shutil
 import socket
+import subprocess
+import sys
 import time
 
 import grpc
@@ -184,3 +186,31 @@ def test_loaded_models_stay_in_service_when_the_folder_is_deleted(run, folder, c
     time.sleep(0.2)
     folder.rename(folder.with_name("elsewhere"))
     until(lambda: caplog.text.count("was deleted") == 2)
+
+
+HANGS = """
+import asyncio, shutil, signal, sys, threading
+from pathlib import Path
+from elu_zoo.serving import servable, server
+
+base, load = Path(sys.argv[1]), servable.load
+
+def hang(name, number, *rest):
+    if number == 1:
+        return load(name, number, *rest)
+    signal.raise_signal(signal.SIGTERM)
+    threading.Event().wait()
+
+def started(_):
+    shutil.copytree(base / "net" / "1", base / "net" / "2")
+
+servable.load = hang
+settings = server.Settings(base, "127.0.0.1", 0, file_system_poll_wait_seconds=0.02)
+asyncio.run(server.serve(settings, started))
+"""
+
+
+def test_sigterm_ends_a_server_whose_folder_does_not_answer(folder):
+    command = [sys.executable, "-c", HANGS, str(folder)]
+    result = subprocess.run(command, timeout=3 * SECONDS, capture_output=True)
+    assert result.returncode == 0, result.stderr

@@ -87,23 +87,9 @@ class Handler(loopback.Handler):
         self.answer(b"", Content_Length=str(len(self.content)))
         self.repeat(b"x")
 
-    def drips_headers(self):
-        self.send_response(200)
-        self.flush_headers()
-        self.repeat(b"x")
-
-    def drips_chunks(self):
-        self.send_response(200)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        self.repeat(b"0")
-
     def repeat(self, part, seconds=0.02):
         while not self.server.stopped.wait(seconds):
             self.wfile.write(part)
-
-    def never_begins(self):
-        self.repeat(b"HTTP/1.1 100 Continue\r\n\r\n" * 1000, seconds=0)
 
     def moved(self):
         """Redirects to `good`, with a body that has no end."""

@@ -51,10 +51,6 @@ def flip_bit(path):
     path.write_bytes(content)
 
 
-def delete_entry(path):
-    entry_path(path).unlink()
-
-
 def write_nan(path):
     entry_path(path).unlink()
     with h5py.File(path, "a") as file:
@@ -70,12 +66,6 @@ def link_to_parent(path):
     target = path.parent.parent / path.name
     path.rename(target)
     path.symlink_to(target)
-
-
-def write_keras_file(path):
-    other = path.with_name("net.keras")
-    other.write_bytes(b"PK")
-    return other
 
 
 # case: (function that spoils weights, arguments of `get_model`, class of the expected
@@ -96,10 +86,8 @@ ROWS = {
     "one bit": (flip_bit, {}, CORRUPT, "is [0-9a-f]{64}, expected [0-9a-f]{64}. De"),
     "another activation": (write_relu, {}, CORRUPT, "damaged or another file: its"),
     "NaN": (write_nan, UNVERIFIED, CORRUPT, "weight 1 of layer dense3 is not finite"),
-    "a .keras file": (write_keras_file, UNVERIFIED, CORRUPT, "does not end in .weight"),
     "a link out of the folder": (link_to_parent, {}, CORRUPT, "is a link out of its"),
     "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "file ../mnist"),
-    "no entry": (delete_entry, {}, CORRUPT, "no entry .* beside it.*allow_unver"),
 }  # fmt: skip
 
 

@@ -1,15 +1,10 @@
 """The files of entries are searched, downloaded, verified and selected by pattern."""
 
-import concurrent.futures
-import json
-import os
-import subprocess
+import hashlib
 import sys
-import threading
-import time
 from unittest import mock
 
-import loopback
+import huggingface_hub.constants
 import numpy as np
 import published_weights as made_weights
 import pytest
@@ -19,7 +14,6 @@ import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.layers import statistics_file
 from elu_zoo.weights import download, manifest
-from elu_zoo.weights.hdf5 import http_stream
 
 
 @pytest.fixture
@@ -56,71 +50,6 @@ def test_get_model_downloads_missing_weights_once(server, home, publish, monkeyp
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
     assert elu_zoo.fetch_weights() == [path]
     assert path.read_bytes() == content and len(server.requests) == 2
-
-
-class SimultaneousHandler(Handler):
-    """Sends the first halves of two responses before either second half."""
-
-    barrier = threading.Barrier(2, timeout=10)
-
-    def good(self):
-        self.answer(self.content[:70_000], Content_Length=str(len(self.content)))
-        self.barrier.wait()
-        self.wfile.write(self.content[70_000:])
-
-
-PROCESS = """
-import json, sys
-from elu_zoo.weights import manifest
-table = json.loads(sys.argv[1])
-manifest.published = lambda: table
-import elu_zoo
-print(*elu_zoo.fetch_weights())
-"""
-
-
-@pytest.mark.parametrize("kind", ["threads", "processes"])
-def test_two_downloads_of_a_file_at_once_succeed(home, publish, kind):
-    with loopback.serve(SimultaneousHandler) as server:
-        row = publish(entry(f"{server.address}/good"))
-        code = [sys.executable, "-c", PROCESS, json.dumps({row["tag"]: row})]
-
-        def run():
-            if kind == "threads":
-                return str(*elu_zoo.fetch_weights())
-            return subprocess.run(
-                code, capture_output=True, text=True, check=True, timeout=60
-            ).stdout.strip()
-
-        with concurrent.futures.ThreadPoolExecutor(2) as pool:
-            results = [pool.submit(run) for _ in range(2)]
-        path = home / "weights" / NAME
-        assert [result.result() for result in results] == [str(path)] * 2
-        assert len(server.requests) == 2
-    assert path.read_bytes() == CONTENT and present(home) == [f"weights/{NAME}"]
-
-
-def test_an_interrupted_download_leaves_no_file(home, monkeypatch):
-    def chunks(*_):
-        yield CONTENT[:1000]
-        assert len(present(home)) == 1
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(http_stream, "chunks", chunks)
-    with pytest.raises(KeyboardInterrupt):
-        download.ensure(entry("https://host"))
-    assert present(home) == []
-
-
-def test_leftovers_of_killed_downloads_are_removed(server, home):
-    folder = home / "weights"
-    folder.mkdir(parents=True)
-    for name, hours in ((f".{NAME}.old", 2), (f".{NAME}.new", 0), (".other.old", 2)):
-        (folder / name).touch()
-        written = time.time() - 3600 * hours
-        os.utime(folder / name, (written, written))
-    download.ensure(entry(f"{server.address}/good"))
-    assert present(folder) == [f".{NAME}.new", ".other.old", NAME]
 
 
 def test_a_full_disk_is_an_error_and_leaves_no_file(server, home, monkeypatch):
@@ -225,3 +154,89 @@ def test_unrecoverable_files_are_refused(
     remedy = "Install elu-zoo" if in_package else "Delete the file and download it"
     with pytest.raises(errors.CorruptError, match=f"is damaged or.*{remedy} again"):
         elu_zoo.fetch_weights()
+
+
+@pytest.mark.parametrize("behaviour", ["unsized", "chunked", "moved"])
+def test_a_file_is_downloaded_from_any_server(server, home, behaviour):
+    (path,) = download.ensure(entry(f"{server.address}/{behaviour}"))
+    assert path.read_bytes() == CONTENT and present(home) == [f"weights/{NAME}"]
+
+
+# Maps the behaviour of a source, or its address, to the reason in the message.
+BAD = {
+    "truncated": "it ended after 149991 of 150000 bytes",
+    "wrong": f"its SHA-256 is {hashlib.sha256(WRONG).hexdigest()}",
+    "long": "it sends more than 150000 bytes",
+    "endless": "it sends more than 150000 bytes",
+    "absent": "404.* Not Found",
+    "bad_reason": r"500.* no.\[2J.*way",
+    "garbage": "SSH-2.0-OpenSSH",
+    "silent": "timed out",
+    "drips": "too slow: .* bytes in . s",
+    "circle": "302.*infinite loop",
+    "to_a_file": "302.*Redirection to url 'file:///etc/passwd' is not allowed",
+    "to_ftp": "redirects to ftp:",
+    "/etc": "a source must be https://host/folder or hf:owner/repo",
+    "http://[": "Invalid IPv6 URL",
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_after_a_bad_source_the_next_one_is_used(
+    server, home, monkeypatch, caplog, name
+):
+    monkeypatch.setattr(download, "_SILENCE_SECONDS", 0.5)
+    monkeypatch.setattr(download, "_GRACE_SECONDS", 0.5)
+    source = f"{server.address}/{name}" if hasattr(Handler, name) else name
+    with pytest.raises(errors.ResourceError, match=BAD[name]) as caught:
+        download.ensure(entry(source))
+    message = str(caught.value)
+    assert message.isprintable() and f"{source}: " in message
+    assert message.endswith(f"folder (SHA-256 {SHA256}, 150000 bytes).")
+    assert present(home) == []
+    (path,) = download.ensure(entry(source, f"{server.address}/good"))
+    assert path.read_bytes() == CONTENT
+    assert f"{NAME} was not downloaded from {source}: " in caplog.text
+
+
+@pytest.fixture
+def hub(server, monkeypatch):
+    """The server as the Hugging Face Hub, which redirects to another folder."""
+    constants = huggingface_hub.constants
+    template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+    monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+    monkeypatch.setattr(Handler, "owner", Handler.moved, raising=False)
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    return server
+
+
+def test_the_token_is_sent_to_the_hub_only(hub, home):
+    (file,) = download.ensure(entry("hf:owner/repo"))
+    assert file.read_bytes() == CONTENT
+    (path, headers), (new_path, new_headers) = hub.requests
+    assert path == f"/owner/repo/resolve/main/{NAME}"
+    assert headers["Authorization"] == "Bearer secret"
+    assert new_path == f"/good/{NAME}" and "Authorization" not in new_headers
+
+
+@pytest.mark.parametrize(
+    ("constant", "value"),
+    [("HF_HUB_OFFLINE", True), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", True)],
+)
+def test_settings_of_the_hub_are_followed(hub, home, monkeypatch, constant, value):
+    monkeypatch.setattr(huggingface_hub.constants, constant, value)
+    if constant == "HF_HUB_OFFLINE":
+        with pytest.raises(errors.ResourceError, match="HF_HUB_OFFLINE is set"):
+            download.ensure(entry("hf:owner/repo"))
+        assert hub.requests == []
+    else:
+        download.ensure(entry("hf:owner/repo"))
+        assert "Authorization" not in hub.requests[0][1]
+
+
+def test_the_hub_without_its_library_is_an_error_with_advice(home, monkeypatch):
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(
+        errors.ResourceError, match=r'is not installed: pip install "elu-zoo\[hub\]"'
+    ):
+        download.ensure(entry("hf:owner/repo"))

@@ -7,7 +7,6 @@ import pytest
 
 from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest, pretrained
-from elu_zoo.weights.hdf5 import weight_file
 
 MODEL = made_weights.MODEL
 
@@ -169,16 +168,6 @@ def test_weights_of_another_model_are_refused(runs, published, tmp_path):
     path = made_weights.write(tmp_path / "run", *runs["foreign"][:2])
     with pytest.raises(errors.UsageError, match="'nin', not to 'mnist_mlp_8x128'"):
         find(path)
-
-
-def test_a_file_without_entry_needs_allow_unverified(runs, published, tmp_path):
-    path = made_weights.write(tmp_path / "run", *runs["elu"][:2])
-    path.with_name(runs["elu"][0]["tag"] + ".json").unlink()
-    with pytest.raises(errors.CorruptError, match="no entry.*allow_unverified=True"):
-        find(path)
-    selected = find(path, allow_unverified=True)
-    assert (selected.path, selected.entry) == (path, None)
-    assert selected.read(weight_file.shapes(runs["elu"][2]))
 
 
 def test_the_outcome_names_the_weight_file_of_a_run(runs, tmp_path, published):

@@ -1,9 +1,9 @@
 """MNIST networks of 2 to 12 hidden layers, for the abstract's claim on depth."""
 
 import itertools
-import json
 from pathlib import Path
 
+from elu_zoo import files
 from elu_zoo.paper import grouping, tables
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.grouping import Arm, Rows
@@ -50,8 +50,7 @@ def trials(plan: Plan) -> list[Trial]:
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns one row: measures at the end, and the first epoch with a low loss."""
-    lines = (workdir / "metrics.jsonl").read_text().splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = files.read_rows(workdir / "metrics.jsonl")
     reached = next((row["epoch"] for row in rows if row["train_loss"] <= _LOSS), "")
     layers = trial.load().model.hidden_layers
     end = {**rows[-1], **curves.final(workdir)}

@@ -1,11 +1,11 @@
 """Rows of a finished run: one row for each epoch or each group of iterations."""
 
-import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from elu_zoo import files
 from elu_zoo.training import recorder, result
 from elu_zoo.training.activation_statistics import Statistics
 
@@ -18,8 +18,7 @@ def epochs(workdir: Path) -> list[Row]:
 
     The last row also has the measures of the test images, named `test_...`.
     """
-    lines = (workdir / "metrics.jsonl").read_text().splitlines()
-    rows = [json.loads(line) for line in lines]
+    rows = files.read_rows(workdir / "metrics.jsonl")
     rows[-1] |= final(workdir)
     last = rows[-1]["epoch"]
     return [row for row in rows if _is_kept(row["epoch"], last)]

@@ -1,7 +1,6 @@
 """Worker process that trains runs. Slow modules are imported with the first run."""
 
 import contextlib
-import json
 import multiprocessing
 import os
 import signal
@@ -64,7 +63,7 @@ def _perform(trial, plan, measure):
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
     with contextlib.suppress(FileNotFoundError):
-        return json.loads(diverged.read_text())["reason"]
+        return files.read_json(diverged)["reason"]
     keras.backend.clear_session()
     if plan.module:
         user_module.load(plan.module)

@@ -23,10 +23,6 @@ def check(content: bytes, path: Path) -> None:
     Args:
         content: the content of an HDF5 file.
         path: the path of the file, for messages.
-
-    Raises:
-        CorruptError: the file contains a cycle, or addresses of a kind that h5py never
-            writes.
     """
     try:
         _Check(content).run()

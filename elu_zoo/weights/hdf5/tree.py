@@ -18,8 +18,9 @@ from elu_zoo.weights.hdf5.untrusted import printable
 Arrays = dict[str, list[np.ndarray]]
 Shapes = dict[str, list[tuple[int, ...]]]
 
-_DTYPES = (np.float16, np.float32)
-_LEVELS = 5
+_DTYPES = (np.float16, np.float32, np.float64)
+_LEVELS = 7  # Keras needs 5, and 2 more for a model in a model
+_OBJECTS = 100_000  # the limit if the network is not known
 _INDEX = re.compile(r"0|[1-9][0-9]{0,3}")
 _NAME_BYTES = 1000  # the longest name of a layer
 
@@ -31,22 +32,16 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         file: the HDF5 file, open for reading.
         expected: the expected shapes by layer name.
         path: the path of the file, for messages.
-
-    Raises:
-        CorruptError: the file does not hold exactly the expected arrays. For a damaged
-            file, h5py raises errors of many other types.
     """
     # 20 objects for an array and its groups, 1000 for layers without weights.
     limit = 1000 + 20 * sum(map(len, expected.values()))
     datasets = _datasets(file, path, limit)
-    sizes = {
-        name: [tuple(items[i].shape) for i in sorted(items)]
-        for name, items in datasets.items()
-    }
+    sizes = _shapes(datasets)
     if sizes != expected:
-        raise errors.CorruptError(
+        raise errors.UsageError(
             f"{path} holds the weights of another network. "
-            f"{'; '.join(_differences(sizes, expected))}."
+            f"{'; '.join(_differences(sizes, expected))}. Pass the network and the "
+            "arguments, such as width, whose weights these are."
         )
     arrays = {}
     for name, items in datasets.items():
@@ -62,6 +57,18 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
                     f"{path}: weight {index} of layer {name} is not finite."
                 )
     return arrays
+
+
+def shapes(file: h5py.File, path: Path) -> Shapes:
+    """Returns the shapes of the arrays of each layer, see `parse`."""
+    return _shapes(_datasets(file, path, _OBJECTS))
+
+
+def _shapes(datasets: dict[str, dict[int, h5py.Dataset]]) -> Shapes:
+    return {
+        name: [tuple(items[i].shape) for i in sorted(items)]
+        for name, items in datasets.items()
+    }
 
 
 def _differences(sizes: Shapes, expected: Shapes) -> list[str]:
@@ -149,7 +156,7 @@ def _check_dataset(item, prefix: str) -> None:
         )
     if item.dtype not in _DTYPES:
         raise errors.CorruptError(
-            f"{prefix} is {item.dtype}; float16 or float32 is expected."
+            f"{prefix} is {item.dtype}; float16, float32 or float64 is expected."
         )
     if item.shape is None:
         raise errors.CorruptError(f"{prefix} has no shape.")

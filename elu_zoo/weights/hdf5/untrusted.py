@@ -16,11 +16,6 @@ def read(path: Path, limit: int, what: str) -> bytes:
         path: the path of the file, or of a link to a file in the same folder.
         limit: the largest size in bytes.
         what: the kind of file, for messages, such as "a weight file of this network".
-
-    Raises:
-        FileNotFoundError: the file does not exist.
-        CorruptError: the file is not regular, too large, or in another folder.
-        ResourceError: the file cannot be read.
     """
     try:
         target = path.resolve(strict=True)
@@ -39,12 +34,7 @@ def read(path: Path, limit: int, what: str) -> bytes:
 
 
 def check_regular(path: Path) -> None:
-    """Checks that a path is a regular file, without opening it.
-
-    Raises:
-        OSError: the path does not exist.
-        CorruptError: the path is a folder, a device or another special file.
-    """
+    """Checks that a path is a regular file, without opening it."""
     try:
         files.check_regular(path.stat())
     except errors.CorruptError as error:

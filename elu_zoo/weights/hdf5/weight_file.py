@@ -11,8 +11,10 @@ import io
 import math
 import re
 import reprlib
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import h5py
 import numpy as np
@@ -25,9 +27,11 @@ from elu_zoo.weights.manifest import SUFFIX
 if TYPE_CHECKING:
     import keras
 
+KERAS = ".keras"
 _MAGIC = b"\x89HDF\r\n\x1a\n"
 _FORMAT = (
-    f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it"
+    f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it, or "
+    f"a file {KERAS} of keras.Model.save"
 )
 _OVERHEAD_BYTES = 4 << 20  # an upper bound of the size of groups and attributes
 _MAX_BYTES = 1 << 32  # the largest weight file of any network
@@ -43,11 +47,7 @@ def shapes(model: "keras.Model") -> Shapes:
 
 
 def write(model: "keras.Model") -> bytes:
-    """Returns the content of a weight file, with values of `rounded`.
-
-    Raises:
-        CorruptError: a weight is not finite.
-    """
+    """Returns the content of a weight file, with values of `rounded`."""
     buffer = io.BytesIO()
     counts = collections.Counter()
     with h5py.File(buffer, "w") as file:
@@ -88,22 +88,14 @@ def read(
     """Returns the arrays of a weight file by layer name, after all checks.
 
     Args:
-        path: a regular file named `*.weights.h5`.
+        path: a regular file named `*.weights.h5` or `*.keras`.
         expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
         remedy: the advice in the error message about a wrong hash.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        CorruptError: the file is damaged, forged or belongs to another network.
     """
-    check_name(path)
-    # Four times the size in float32, because Keras may save the optimizer in the file.
-    limit = min(4 * 4 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
-    try:
-        content = untrusted.read(path, limit, "a weight file of this network")
-    except FileNotFoundError:
-        raise not_found(path) from None
+    # Four times the size in float64, because Keras may save the optimizer in the file.
+    limit = min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
+    content = _content(path, limit)
     if sha256 is not None:
         actual = files.sha256(content)
         if actual != sha256:
@@ -111,12 +103,55 @@ def read(
                 f"{path} is damaged or another file: its SHA-256 is {actual}, "
                 f"expected {sha256}. {remedy}"
             )
+    return _parsed(path, content, lambda file: tree.parse(file, expected, path))
+
+
+def stored_shapes(path: Path) -> Shapes:
+    """Returns the shapes of the arrays in a file by layer name, see `read`."""
+    content = _content(path, _MAX_BYTES)
+    return _parsed(path, content, lambda file: tree.shapes(file, path))
+
+
+def _content(path: Path, limit: int) -> bytes:
+    """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
+    check_name(path)
+    try:
+        if path.name.endswith(KERAS):
+            return member(path, "model.weights.h5", limit)
+        return untrusted.read(path, limit, "a weight file of this network")
+    except FileNotFoundError:
+        raise not_found(path) from None
+
+
+def member(path: Path, name: str, limit: int) -> bytes:
+    """Returns a file in a `.keras` file, which may be forged."""
+    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}")
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            # Keras writes stored files. A compressed one can fill the memory.
+            if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{name} is compressed")
+            content = archive.read(name)
+    # zipfile raises errors of many types for damaged files.
+    except Exception as error:
+        reason = untrusted.printable(str(error), 300)
+        raise errors.CorruptError(
+            f"{path} is not a file of keras.Model.save: {reason}."
+        ) from None
+    if len(content) > limit:
+        raise errors.CorruptError(
+            f"{path} has {len(content)} bytes of {name}; at most {limit} are expected."
+        )
+    return content
+
+
+def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> Any:
     if not content.startswith(_MAGIC):
         raise errors.CorruptError(f"{path} is not an HDF5 file. Expected: {_FORMAT}.")
     cycles.check(content, path)
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
-            return tree.parse(file, expected, path)
+            return parse(file)
     except errors.EluZooError:
         raise
     # h5py raises many types of errors for a damaged file.
@@ -136,10 +171,6 @@ def check_fits(path: Path, expected: Shapes, size: int, tag: str) -> None:
         expected: the expected shapes by layer name.
         size: the size of the file in bytes, from the entry.
         tag: the tag of the entry, for messages.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        CorruptError: the file is too small.
     """
     try:
         stored = path.stat().st_size
@@ -180,15 +211,11 @@ def _snake_case(name: str) -> str:
 
 
 def check_name(path: Path) -> None:
-    """Checks the suffix of a weight file's name.
-
-    Raises:
-        CorruptError: the name does not end in `.weights.h5`.
-    """
-    if not path.name.endswith(SUFFIX):
-        raise errors.CorruptError(
-            f"{path} is not a weight file: its name does not end in {SUFFIX}. "
-            f"Expected: {_FORMAT}."
+    """Raises `UsageError` for a name of another suffix, such as `.h5`."""
+    if not path.name.endswith((SUFFIX, KERAS)):
+        raise errors.UsageError(
+            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor "
+            f"{KERAS}. Expected: {_FORMAT}. Load it with Keras, and save it as one."
         )
 
 
@@ -198,7 +225,7 @@ def not_found(path: Path) -> errors.NotFoundError:
     names = []
     with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
         names = sorted(p.name for p in folder.iterdir())
-    weights = [name for name in names if name.endswith(SUFFIX)]
+    weights = [name for name in names if name.endswith((SUFFIX, KERAS))]
     return errors.NotFoundError(
         f"There is no file {path}. {errors.did_you_mean(path.name, names)}"
         f"Weights in {folder}: {', '.join(weights) or 'none'}."

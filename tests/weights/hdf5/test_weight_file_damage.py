@@ -93,12 +93,12 @@ def test_an_unreadable_file_is_refused(model, path):
         read(path, model)
 
 
-@pytest.mark.parametrize("suffix", [".keras", ".h5", ""])
+@pytest.mark.parametrize("suffix", [".h5", ".weights.json", ""])
 def test_another_suffix_is_refused(model, path, suffix):
     other = path.rename(path.with_name("net" + suffix))
     with pytest.raises(
-        errors.CorruptError,
-        match="name does not end in .weights.h5. Expected: a file .weights.h5",
+        errors.UsageError,
+        match="name ends in neither .weights.h5 nor .keras. Expected: a file .weights",
     ):
         read(other, model)
 

@@ -1,0 +1,187 @@
+"""Files without an entry, as `model.save_weights` and `model.save` write them.
+
+A `.keras` file is read as data: the configs of its layers are compared with those of
+the network, and its arrays are read like a weight file. Nothing in it is executed.
+"""
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from absl import logging
+
+from elu_zoo import errors, registry
+from elu_zoo.weights.hdf5 import untrusted, weight_file
+
+if TYPE_CHECKING:
+    import keras
+
+_CONFIG_BYTES = 16 << 20
+_INPUT = "image"
+# For the preprocessing layers of a network, in order, the kind of the preprocessing.
+_KINDS = {
+    ("rescale",): "rescale",
+    ("normalize",): "gcn",
+    ("normalize", "whiten"): "gcn_zca",
+    ("subtract_mean",): "mean",
+    ("normalize", "subtract_mean"): "gcn_mean",
+    ("subtract_mean", "centre_crop"): "mean_crop",
+}
+_PREPROCESSING = ("rescale", "normalize", "whiten", "subtract_mean", "centre_crop")
+_ADDED = ("predictions", "avg_pool", "max_pool")  # by arguments of `get_model`
+# Entries of a layer's config that change no prediction, and endings of such entries.
+_FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
+_FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
+
+Layers = dict[str, dict[str, Any]]
+
+
+@dataclasses.dataclass(frozen=True)
+class Saved:
+    """What a file without an entry states about its network.
+
+    Attributes:
+        path: the path of the file.
+        arguments: the builder arguments that the file states. A `.weights.h5` file
+            states only `num_classes`.
+        has_classifier: whether the file has the weights of the classifier.
+        layers: the class and config of each layer by name; None for a `.weights.h5`.
+        preprocessing: the description of the layers on raw images, with the kind None
+            if there are none; None for a `.weights.h5` file.
+    """
+
+    path: Path
+    arguments: dict[str, Any]
+    has_classifier: bool
+    layers: Layers | None = None
+    preprocessing: dict[str, Any] | None = None
+
+    def check(self, model: "keras.Model", classifier: str | None) -> None:
+        """Raises `UsageError` if the file's layers are not those of a network."""
+        if self.layers is None:
+            return
+        built = _by_name(json.loads(model.to_json()))
+        names = list(built)
+        top = set(names[names.index(classifier) :]) if classifier in names else set()
+        absent = {*_PREPROCESSING, _INPUT, *(() if self.has_classifier else top)}
+        differing = [f"no layer {n}" for n in names if n not in {*self.layers, *absent}]
+        added = {*built, *_PREPROCESSING, *_ADDED, _INPUT}
+        differing += [f"a layer {n} more" for n in self.layers if n not in added]
+        for name in names:
+            if name in self.layers and name not in (classifier, _INPUT):
+                differing += _differences(name, self.layers[name], built[name])
+        if differing:
+            shown = untrusted.printable("; ".join(differing[:5]), 500)
+            raise errors.UsageError(
+                f"{self.path} is not {model.name} with these arguments: it has {shown}."
+                " Pass the arguments with which the model was built, or load the file "
+                "with keras.models.load_model."
+            )
+
+
+def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> list[str]:
+    old, new = (
+        {"class": layer["class_name"], **layer["config"]} for layer in (saved, built)
+    )
+    return [
+        f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
+        for key in old
+        if key in new and key not in _FREE and not key.endswith(_FREE_ENDS)
+        if old[key] != new[key]
+    ]
+
+
+def find(
+    path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
+) -> Saved:
+    """Returns what a file without an entry states, if such a file is allowed.
+
+    Args:
+        path: the path of the file.
+        registered: the network whose weights the file should have.
+        allowed: whether such a file is allowed.
+        warns: whether to log a warning if the file does not state the activation.
+    """
+    is_model = path.name.endswith(weight_file.KERAS)
+    if not allowed:
+        kind = "a model of keras.Model.save" if is_model else "a weight file"
+        raise errors.UsageError(
+            f"{path} is {kind} without an entry of the zoo (a .json beside the weights "
+            "of a run), so its content is not verified. To load it, pass "
+            "allow_unverified=True to get_model, or set --allow_unverified; a training "
+            "run starts only from weights with an entry."
+        )
+    shapes = weight_file.stored_shapes(path)
+    classifier = shapes.get(registered.classifier or "")
+    arguments = {}
+    if classifier and classifier[-1]:
+        arguments["num_classes"] = classifier[-1][-1]
+    has_classifier = bool(classifier) or registered.classifier is None
+    if not is_model:
+        if warns:
+            logging.warning(
+                "%s does not state its activation and preprocessing: those of %s "
+                "without weights are used. Pass the activation of the weights, or load "
+                "a file of model.save('<name>.keras'), which states both.",
+                *(path, registered.name),
+            )
+        return Saved(path, arguments, has_classifier)
+    text = weight_file.member(path, "config.json", _CONFIG_BYTES)
+    try:
+        config = json.loads(text)
+        kind = untrusted.printable(str(config["class_name"]))
+        layers = _by_name(config) if kind == "Functional" else {}
+        arguments |= _arguments(layers) if layers else {}
+        described = _preprocessing(layers)
+    except Exception as error:  # a damaged config raises errors of many types
+        reason = untrusted.printable(repr(error))
+        raise errors.CorruptError(f"{path} has a damaged config: {reason}.") from None
+    if not layers:
+        raise errors.UsageError(
+            f"{path} is a {kind}, not a network that get_model returned. Load it with "
+            "keras.models.load_model."
+        )
+    return Saved(path, arguments, has_classifier, layers, described)
+
+
+def _by_name(config: dict[str, Any]) -> Layers:
+    return {layer["config"]["name"]: layer for layer in config["config"]["layers"]}
+
+
+def _arguments(layers: Layers) -> dict[str, Any]:
+    """Returns the builder arguments that the configs of layers state."""
+    from elu_zoo.activations import table
+
+    height, width, channels = layers[_INPUT]["config"]["batch_shape"][1:]
+    if crop := layers.get("centre_crop"):
+        (top, bottom), (left, right) = crop["config"]["cropping"]
+        height, width = height - top - bottom, width - left - right
+    kinds = {layer["class_name"] for layer in layers.values()}
+    arguments = {
+        "input_shape": [height, width, channels],
+        "batch_norm": "BatchNormalization" in kinds,
+    }
+    first = next((n for n in layers if n.startswith("act_")), None)
+    if first and (activation := table.of_config(layers[first])):
+        arguments["activation"] = activation
+    return arguments
+
+
+def _preprocessing(layers: Layers) -> dict[str, Any]:
+    """Returns the description of the preprocessing layers; the kind None for none."""
+    names = tuple(name for name in layers if name in _PREPROCESSING)
+    configs = {name: layers[name]["config"] for name in names}
+    description = {"kind": _KINDS.get(names)}
+    for name, entries in (
+        ("rescale", ("scale", "offset")),
+        ("whiten", ("statistics",)),
+        ("subtract_mean", ("statistics",)),
+    ):
+        if name in configs:
+            description |= {key: configs[name][key] for key in entries}
+    if not description.get("offset", 1):
+        del description["offset"]  # 0, as in a description without it
+    if "centre_crop" in configs:
+        description["crop"] = _arguments(layers)["input_shape"][:2]
+    return description

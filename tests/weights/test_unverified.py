@@ -1,0 +1,199 @@
+"""Files that Keras saved are loaded as far as they state the network."""
+
+import json
+import zipfile
+
+import keras
+import numpy as np
+import pytest
+
+import elu_zoo
+from elu_zoo import errors
+
+MODEL = "mnist_mlp_8x128"
+SUFFIXES = [".keras", ".weights.h5"]
+USAGE, CORRUPT = errors.UsageError, errors.CorruptError
+
+
+def get(name=MODEL, **arguments):
+    return elu_zoo.get_model(name, **{"width": 0.1, **arguments})
+
+
+def load(path, name=MODEL, **arguments):
+    return get(name, weights=path, allow_unverified=True, **arguments)
+
+
+@pytest.fixture
+def save(tmp_path):
+    """A function that saves a model, by default as a `.keras`."""
+
+    def save(model, suffix=".keras"):
+        path = tmp_path / f"mine{suffix}"
+        (model.save if suffix == ".keras" else model.save_weights)(path)
+        return path
+
+    return save
+
+
+def fitted(**arguments):
+    model = get(num_classes=3, **arguments)
+    model.compile("adam", "mse")
+    model.fit(np.ones((2, 28, 28, 1)), np.ones((2, 3)), verbose=0)
+    return model
+
+
+def in_policy(policy):
+    keras.config.set_dtype_policy(policy)
+    try:
+        return get()
+    finally:
+        keras.config.set_dtype_policy("float32")
+
+
+SAVED = {
+    "compiled and fitted": fitted,
+    "a clone": lambda: keras.models.clone_model(get(seed=4)),
+    "float64": lambda: in_policy("float64"),
+    "mixed_float16": lambda: in_policy("mixed_float16"),
+    "probabilities": lambda: get(classifier_activation="softmax"),
+}
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("case", SAVED)
+def test_weights_and_number_of_classes_come_from_the_file(save, suffix, case):
+    model = SAVED[case]()
+    loaded = load(save(model, suffix))
+    assert loaded.output_shape == model.output_shape
+    for value, exact in zip(loaded.weights, model.weights, strict=True):
+        np.testing.assert_array_equal(value, np.asarray(exact, np.float32))
+
+
+@pytest.mark.parametrize("name", elu_zoo.list_models())
+def test_a_saved_network_equals_the_loaded_one(save, name):
+    model = get(name)
+    images = np.random.default_rng(0).integers(0, 256, (1, *model.input_shape[1:]))
+    images = images.astype(np.float32)
+    for suffix in SUFFIXES:
+        loaded = load(save(model, suffix), name)
+        np.testing.assert_array_equal(loaded(images), model(images))
+
+
+STATED = [
+    {"activation": {"name": "elu", "alpha": 2.0}},
+    {"activation": "very_leaky_relu", "batch_norm": True},
+    {"activation": "mish"},
+    {"preprocessing": {"kind": "rescale", "scale": 0.5, "offset": 1.0}},
+    {"input_shape": (8, 8, 3)},
+]
+
+
+@pytest.mark.parametrize("arguments", STATED)
+def test_a_keras_file_states_its_arguments(save, arguments):
+    model = get(**arguments)
+    path = save(model)
+    images = np.random.default_rng(0).uniform(0, 255, (2, *model.input_shape[1:]))
+    np.testing.assert_array_equal(load(path)(images), model(images))
+    (key,) = [key for key in arguments if key != "batch_norm"]
+    others = {"activation": "relu", "input_shape": (9, 9, 3)}
+    others["preprocessing"] = {"kind": "rescale", "scale": 0.25}
+    with pytest.raises(USAGE, match=f"were trained with {key}="):
+        load(path, **{key: others[key]})
+
+
+def test_a_weight_file_does_not_state_its_activation(save, caplog):
+    path = save(get(activation="relu"), ".weights.h5")
+    assert load(path).get_layer("act_dense1").get_config()["alpha"] == 1
+    assert "does not state its activation" in caplog.text
+    caplog.clear()
+    load(path, activation="relu")
+    assert not caplog.text
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+@pytest.mark.parametrize("cut", [{}, {"include_top": False}])
+def test_another_classifier_keeps_the_body(save, caplog, suffix, cut):
+    model = get(seed=4, **cut)
+    with caplog.at_level("INFO", "absl"):
+        loaded = load(save(model, suffix), num_classes=5)
+    assert loaded.output_shape == (None, 5) and "layer 'classifier'" in caplog.text
+    expected = get(num_classes=5).get_layer("classifier").kernel
+    np.testing.assert_array_equal(loaded.get_layer("classifier").kernel, expected)
+    bodies = [[np.asarray(w) for w in m.weights[:16]] for m in (loaded, model)]
+    np.testing.assert_equal(*bodies)
+    if cut:
+        assert load(save(model, suffix), **cut).output_shape == model.output_shape
+        with pytest.raises(USAGE, match="no layer 'classifier'. Pass num_classes="):
+            load(save(model, suffix))
+
+
+def with_head(*layers):
+    body = get(include_top=False)
+    return keras.Sequential([body, *layers])
+
+
+def lambda_of_a_stranger():
+    model = get()
+    doubled = keras.layers.Lambda(lambda y: 2 * y, name="twice")(model.output)
+    return keras.Model(model.input, doubled)
+
+
+REFUSED = {
+    "another width": (lambda: get(width=0.2), {}, "units=26 instead of 13.*Pass the"),
+    "another network": (lambda: get("mnist_mlp_5x256"), {}, "it has no layer dense6"),
+    "no preprocessing": (lambda: get(preprocessing=False), {}, "Pass preprocessing=F"),
+    "own head": (lambda: with_head(keras.layers.Dense(3)), {}, "Sequential, not a n"),
+    "own layers": (lambda_of_a_stranger, {}, "a layer twice more.*load_model"),
+    "features": (lambda: get(features="act_dense3"), {}, "no layer 'classifier'"),
+    "features, new head": (
+        lambda: get(features="act_dense3"), {"num_classes": 3}, "no layer dense4"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_another_model_is_refused(save, case):
+    make, arguments, words = REFUSED[case]
+    path = save(make())
+    with pytest.raises(USAGE, match=words):
+        load(path, **arguments)
+    with pytest.raises(USAGE, match="mine.keras is a model .*allow_unverified=True"):
+        get(weights=path)
+
+
+def change(path, edit, compression=zipfile.ZIP_STORED):
+    """Rewrites a `.keras` with the config that `edit` changes or returns."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    config = json.loads(members["config.json"])
+    members["config.json"] = edit(config) or json.dumps(config)
+    with zipfile.ZipFile(path, "w", compression) as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def drop_image(config):
+    config["config"]["layers"].pop(0)
+
+
+def rename_layer(config):
+    config["config"]["layers"][3]["config"]["name"] = 3
+
+
+DAMAGED = {
+    "no zip file": lambda path: path.write_bytes(b"PK"),
+    "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
+    "no layers": lambda path: change(path, lambda c: c["config"].clear()),
+    "layers of text": lambda path: change(path, lambda c: c.update(config="x")),
+    "no image": lambda path: change(path, drop_image),
+    "a number as a name": lambda path: change(path, rename_layer),
+    "nested": lambda path: change(path, lambda c: "[" * 100_000),
+}
+
+
+@pytest.mark.parametrize("case", DAMAGED)
+def test_a_damaged_file_is_refused(save, case):
+    path = save(get())
+    DAMAGED[case](path)
+    with pytest.raises(CORRUPT, match="mine.keras (has a damaged|is not a file of)"):
+        load(path)
