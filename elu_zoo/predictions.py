@@ -1,6 +1,7 @@
 """Inputs and outputs of models: image files, preprocessing and class names."""
 
 import os
+import reprlib
 from collections.abc import Sequence
 from typing import Any
 
@@ -162,7 +163,15 @@ def decode_predictions(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
     errors.check_integer("top", top, minimum=1)
-    values = np.asarray(predictions, dtype=np.float64)
+    try:
+        values = np.asarray(predictions, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full((), np.nan)
+    if np.isnan(values).any():
+        raise errors.UsageError(
+            "predictions must be the outputs of a model without NaN, such as "
+            f"model(images). Received: {reprlib.repr(predictions)}."
+        )
     classes = _class_names(name, weights)
     if not classes and values.ndim == 2:  # weights without an entry
         classes = [str(index) for index in range(values.shape[1])]
