@@ -14,13 +14,7 @@ _PARTS = ("op", "step", "unit", "inference")
 
 
 def check(parts: Sequence[str], path: Path) -> None:
-    """Checks that a chart can be drawn, before the benchmark runs.
-
-    Raises:
-        UsageError: matplotlib is missing, the suffix of the file is unknown, or none
-            of the parts has a chart.
-        OSError: the folder cannot be written.
-    """
+    """Checks that a chart can be drawn, before the benchmark runs."""
     files.check_writable(path.resolve().parent)
     if importlib.util.find_spec("matplotlib") is None:
         raise errors.UsageError(

@@ -12,11 +12,7 @@ from elu_zoo.benchmark.case import Case
 
 
 def measure(case: Case) -> float:
-    """Returns the memory of our training steps, in MiB.
-
-    Raises:
-        FileNotFoundError: the system has no /proc.
-    """
+    """Returns the memory of our training steps, in MiB."""
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, context, quiet.follow) as pool:
         return pool.submit(_measure, case).result()

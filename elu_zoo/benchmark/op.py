@@ -161,10 +161,6 @@ def ulps(call: str) -> dict[str, float]:
 
     Args:
         call: a key of `CALLS`.
-
-    Raises:
-        EluZooError: the error of `elu_xla` is above 1, so that the functions that were
-            timed are not the polynomial.
     """
     # Bit patterns from -0.0 to -20.
     x = np.arange(0x8000_0000, 0xC1A0_0000, 1009, np.uint32).view(np.float32)

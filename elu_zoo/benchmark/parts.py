@@ -266,11 +266,7 @@ ON_JAX = ("step", "unit", "host")
 
 
 def measure(part: str, settings: Settings) -> list[Row]:
-    """Returns the rows of a part, measured in a new process.
-
-    Raises:
-        ResourceError: the process was killed.
-    """
+    """Returns the rows of a part, measured in a new process."""
     context = multiprocessing.get_context("spawn")
     with concurrent.futures.ProcessPoolExecutor(1, context, quiet.follow) as pool:
         try:
@@ -285,13 +281,7 @@ def measure(part: str, settings: Settings) -> list[Row]:
 def check(
     names: Sequence[str], models: Sequence[str], batch_size: int | None, backend: str
 ) -> None:
-    """Checks the names of parts and models, and the batch size.
-
-    Raises:
-        UsageError: a part or model is unknown, a part needs TensorFlow but Keras has
-            another backend, two devices cannot share a batch, or the extra `serving` is
-            not installed.
-    """
+    """Checks the names of parts and models, and the batch size."""
     for name in names:
         if name not in PARTS:
             raise errors.unknown("part", name, PARTS)

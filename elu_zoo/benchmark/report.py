@@ -96,23 +96,14 @@ def _cells(row: Row) -> dict[str, str]:
 
 
 def check(path: Path) -> None:
-    """Checks that `update` can write a file, before the benchmark runs.
-
-    Raises:
-        CorruptError: the file exists and was not written by `update`.
-        OSError: the folder cannot be written.
-    """
+    """Checks that `update` can write a file, before the benchmark runs."""
     files.check_writable(path.resolve().parent)
     if path.exists():
         read(path)
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows to a CSV file, in which they replace all rows of their parts.
-
-    Raises:
-        CorruptError: the file exists and was not written by `update`.
-    """
+    """Writes rows to a CSV file, in which they replace all rows of their parts."""
     parts = {row.part for row in found}
     previous = read(path) if path.exists() else []
     written = [*(row for row in previous if row.part not in parts), *found]

@@ -42,10 +42,6 @@ def resolve_flag(argv: list[str]) -> list[str]:
 
     The config is loaded here before absl loads it, because absl hides the causes of two
     errors: exceptions of the config, and overrides of unknown entries.
-
-    Raises:
-        UsageError: --config is missing or set twice, the config does not exist or
-            cannot be loaded, or an override sets an unknown entry.
     """
     argv = _joined(argv)
     names = [_flag_name(argument) for argument in argv]
@@ -119,11 +115,7 @@ def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
 
 
 def smoke(flag: flags.Flag) -> ConfigDict:
-    """Returns the config of the flag --config in its smoke variant, with overrides.
-
-    Raises:
-        UsageError: the config has no argument `smoke`.
-    """
+    """Returns the config of the flag --config in its smoke variant, with overrides."""
     path, _, arguments = config_flags.get_config_filename(flag).partition(":")
     config = _load(Path(path), ",".join(filter(None, [arguments, "smoke=True"])))
     config.update_from_flattened_dict(config_flags.get_override_values(flag))
@@ -142,9 +134,6 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
 
     The name becomes `<config>@<data>`. Boundaries in iterations become fractions of
     the run, because the number of iterations changes with the number of images.
-
-    Raises:
-        UsageError: the config's name is not a relative path without "..".
     """
     name, section = config.get("name"), config.get("data")
     if isinstance(name, str) and (

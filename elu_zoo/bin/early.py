@@ -16,12 +16,7 @@ from elu_zoo.weights import pretrained
 
 
 def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that a model, its weights and a data set exist, except where they are "".
-
-    Raises:
-        UsageError: the model is unknown or does not have these weights.
-        NotFoundError: a file or folder does not exist.
-    """
+    """Checks that a model, its weights and a data set exist, unless they are ""."""
     if model:
         registry.check_name(model)
     if model and weights:

@@ -13,11 +13,7 @@ _SHORT = 5  # divides the config's epochs in a short comparison
 
 
 def shortened(config: ConfigDict) -> ConfigDict:
-    """Returns a config with a fifth of the epochs, at least one.
-
-    Raises:
-        UsageError: see `_with_shares`.
-    """
+    """Returns a config with a fifth of the epochs, at least one."""
     config = _with_shares(config)
     with config.unlocked():
         config.train.epochs = max(1, config.train.epochs // _SHORT)
@@ -36,9 +32,6 @@ def of_run(
         factor: factor on all learning rates of the schedule.
         tuning: whether this is a tuning run, which does not train on validation images
             and is measured on them instead of on the test images.
-
-    Raises:
-        UsageError: see `_with_shares`.
     """
     if tuning and config.data.train_on_validation:
         config = _with_shares(config)
@@ -73,11 +66,7 @@ def command(first: str, given: ConfigDict, wanted: ConfigDict) -> str:
 
 
 def _with_shares(config: ConfigDict) -> ConfigDict:
-    """Returns the config with boundaries in iterations replaced by shares of the run.
-
-    Raises:
-        UsageError: there are such boundaries, but the number of images is unknown.
-    """
+    """Returns the config with boundaries as shares of the run, not iterations."""
     config = config.copy_and_resolve_references()
     keys = [key for key in ("boundaries", "phase_boundaries") if key in config.train]
     counted = [b for key in keys for b in config.train[key] if isinstance(b, int)]

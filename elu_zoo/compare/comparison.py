@@ -28,13 +28,6 @@ def compare(question: Question, jobs: int, say: Say) -> None:
         question: as `question.check` returns it.
         jobs: number of runs at the same time.
         say: receives each line of progress.
-
-    Raises:
-        UsageError: a network cannot be built or trained with the config, or its initial
-            kernels depend on the activation.
-        DataError: the data set is missing.
-        ResourceError: a training process died.
-        Interrupted: a signal stopped the runs; they are saved.
     """
     question = with_images(question)
     plan = Plan(

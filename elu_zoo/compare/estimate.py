@@ -74,12 +74,6 @@ def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Co
         plan: folders of the data and of the logs.
         jobs: number of runs at the same time.
         path: JSON file of measured costs, which need not exist.
-
-    Raises:
-        UsageError: a network cannot be built or trained, its initial kernels depend on
-            the activation, or no data set has the name.
-        DataError: the data set is missing or damaged.
-        ResourceError: the process that measures crashed.
     """
     # Times that earlier versions stored without a check of the kernels do not count.
     key = [f"{jobs} jobs, equal kernels", *(str(spec.folder(plan)) for spec in specs)]

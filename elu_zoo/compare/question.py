@@ -55,14 +55,7 @@ class Question:
 
 
 def check(question: Question) -> Question:
-    """Returns the question with canonical names, after checks that need no training.
-
-    Raises:
-        UsageError: an activation is unknown or named twice, a number is out of range,
-            tuning would use the images on which runs are compared, or scipy or
-            matplotlib is not installed.
-        OSError: the output folder cannot be written.
-    """
+    """Returns the question with canonical names, after checks that need no training."""
     errors.check_integer("--seeds", question.seeds, minimum=1)
     if question.seeds > TUNING_SEED:
         raise errors.UsageError(
@@ -118,11 +111,6 @@ def with_images(question: Question) -> Question:
 
     The user may change the images between two commands: runs on old images must not
     count as finished.
-
-    Raises:
-        UsageError: the config is wrong, or no data set has its name.
-        DataError: the images are missing or damaged.
-        ResourceError: the images are too large for the memory.
     """
     data = question.config.data
     if not load.is_own(data.name, data.get("folder", "")):

@@ -52,9 +52,6 @@ def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
     Returns:
         uint8 `(28, 28, 1)`, and what is odd about the picture: the second half of a
         sentence that begins with its name, or "".
-
-    Raises:
-        DataError: there is no ink. The message is the reason.
     """
     from elu_zoo.data import images
 

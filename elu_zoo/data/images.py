@@ -33,10 +33,6 @@ def decode(
 
     Returns:
         uint8 tensor of the shape `shape`.
-
-    Raises:
-        tf.errors.InvalidArgumentError: the file is damaged or has another format. A
-            graph raises this error when the graph runs.
     """
     is_plain = are_plain_jpegs(encoded) if is_plain is None else is_plain
     image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _png_or_exif(encoded))
@@ -177,7 +173,7 @@ def decode_checked(
     min_side: int = shapes.MIN_SIDE,
     max_pixels: int = MAX_PIXELS,
 ) -> tuple[np.ndarray, str]:
-    """Decodes a file that may be damaged or unusual.
+    """Decodes a file that may be damaged; the text of a `DataError` is the reason.
 
     Args:
         encoded: the content of a file.
@@ -188,9 +184,6 @@ def decode_checked(
     Returns:
         The pixels, uint8 of this shape, and the unusual properties of the image,
         separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
-
-    Raises:
-        DataError: the file cannot be used. The message is the reason.
     """
     if not encoded:
         raise errors.DataError("the file is empty")
@@ -214,12 +207,7 @@ def decode_checked(
 
 
 def _header(encoded: bytes) -> tuple[int, int, list[str]]:
-    """Returns height, width and unusual properties of an image, without decoding it.
-
-    Raises:
-        DataError: the file is neither JPEG nor PNG.
-        tf.errors.InvalidArgumentError: the file is a JPEG with a damaged header.
-    """
+    """Returns height, width and unusual properties of an image, without decoding it."""
     if encoded.startswith(formats.JPEG):
         height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
         unusual = {1: "grey", 4: "cmyk"}.get(channels)

@@ -23,12 +23,7 @@ Parity = dict[str, dict[str, float]]  # output -> {"difference": ..., "allowed":
 
 
 def check(directory: Path, answer: Answer) -> Parity:
-    """Checks the graph and the outputs of a written SavedModel.
-
-    Raises:
-        EluZooError: the SavedModel does not run, or one of the checks `check_graph` and
-            `check_parity` fails.
-    """
+    """Checks the graph and the outputs of a written SavedModel."""
     check_graph(directory)
     # On an accelerator the model and the SavedModel may use kernels of different
     # precision.
@@ -43,13 +38,7 @@ def check(directory: Path, answer: Answer) -> Parity:
 
 
 def check_graph(directory: Path) -> None:
-    """Checks that stock TensorFlow can run every node without an XLA compiler.
-
-    Raises:
-        EluZooError: a function must be compiled by XLA, or an op is a Python callback
-            or not part of TensorFlow.
-        CorruptError: saved_model.pb cannot be parsed.
-    """
+    """Checks that stock TensorFlow can run every node without an XLA compiler."""
     saved = saved_model_pb2.SavedModel()
     try:
         saved.ParseFromString((directory / "saved_model.pb").read_bytes())
@@ -112,12 +101,7 @@ def noise(shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray]:
-    """Returns the compared outputs of the Keras model.
-
-    Raises:
-        UsageError: the model returns probabilities or pixels instead of logits.
-        EluZooError: an output is not finite.
-    """
+    """Returns the compared outputs of the Keras model."""
     call = functools.partial(answer.model, training=False)
     if any(x.compute_dtype != "float32" for x in all_layers(answer.model)):
         # In reduced precision a graph rounds less often than eager layers, so an
@@ -151,9 +135,6 @@ def compare(
         outputs: outputs of the export by name.
         source: the compared file or signature, for messages.
         tolerance: the bound of the difference, relative to the largest value.
-
-    Raises:
-        EluZooError: a difference is too large.
     """
     parity = {}
     for name, values in expected.items():

@@ -41,11 +41,7 @@ Convert = Callable[..., bytes]
 def arguments(
     kind: str | None, weights: Pretrained, model: keras.Model
 ) -> dict[str, Any]:
-    """Returns the arguments of `export_interchange` for a kind of quantization.
-
-    Raises:
-        UsageError: int8 has no calibration images, see `calibration_images`.
-    """
+    """Returns the arguments of `export_interchange` for a kind of quantization."""
     images = None
     if kind == "int8":
         images = calibration_images(weights, model.input_shape[1:])
@@ -61,10 +57,6 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
 
     Returns:
         uint8 array `(images, height, width, channels)`, 0..255.
-
-    Raises:
-        UsageError: the weights have no entry, or their data set cannot be loaded or has
-            changed.
     """
     problem = f"int8 is calibrated on training images of {weights.name}, but "
     remedy = (
@@ -95,13 +87,7 @@ def calibration_images(weights: Pretrained, image_shape: Sequence[int]) -> np.nd
 
 
 def check(kind: str, format: str, answer: Answer, images: np.ndarray | None) -> None:
-    """Checks the arguments of a quantized export.
-
-    Raises:
-        UsageError: the kind is unknown, the format is not LiteRT, the preprocessing is
-            in a nested model, or int8 has no calibration images, images of another
-            shape, or a model without classes.
-    """
+    """Checks the arguments of a quantized export."""
     versions.check_quantize(kind, format)
     layers = [x for x in all_layers(answer.model) if isinstance(x, PREPROCESSING)]
     nested = [x.name for x in layers if x not in answer.model.layers]
@@ -211,9 +197,6 @@ def check_classes(
     Returns:
         The share of images with equal classes, the least share that is allowed, and
         the number of images.
-
-    Raises:
-        EluZooError: fewer than `EQUAL_CLASSES` of the classes are equal.
     """
     equal = [
         call(batch)["logits"].argmax(1) == answer(batch)["classes"].numpy()

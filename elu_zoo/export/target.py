@@ -40,14 +40,7 @@ class Target:
     replace: bool = False
 
     def check(self) -> None:
-        """Checks that the version can be written.
-
-        Raises:
-            UsageError: the name, folder or version is not valid, the versions of this
-                name have another format, or the highest version is another model and
-                `replace` is False.
-            ResourceError: the folder cannot be read.
-        """
+        """Checks that the version can be written."""
         versions.check_name(self.name)
         if self.file == versions.SAVED_MODEL and "[" in os.path.abspath(self.directory):
             raise errors.UsageError(
@@ -64,10 +57,6 @@ class Target:
         If the block raises, the temporary folder and new parent folders are removed.
         Leftovers of killed exports of this name are removed at the start. The log
         reports the replacement of another model.
-
-        Raises:
-            UsageError, ResourceError: as `check`, at the start and again before the
-                version appears, because another export may have finished first.
         """
         self.check()
         folder = Path(self.directory, self.name)
@@ -90,11 +79,7 @@ class Target:
         return versions.new_version(Path(self.directory, self.name), self.version)
 
     def _describe_replacement(self, path: Path) -> str:
-        """Returns a line about another model with this name, or "" if there is none.
-
-        Raises:
-            UsageError: there is another model, and `replace` is False.
-        """
+        """Returns a line about another model with this name, or "" if there is none."""
         paths = versions.versions(path.parent)
         _check_same_format(paths, self.file)
         if not paths:

@@ -22,11 +22,7 @@ def is_name(name: object) -> bool:
 
 
 def check_name(name: object) -> None:
-    """Checks that a model can have this name on a server.
-
-    Raises:
-        UsageError: the name is not valid.
-    """
+    """Checks that a model can have this name on a server."""
     if not is_name(name):
         raise errors.UsageError(
             "name must consist of letters, digits, '_', '-' and '.', contain a letter "
@@ -36,11 +32,7 @@ def check_name(name: object) -> None:
 
 
 def check_quantize(kind: str | None, format: str) -> None:
-    """Checks that a format has a kind of quantization; None stands for float32.
-
-    Raises:
-        UsageError: the kind is unknown, or the format is not LiteRT.
-    """
+    """Checks that a format has a kind of quantization; None stands for float32."""
     if kind is not None and kind not in QUANTIZATIONS:
         raise errors.unknown("quantization", kind, QUANTIZATIONS)
     if kind is not None and format != "litert":
@@ -71,9 +63,6 @@ def new_version(folder: Path, version: int | None) -> Path:
         folder: <directory>/<name>, which may be missing.
         version: an integer from 1 to `MAX_VERSION`, or None for the highest version
             plus 1.
-
-    Raises:
-        UsageError: `version` is not such an integer, or this version exists.
     """
     existing = versions(folder)
     if version is None:
@@ -97,10 +86,6 @@ def find_version(directory: Path) -> Path:
     Args:
         directory: a version's folder, or a model's folder, in which the highest version
             is chosen, or a folder with exactly one model in it.
-
-    Raises:
-        NotFoundError: `directory` does not exist.
-        UsageError: `directory` contains no model, or several models.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")

@@ -22,13 +22,6 @@ def build(
         registered: the registry's entry of the network.
         arguments: the builder's arguments, including those recorded with the weights.
         weights: None for the seeded initial weights.
-
-    Raises:
-        UsageError: an argument is out of range.
-        NotFoundError: the statistics file or the weight file does not exist.
-        CorruptError: the weight file or its manifest entry is damaged, or belongs to
-            another network.
-        ResourceError: the network does not fit into memory.
     """
     if weights and weights.entry and not weights.is_published:
         model = _build_unpublished(registered, arguments, weights)

@@ -48,9 +48,6 @@ def chosen(names: Sequence[str]) -> list[str]:
 
     Args:
         names: names of experiments, or `all`.
-
-    Raises:
-        UsageError: a name is unknown, or `names` is empty.
     """
     check(names)
     selected = set(EXPERIMENTS) if "all" in names else set(names)

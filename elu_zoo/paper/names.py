@@ -11,11 +11,7 @@ NAMES = (
 
 
 def check(names: Sequence[str]) -> None:
-    """Checks the names of experiments; `all` stands for every experiment.
-
-    Raises:
-        UsageError: a name is unknown, or `names` is empty.
-    """
+    """Checks the names of experiments; `all` stands for every experiment."""
     for name in names:
         if name not in (*NAMES, "all"):
             raise errors.unknown("experiment", name, [*NAMES, "all"])

@@ -19,12 +19,7 @@ _Say = Callable[[str], None]
 
 
 def check(names: Sequence[str], output: Path) -> list[str]:
-    """Returns the experiments to run, after all checks that need no run.
-
-    Raises:
-        UsageError: a name is unknown, or scipy or matplotlib is not installed.
-        OSError: the folder cannot be written.
-    """
+    """Returns the experiments to run, after all checks that need no run."""
     names = chosen(names)
     for package in ("scipy", "matplotlib"):
         if importlib.util.find_spec(package) is None:
@@ -55,12 +50,6 @@ def reproduce(
             `<experiment>_<budget>` of longer budgets with few seeds.
         jobs: number of runs at the same time.
         say: receives each line of progress.
-
-    Raises:
-        DataError: a CSV file has the columns of another version. Or some experiments
-            were left out because data are missing or rows could not be computed; the
-            other experiments are finished.
-        ResourceError: a worker process died.
     """
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         if EXPERIMENTS[name].columns:

@@ -74,10 +74,6 @@ def student_interval(differences: Sequence[float], level: float = 0.95) -> Inter
     Args:
         differences: `(n,)`, one for each pair of runs.
         level: confidence level, in (0, 1).
-
-    Raises:
-        UsageError: `differences` is empty or has values that are not finite, or `level`
-            is outside (0, 1).
     """
     from scipy import stats
 
@@ -108,9 +104,6 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     Returns:
         Corrected p values, in the order of `p_values`.
-
-    Raises:
-        UsageError: a p value is outside [0, 1].
     """
     p = np.asarray(p_values, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
@@ -134,10 +127,6 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     Args:
         first: `(n,)`, such as the test errors of ELU networks.
         second: `(n,)`, the values of the runs with the same seeds, in the same order.
-
-    Raises:
-        UsageError: the lengths differ, or an argument is empty or has values that are
-            not finite.
     """
     from scipy import stats
 

@@ -23,11 +23,7 @@ _COLUMNS = "case", "form", "rounds", "value", "ratio", "ratio_low", "ratio_high"
 
 
 def compute(plan: Plan) -> list[dict]:
-    """Returns the ratios that elu-zoo-benchmark measures, in a new process.
-
-    Raises:
-        ResourceError: the benchmark could not be run.
-    """
+    """Returns the ratios that elu-zoo-benchmark measures, in a new process."""
     # This Python's folder comes first, because it may be missing on the PATH.
     folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
     command = [shutil.which(_COMMAND, path=folders) or _COMMAND, "--parts=unit"]

@@ -150,9 +150,6 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
         low: lower end of the x axis.
         high: upper end of the x axis.
         title: title of the new panel; by default the same title.
-
-    Raises:
-        UsageError: no curve has a point from low to high.
     """
     curves = [
         curve(series, logy=panel.logy, chance=panel.chance) for series in panel.series

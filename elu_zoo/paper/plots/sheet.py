@@ -31,10 +31,6 @@ def sheet(stem: Path, height: float) -> Iterator["Figure"]:
     Args:
         stem: path of the files without suffix.
         height: height of the figure in inches.
-
-    Raises:
-        UsageError: matplotlib is not installed.
-        OSError: the folder cannot be written.
     """
     try:
         from matplotlib import style

@@ -55,10 +55,6 @@ def run(
 
     Yields:
         The spec of a run, and its rows or, if the run diverged, the reason as a string.
-
-    Raises:
-        Interrupted: SIGTERM or SIGINT arrived; the unfinished runs are saved.
-        ResourceError: workers crash repeatedly, for example for lack of memory.
     """
     waiting, crashes = list(trials), 0
     signalled: set[int] = set()

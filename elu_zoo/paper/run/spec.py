@@ -29,9 +29,6 @@ class Plan:
         data_dir: folder of data sets, see `load.load`.
         imagenet: folder of ImageNet's images; None for tensorflow-datasets.
         module: a user's file or module that registers activations, see `user_module`.
-
-    Raises:
-        UsageError: the budget is unknown, or `seeds` is less than 1.
     """
 
     budget: str

@@ -27,11 +27,7 @@ class Points:
         self.rows: list[dict[str, str]] = results.read_file(path)
 
     def check(self) -> None:
-        """Checks that the file has the columns of this store.
-
-        Raises:
-            DataError: the file has other columns.
-        """
+        """Checks that the file has the columns of this store."""
         if self.rows and set(self.rows[0]) != set(self._columns):
             raise errors.DataError(
                 f"{self._path} has other columns than this version measures. Expected: "

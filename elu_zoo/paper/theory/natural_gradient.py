@@ -90,9 +90,6 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
 
     Returns:
         `(d + 1, d + 1)`, the matrix `[[A, b], [b^T, c]]` of Theorem 1.
-
-    Raises:
-        UsageError: shapes do not fit, or values are not finite.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples,)")
     rows = _with_bias(inputs) * (deltas * np.sqrt(1 / len(inputs)))[:, None]
@@ -106,9 +103,6 @@ def moments(inputs: Any, deltas: Any) -> Moments:
 
     Args:
         inputs, deltas: see `unit_fisher`.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, or all deltas are 0.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples,)")
     p = np.full(len(inputs), 1 / len(inputs))
@@ -145,10 +139,6 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     Args:
         inputs, deltas: see `unit_fisher`.
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, all deltas are 0, or F is
-            singular.
     """
     unit = moments(inputs, deltas)
     gradient = _array("gradient", gradient)
@@ -203,10 +193,6 @@ def precondition(
 
     Returns:
         The natural gradients, in the shape of `gradients`.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, damping is negative, or
-            without damping all deltas of a unit are 0 or its F is singular.
     """
     inputs, deltas = _checked(inputs, deltas, "(examples, units)")
     rows = (_with_bias(inputs) if bias else inputs) / np.sqrt(len(inputs))

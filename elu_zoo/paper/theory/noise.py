@@ -127,10 +127,6 @@ def noise_response(
         draws: number of noise draws for each image, >= 2. Variances over draws are
             unbiased.
         seed: seed of the noise, >= 0.
-
-    Raises:
-        UsageError: the model has no activation layers or no logits, the images do not
-            fit, or a number is out of range.
     """
     _check(model, images, sigma, draws, seed)
     layers = activation_layers(model)

@@ -48,9 +48,6 @@ class Perceptron:
     Args:
         unit: name of the hidden layers' activation, a key of `UNITS`.
         weights: weights of each layer, `(d + 1, units)`, the bias in the last row.
-
-    Raises:
-        UsageError: the activation is unknown.
     """
 
     def __init__(self, unit: str, weights: list[np.ndarray]):
