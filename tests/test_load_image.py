@@ -144,7 +144,7 @@ def test_the_weights_determine_the_shape(tmp_path):
 
 
 INK = np.zeros((40, 40, 1), np.uint8)
-INK[12:28, 18:23] = 220
+INK[6:35, 18:23] = 220
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ INK[12:28, 18:23] = 220
         (INK, GREY, False, ""),
         (255 - INK, GREY, True, ""),
         (255 - INK, COLOUR, False, ""),
-        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass invert=True."),
+        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass digit=True."),
         (INK, GREY, True, "a.png is light on dark already: leave invert=True out."),
         (170 - INK // 2, GREY, True, "a.png has a grey background .85 of 255 around "),
         (INK // 220, GREY, True, r"looks like pixels in \[0, 1\]; expected 0..255.$"),

@@ -32,11 +32,9 @@ _PICTURE = flags.define_path(
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 _INVERT = absl_flags.DEFINE_bool(
-    "invert", False, "Invert the images, for dark digits on white, placed as in MNIST."
+    "invert", False, "Invert dark digits on white that are placed as in MNIST."
 )
-_DIGIT = absl_flags.DEFINE_bool(
-    "digit", False, "Put photographed or drawn digits into MNIST's form."
-)
+_DIGIT = absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match the pattern, and exit."
 )
@@ -61,9 +59,8 @@ def main(argv: list[str]) -> int | None:
     if paths:
         images = inputs.read_files(paths, model, _DIGIT.value)
     else:
-        images = inputs.load_test_images(
-            values.data, values.data_dir, _COUNT.value, model
-        )
+        count = _COUNT.value
+        images = inputs.load_test_images(values.data, values.data_dir, count, model)
     images = images.inverse() if _INVERT.value else images
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)

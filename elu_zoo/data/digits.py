@@ -16,8 +16,12 @@ _SIDE, _BOX, _CENTRE = 28, 20, 14  # pixels
 _ENLARGED = 1.12  # Ink that needs less enlargement than this is only moved.
 _MOST = 256  # pixels of the longest side of a picture in which ink is searched
 _SMALL = 32  # pixels of the longest side of a picture whose paper is measured
-_FAINTEST = 0.1  # contrast of ink, as a share of the paper's brightness
+_FAINTEST = 0.15  # contrast of ink, as a share of the paper's brightness
+_DIM, _LEAST = 64, 128  # smallest whole contrasts of dark and light ink, of 255
 _PIECE = 0.05  # shortest piece of ink, as a share of the picture's longest side
+_INSIDE = (
+    0.125  # Beside a piece of this share that touches no edge, others are dropped.
+)
 _SPECK = 0.1  # A piece with less of the largest piece's area is a speck.
 _DIGIT = 0.5  # A piece of this share of the tallest one's height may be a digit.
 
@@ -43,8 +47,8 @@ def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
 
     The paper's brightness is measured in each region, so that shading vanishes. Ink is
     what differs, on the side (darker or lighter) with the stronger differences. Specks
-    are dropped, and pieces that touch two edges of the picture, such as a dark frame,
-    if other ink remains.
+    are dropped, and pieces that touch edges of the picture, such as a dark frame, if
+    other ink remains.
 
     Args:
         picture: uint8 `(height, width, 1)`, dark ink on light paper or light on dark.
@@ -88,9 +92,9 @@ def _ink(grey: np.ndarray) -> tuple[np.ndarray, float, bool]:
     paper = grey - difference
     is_dark = (difference**3).sum() < 0
     if is_dark:
-        ink = -difference / np.maximum(paper, 1)
+        ink = -difference / np.maximum(paper, _DIM)
     else:
-        ink = difference / np.maximum(255 - paper, 1)
+        ink = difference / np.maximum(255 - paper, _LEAST)
     # The standard deviation of normal noise; shading and frames hardly change it.
     noise = np.median(np.abs(np.diff(ink, axis=0))) if len(ink) > 1 else 0
     ink = np.clip(ink, 0, 1)
@@ -134,7 +138,7 @@ def _pieces(mask: np.ndarray) -> list[Pixels]:
 def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
     """Returns the pieces of the digit, and what is odd about them; see `normalize`."""
     height, width = shape
-    edges = {}
+    edges, inside = {}, False
     for i, piece in enumerate(pieces):
         (top, left), (bottom, right) = np.min(piece, 0), np.max(piece, 0)
         ends = top == 0, left == 0, bottom == height - 1, right == width - 1
@@ -142,9 +146,11 @@ def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
         side, least = 1 + max(bottom - top, right - left), max(shape) * _PIECE
         if side >= max(3, least):
             edges[i] = touched, 1 + bottom - top
+            inside |= not touched and side >= _INSIDE * max(shape)
     if not edges:
         raise errors.DataError("it shows no ink: an empty page?")
-    chosen = [i for i, (touched, _) in edges.items() if touched < 2] or list(edges)
+    most = 1 if inside else 2  # edges that ink may not touch, such as a dark frame
+    chosen = [i for i, (touched, _) in edges.items() if touched < most] or list(edges)
     most = max(len(pieces[i]) for i in chosen)
     chosen = [i for i in chosen if len(pieces[i]) >= _SPECK * most]
     tallest = max(edges[i][1] for i in chosen)

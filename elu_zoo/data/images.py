@@ -171,7 +171,7 @@ def decode_checked(
     encoded: bytes,
     shape: Shape,
     min_side: int = shapes.MIN_SIDE,
-    max_pixels: int = MAX_PIXELS,
+    max_pixels: int | None = None,
 ) -> tuple[np.ndarray, str]:
     """Decodes a file that may be damaged; the text of a `DataError` is the reason.
 
@@ -179,12 +179,13 @@ def decode_checked(
         encoded: the content of a file.
         shape: see `decode`.
         min_side: smallest accepted height and width, in pixels.
-        max_pixels: largest accepted number of pixels.
+        max_pixels: largest accepted number of pixels; None for `MAX_PIXELS`.
 
     Returns:
         The pixels, uint8 of this shape, and the unusual properties of the image,
         separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
     """
+    max_pixels = MAX_PIXELS if max_pixels is None else max_pixels
     if not encoded:
         raise errors.DataError("the file is empty")
     try:

@@ -213,9 +213,6 @@ def check_exists(model: str, weights: str) -> None:
     """Checks that weights of this name exist, without the import of Keras.
 
     Commands call this function first, so that a misspelled name fails at once.
-
-    Raises:
-        UsageError, NotFoundError: as `find`.
     """
     if not _is_path(weights):
         _published_entries(weights, model)
@@ -302,11 +299,7 @@ def _from_path(
 
 
 def _published_entries(name: str, model: str) -> list[manifest.Entry]:
-    """Returns the published entries of a tag or of a data set.
-
-    Raises:
-        UsageError: the name is unknown.
-    """
+    """Returns the published entries of a tag or of a data set."""
     published = manifest.published()
     if name in published:
         return [published[name]]
