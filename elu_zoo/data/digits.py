@@ -153,7 +153,7 @@ def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
             edges[i] = touched, 1 + bottom - top
             inside |= not touched and side >= max(_WHOLE, _INSIDE * max(shape))
     if not edges:
-        raise errors.DataError("it shows no ink: an empty page?")
+        raise errors.DataError("it shows no ink, like an empty page")
     most = 1 if inside else 2  # edges that ink may not touch, such as a dark frame
     chosen = [i for i, (touched, _) in edges.items() if touched < most] or list(edges)
     most = max(len(pieces[i]) for i in chosen)

@@ -23,6 +23,7 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.get_model("nin", img_size=64), "Use input_shape="),
         (lambda: elu_zoo.model_info("nin", global_pool="avg"), "Use pooling="),
         (lambda: elu_zoo.model_info(np.zeros((9, 9))), "must be a string"),
+        (lambda: elu_zoo.list_models(pretrained="cifar10"), "True or False"),
         (lambda: elu_zoo.list_models(["elu*"]), "pattern must be a text"),
         (lambda: elu_zoo.list_weights(None), "pattern must be a text"),
         (lambda: elu_zoo.fetch_weights(3), "pattern must be a text"),
