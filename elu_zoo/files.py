@@ -82,10 +82,6 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
         path: path of the file.
         follow_links: whether to follow a symbolic link. If False, a link raises an
             `OSError`.
-
-    Raises:
-        CorruptError: see `check_regular`.
-        OSError: the file cannot be opened.
     """
     check_regular(path.stat())  # before `open`, which may change the state of a device
     # O_NONBLOCK, because the path may have become a named pipe since the check.
@@ -111,10 +107,6 @@ def read_regular(
         limit: the largest size, in bytes.
         what: the kind of file, for messages: "an image file".
         follow_links: see `open_regular`.
-
-    Raises:
-        CorruptError: the file is too large or is not a regular file.
-        OSError: the file cannot be read.
     """
     with open_regular(path, follow_links=follow_links) as file:
         size = os.fstat(file.fileno()).st_size
@@ -231,9 +223,6 @@ def new_directory(path: Path) -> Iterator[Path]:
 
     All files are flushed to the disk before the rename. If the block raises, the
     temporary folder is removed.
-
-    Raises:
-        UsageError: `path` exists already.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
@@ -278,11 +267,7 @@ def check_locks() -> None:
 
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock of the file `path` until the block or the process ends.
-
-    Raises:
-        ResourceError: another process holds the lock, or the folder is not writable.
-    """
+    """Holds the lock of the file `path` until the block or the process ends."""
     import fcntl
     import socket
 

@@ -1,7 +1,7 @@
 """Inputs and outputs of models: image files, preprocessing and class names."""
 
 import os
-from pathlib import Path
+import reprlib
 from typing import Any
 
 import numpy as np
@@ -9,7 +9,7 @@ from absl import logging
 
 import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
-from elu_zoo.data import image_files, plausibility
+from elu_zoo.data import digits, image_files, plausibility
 from elu_zoo.layers import preprocess, statistics_file
 from elu_zoo.models.preprocessing import untrained
 from elu_zoo.weights import manifest, pretrained
@@ -19,56 +19,71 @@ Weights = str | os.PathLike | Pretrained | None
 
 
 def load_image(
-    path: str | os.PathLike,
+    path: Any,
     name: str,
     weights: Weights = None,
     *,
     invert: bool = False,
+    digit: bool = False,
 ) -> np.ndarray:
-    """Reads a PNG or JPEG file of any size as the input of a model.
+    """Reads an image of any size as the input of a model.
 
     The image is rotated by its EXIF data, blended with white where it is transparent,
     converted to the model's channels, and resized to the model's height and width. The
     resizing is bilinear with antialiasing and does not keep the aspect ratio.
     elu-zoo-predict reads files in the same way. A warning is logged if the pixels seem
     to be in [0, 1], or if the model was trained on MNIST's light digits on black and
-    the image has another background.
+    the image has another background, or its ink at another place.
 
     Args:
-        path: path of the file.
+        path: path of a PNG, JPEG or WebP file; or the content of the file, an open
+            file, an image of Pillow, an array of pixels 0..255 `(height, width)`,
+            `(height, width, channels)` or `(batch, height, width, channels)`; or a
+            list of these.
         name: the model's name.
         weights: see `get_model`. The image gets the input shape of these weights, or
             the default input shape of the model if `weights` is None.
-        invert: whether to return 255 - pixels, for dark digits on white.
+        invert: whether to return 255 - pixels, for dark digits on white that are
+            centred as in MNIST.
+        digit: whether to put a photographed or drawn digit, dark on light or light on
+            dark, into MNIST's form: without shading, light on black, fitted into 20 x
+            20 pixels with its proportions kept, with its centre of mass in the middle
+            of 28 x 28. Several digits in one image are read as one, with a warning.
 
     Returns:
-        A uint8 array `(1, height, width, channels)`, 0..255, for a model with
-        preprocessing. If the model has none, pass the array to `preprocess_input`.
+        A uint8 array `(batch, height, width, channels)`, 0..255, for a model with
+        preprocessing; the batch of a path has one image. If the model has none, pass
+        the array to `preprocess_input`.
 
     Raises:
         NotFoundError: the file does not exist.
-        DataError: the file cannot be read or decoded as PNG or JPEG.
-        UsageError: the model or the weights are unknown.
+        DataError: the file cannot be read or decoded, or shows no digit.
+        UsageError: the model or the weights are unknown, `path` is something else, or
+            `digit` is set and the model's images are not 28 x 28 x 1.
 
     Example:
-        >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", invert=True)
+        >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", digit=True)
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
     """
+    errors.check_bool("invert", invert)
+    errors.check_bool("digit", digit)
     trained = pretrained.find(name, weights, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
-    path = Path(path).expanduser()
-    image = image_files.read_image(path, shape)[None]
-    complaint = plausibility.scale_complaint(image, [str(path)])
-    image = 255 - image if invert else image
+    if digit:
+        digits.check_shape(shape, "digit=True", invert and "invert=True")
+    read = image_files.read_image(path, shape, digit)
+    images = 255 - read.pixels if invert else read.pixels
+    complaint = " ".join(read.remarks)
+    complaint = complaint or plausibility.scale_complaint(read.pixels, read.names)
     # Nearly black pixels, probably 0..1, say nothing about the background.
     dataset = trained and trained.dataset
     if not complaint and plausibility.takes_light_on_black(shape, dataset):
         ground = plausibility.ground_complaint
-        complaint = ground(image, [str(path)], "invert=True", invert)
+        complaint = "" if digit else ground(images, read.names, "{}=True", invert)
     if complaint:
         logging.warning("%s", complaint)
-    return image
+    return images
 
 
 def _raw_shape(
@@ -147,7 +162,15 @@ def decode_predictions(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
     errors.check_integer("top", top, minimum=1)
-    values = np.asarray(predictions, dtype=np.float64)
+    try:
+        values = np.asarray(predictions, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.full((), np.nan)
+    if np.isnan(values).any():
+        raise errors.UsageError(
+            "predictions must be the outputs of a model without NaN, such as "
+            f"model(images). Received: {reprlib.repr(predictions)}."
+        )
     classes = _class_names(name, weights)
     if not classes and values.ndim == 2:  # weights without an entry
         classes = [str(index) for index in range(values.shape[1])]

@@ -6,6 +6,7 @@ The decorator checks the arguments that all builders share.
 import dataclasses
 import functools
 import inspect
+import reprlib
 from collections.abc import Callable, Collection, Mapping
 from typing import Any
 
@@ -150,6 +151,10 @@ def register_model(
         raise errors.unknown("loss", loss, READOUTS)
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
+        if not inspect.isfunction(builder):
+            raise errors.UsageTypeError(
+                f"register_model needs a function. Received: {builder!r}."
+            )
         name = builder.__name__
         taken = _MODELS.get(name)
         if taken and not same_origin(taken.builder, builder):
@@ -227,9 +232,6 @@ def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape `(height, width, channels)` as a tuple.
 
     With `any_size`, height and width may be None.
-
-    Raises:
-        UsageError: the shape is not three positive integers, or has channels first.
     """
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
     try:
@@ -265,30 +267,20 @@ def _file(definition: Any) -> str | None:
 
 
 def entry(name: str) -> ModelEntry:
-    """Returns the entry of a registered model.
-
-    Raises:
-        UsageTypeError: `name` is not a string.
-        UsageError: no model has this name.
-    """
+    """Returns the entry of a registered model."""
     _check_known(name, _MODELS)
     return _MODELS[name]
 
 
 def check_name(name: str) -> None:
-    """Checks the name of a model without importing `elu_zoo.models`.
-
-    Raises:
-        UsageTypeError: `name` is not a string.
-        UsageError: no model has this name.
-    """
+    """Checks the name of a model without importing `elu_zoo.models`."""
     _check_known(name, {*_MODELS, *NETWORKS})
 
 
 def _check_known(name: str, known: Collection[str]) -> None:
     if not isinstance(name, str):
         raise errors.UsageTypeError(
-            f"A model's name must be a string. Received: {name!r} of type "
+            f"A model's name must be a string. Received: {reprlib.repr(name)} of type "
             f"{type(name).__name__}."
         )
     if name not in known:

@@ -13,10 +13,6 @@ def load(module: str) -> Path:
 
     Returns:
         The path of the imported file.
-
-    Raises:
-        UsageError: the file does not exist, another module has the name of the file,
-            or the import fails.
     """
     path, folder = Path(module).expanduser(), os.getcwd()
     is_file = path.suffix == ".py"

@@ -15,6 +15,22 @@ from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
+# Arguments of other zoos whose names are unlike ours.
+_OF_OTHER_ZOOS = {
+    "pretrained": "weights",
+    "checkpoint_path": "weights",
+    "in_chans": "input_shape",
+    "in_channels": "input_shape",
+    "img_size": "input_shape",
+    "image_size": "input_shape",
+    "input_tensor": "input_shape",
+    "global_pool": "pooling",
+    "act_layer": "activation",
+    "norm_layer": "batch_norm",
+    "out_indices": "features",
+    "include_rescaling": "preprocessing",
+}
+
 
 def get_model(
     name: str,
@@ -157,6 +173,11 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
                 f"{registered.name} is an autoencoder and has no classes. Remove "
                 "num_classes."
             )
+        if ours := _OF_OTHER_ZOOS.get(argument):
+            offer = manifest.offer(registered.name) if ours == "weights" else ""
+            raise errors.UsageError(
+                f"get_model has no argument {argument!r}. Use {ours}=. {offer}".strip()
+            )
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
             known += [key for key in get_model.__kwdefaults__ if key not in known]
@@ -178,7 +199,9 @@ def _check_readout(
         )
 
 
-def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]:
+def list_models(
+    pattern: str = "*", *, weights: bool | str = False, pretrained: bool = False
+) -> list[str]:
     """Returns the names of the zoo's models, in natural order.
 
     Args:
@@ -186,9 +209,11 @@ def list_models(pattern: str = "*", *, weights: bool | str = False) -> list[str]
             `"mnist_*"`.
         weights: True for models with pretrained weights, or the data set of the
             weights.
+        pretrained: True for models with pretrained weights, as in other zoos.
     """
+    errors.check_bool("pretrained", pretrained)
     names = manifest.matching(registry.names(), pattern)
-    if weights:
+    if weights := weights or pretrained:
         published = manifest.published().values()
         trained = {e["model"] for e in published if weights in (True, e["dataset"])}
         names = [name for name in names if name in trained]

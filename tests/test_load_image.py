@@ -115,6 +115,84 @@ def test_all_readers_return_equal_pixels(tmp_path, home, serve_bytes, model, nam
         np.testing.assert_array_equal(batch.images, loaded)
 
 
+def opened(name):
+    return Image.open(io.BytesIO(FILES[name]))
+
+
+@pytest.mark.parametrize(
+    ("name", "convert"),
+    [
+        ("jpeg", lambda path: path),
+        ("jpeg", lambda path: path.read_bytes()),
+        ("jpeg", lambda path: bytearray(path.read_bytes())),
+        ("jpeg", lambda path: io.BytesIO(path.read_bytes())),
+        ("jpeg", lambda path: np.asarray(opened("jpeg"))),
+        ("jpeg", lambda path: np.asarray(opened("jpeg"))[None].astype(np.float32)),
+        ("jpeg", lambda path: tf.constant(np.asarray(opened("jpeg")))),
+        ("grey_jpeg", lambda path: np.asarray(opened("grey_jpeg"))),
+        ("colour_with_alpha", lambda path: np.asarray(opened("colour_with_alpha"))),
+        *((name, lambda path, name=name: opened(name)) for name in FILES
+          if name != "cmyk"),
+    ],
+)  # fmt: skip
+def test_images_in_memory_are_read_like_files(tmp_path, name, convert):
+    path = tmp_path / "image"
+    path.write_bytes(FILES[name])
+    expected = elu_zoo.load_image(str(path), COLOUR)
+    loaded = elu_zoo.load_image(convert(path), COLOUR)
+    np.testing.assert_array_equal(loaded, expected)
+    batch = elu_zoo.load_image([convert(path), path], COLOUR)
+    np.testing.assert_array_equal(batch, np.concatenate([expected] * 2))
+
+
+@pytest.mark.parametrize("mode", ["RGB", "RGBA"])
+def test_webp_is_read_like_pillow(tmp_path, mode):
+    pixels = noise(32, 32, channels=len(mode))
+    path = tmp_path / "a.webp"
+    path.write_bytes(pillow(pixels, "WEBP", lossless=True))
+    expected = elu_zoo.load_image(png(pixels), COLOUR)
+    np.testing.assert_array_equal(elu_zoo.load_image(path, COLOUR), expected)
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(errors.DataError, match="damaged"):
+        elu_zoo.load_image(path, COLOUR)
+
+
+@pytest.mark.parametrize(
+    ("source", "options", "word"),
+    [
+        (None, {}, "a path"),
+        ([], {}, "Received: .0,"),
+        ({"a": 1}, {}, "a path"),
+        ("https://example.com/a.png", {}, "a URL"),
+        (np.zeros((3, 40, 40), np.uint8), {}, "channels"),
+        (np.full((40, 40, 3), 0.5), {}, "by 255"),
+        (np.full((40, 40, 3), 256), {}, "0..255"),
+        (np.full((40, 40, 3), np.nan), {}, "0..255"),
+        (noise(40, 40), {"invert": "yes"}, "True or False"),
+        (noise(40, 40), {"digit": True}, "Remove digit=True"),
+        (noise(40, 40), {"digit": True, "name": GREY, "invert": True}, "invert=True"),
+    ],
+)
+def test_other_sources_and_options_are_refused(source, options, word):
+    with pytest.raises(errors.UsageError, match=word) as caught:
+        elu_zoo.load_image(source, **{"name": COLOUR, **options})
+    assert "\n" not in str(caught.value)
+
+
+def test_digits_get_the_form_of_mnist(tmp_path, caplog):
+    paper = np.full((90, 120, 1), 240, np.uint8)
+    with pytest.raises(errors.DataError, match="no ink"):
+        elu_zoo.load_image(paper, GREY, digit=True)
+    paper[10:60, 80:86] = 20
+    image = elu_zoo.load_image([paper, png(255 - paper)], GREY, digit=True)
+    rows, columns = (np.flatnonzero(image[0].any(axis)) for axis in ((1, 2), (0, 2)))
+    assert (rows[0], rows[-1]) in ((4, 23), (3, 24)) and 13 <= columns.mean() <= 14.5
+    assert (image[0] == image[1]).mean() > 0.99 and not caplog.messages
+    paper[10:60, 20:26] = 20
+    elu_zoo.load_image(paper, GREY, digit=True)
+    assert "2 separate shapes" in caplog.text
+
+
 @pytest.mark.parametrize("name", LIKE_PILLOW)
 def test_pixels_equal_pillow(name):
     with Image.open(io.BytesIO(FILES[name])) as image:
@@ -144,7 +222,7 @@ def test_the_weights_determine_the_shape(tmp_path):
 
 
 INK = np.zeros((40, 40, 1), np.uint8)
-INK[12:28, 18:23] = 220
+INK[6:35, 18:23] = 220
 
 
 @pytest.mark.parametrize(
@@ -153,7 +231,7 @@ INK[12:28, 18:23] = 220
         (INK, GREY, False, ""),
         (255 - INK, GREY, True, ""),
         (255 - INK, COLOUR, False, ""),
-        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass invert=True."),
+        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass digit=True."),
         (INK, GREY, True, "a.png is light on dark already: leave invert=True out."),
         (170 - INK // 2, GREY, True, "a.png has a grey background .85 of 255 around "),
         (INK // 220, GREY, True, r"looks like pixels in \[0, 1\]; expected 0..255.$"),

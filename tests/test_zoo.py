@@ -84,7 +84,7 @@ def test_list_models_matches_a_pattern(more_models, pattern, expected):
 def test_list_models_selects_by_weights(more_models, published, weights, expected):
     assert elu_zoo.list_models(weights=weights) == expected
     assert elu_zoo.list_models("nin", weights=weights) == []
-    assert len(elu_zoo.list_models(weights=False)) == 4
+    assert elu_zoo.list_models(pretrained=True) == [MODEL] != elu_zoo.list_models()
 
 
 @pytest.mark.parametrize("function", ["get_model", "model_info"])

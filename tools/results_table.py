@@ -51,6 +51,7 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
         "tally": lambda link: counts.tally(tables.claims, link),
         "finetune": lambda link: runs.finetuning_table(tables.runs),
         "reliability": lambda link: counts.reliability(tables.faults),
+        "digits": lambda link: counts.digits(tables.digits),
         "small_exports": lambda link: small_exports.table(tables.small_exports),
         "speed": lambda link: speed.summary(tables.times, link),
     }

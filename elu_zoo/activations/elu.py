@@ -2,6 +2,7 @@
 
 import contextlib
 import contextvars
+import reprlib
 from collections.abc import Iterator
 from typing import Any
 
@@ -123,17 +124,25 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
 
 def _floating(x: Any) -> Any:
-    """Returns `x` as a floating-point tensor; complex numbers raise `UsageError`."""
-    x = keras.ops.convert_to_tensor(x)
-    dtype = keras.backend.standardize_dtype(x.dtype)
+    """Returns `x` as a floating-point tensor; what is no real number is refused."""
+    try:
+        tensor = keras.ops.convert_to_tensor(x)
+        dtype = keras.backend.standardize_dtype(tensor.dtype)
+    except (TypeError, ValueError):
+        tensor, dtype = None, "string"
     if dtype in _FLOATS or keras.backend.is_float_dtype(dtype):
-        return x
+        return tensor
+    if dtype == "string":
+        raise errors.UsageTypeError(
+            f"ELU needs a tensor of real numbers. Received: {reprlib.repr(x)} of type "
+            f"{type(x).__name__}."
+        )
     if dtype.startswith("complex"):
         raise errors.UsageError(
             f"ELU needs a tensor of real numbers. Received: a tensor of {dtype}. Pass "
             "the real part."
         )
-    return keras.ops.cast(x, keras.backend.floatx())
+    return keras.ops.cast(tensor, keras.backend.floatx())
 
 
 @keras.saving.register_keras_serializable("elu_zoo")

@@ -74,16 +74,16 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
         name = spaced.lower()
     elif factory is None:
         return lambda factory: register_activation(name, factory)
-    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
-        raise errors.UsageError(
-            "The name of an activation must consist of lower-case letters, digits and "
-            f"underscores, and start with a letter. Received: {name!r}."
-        )
     named = inspect.isroutine(factory) and factory.__name__ != "<lambda>"
     if not _is_layer_class(factory) and not named:
         raise errors.UsageTypeError(
             "register_activation needs a Keras layer class or a function with a name. "
             f"Received: {factory!r}."
+        )
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise errors.UsageError(
+            "The name of an activation must consist of lower-case letters, digits and "
+            f"underscores, and start with a letter. Received: {name!r}."
         )
     taken = _table.get(name)
     if name in _ALIASES or (taken and not registry.same_origin(taken, factory)):
@@ -107,9 +107,6 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
             that returns a new layer.
         name: the name of the layer.
         seed: the seed of an activation that draws random numbers.
-
-    Raises:
-        UsageError: the activation or one of its arguments is unknown or wrong.
     """
     if isinstance(activation, str):
         return _build(_lookup(activation), {}, name, seed)
@@ -174,11 +171,7 @@ def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def is_maxout(activation: Any) -> bool:
-    """Returns whether an activation is `maxout`, which only the network `maxout` has.
-
-    Raises:
-        UsageError: a mapping of `maxout` has arguments.
-    """
+    """Returns whether an activation is `maxout`, which only that network has."""
     name, arguments = activation, {}
     if not inspect.isclass(activation) and hasattr(activation, "items"):
         arguments = {k: v for k, v in activation.items() if v is not None}

@@ -42,11 +42,7 @@ def elu_polynomial(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
 
 
 def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
-    """Returns the ELU of `x`, with a function compiled by XLA for each pass.
-
-    Raises:
-        UsageError: TensorFlow was built without XLA.
-    """
+    """Returns the ELU of `x`, with a function compiled by XLA for each pass."""
     if not tf.test.is_built_with_xla():
         raise UsageError(
             "This TensorFlow was built without XLA, which elu_xla needs. Use "

@@ -51,6 +51,11 @@ def check_images(argv: list[str]) -> None:
         raise errors.UsageError(f"Pass image files or folders, or set --data.{both}")
     if paths and values["count"].present:
         raise errors.UsageError("--count needs --data. Remove --count for image files.")
+    if values.digit and (values.invert or values.data):
+        other, why = ("--invert", "finds out whether the ink is dark or light")
+        if values.data:
+            other, why = ("--data", "is for image files")
+        raise errors.UsageError(f"--digit {why}. Remove {other}.")
     of_weights = [values.model, values.weights, values.activation]
     # --saved_model excludes these three flags. Without it, the first two are required.
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):

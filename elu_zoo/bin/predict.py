@@ -1,7 +1,7 @@
 """Predicts the classes of images, or reconstructs images with an autoencoder.
 
 elu-zoo-predict --saved_model=exports/mnist_mlp_8x128 --data=mnist_5k --count=5
-elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist digit.png more_digits/
+elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist --digit digit.png digits/
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_cifar_11.*'
 
@@ -32,8 +32,9 @@ _PICTURE = flags.define_path(
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 _INVERT = absl_flags.DEFINE_bool(
-    "invert", False, "Invert the images, for dark digits on white."
+    "invert", False, "Invert dark digits on white that are placed as in MNIST."
 )
+_DIGIT = absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 _PREFETCH = absl_flags.DEFINE_string(
     "prefetch", None, "Download the weights whose tags match the pattern, and exit."
 )
@@ -56,11 +57,10 @@ def main(argv: list[str]) -> int | None:
     if not model.is_autoencoder and _PICTURE.present:
         raise errors.UsageError("The model is a classifier. Remove --picture.")
     if paths:
-        images = inputs.read_files(paths, model)
+        images = inputs.read_files(paths, model, _DIGIT.value)
     else:
-        images = inputs.load_test_images(
-            values.data, values.data_dir, _COUNT.value, model
-        )
+        count = _COUNT.value
+        images = inputs.load_test_images(values.data, values.data_dir, count, model)
     images = images.inverse() if _INVERT.value else images
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)

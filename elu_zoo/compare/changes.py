@@ -66,7 +66,7 @@ def command(first: str, given: ConfigDict, wanted: ConfigDict) -> str:
 
 
 def _with_shares(config: ConfigDict) -> ConfigDict:
-    """Returns the config with shares of the run for boundaries in iterations."""
+    """Returns the config with boundaries as shares of the run, not iterations."""
     config = config.copy_and_resolve_references()
     keys = [key for key in ("boundaries", "phase_boundaries") if key in config.train]
     counted = [b for key in keys for b in config.train[key] if isinstance(b, int)]

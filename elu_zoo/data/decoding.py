@@ -60,9 +60,6 @@ def decode_all(
         readers: one function per example, which reads the example.
         shape: `(height, width, channels)` of the pixels, see `images.decode`.
         process: function of the pixels, called on the thread that decoded the image.
-
-    Raises:
-        DataError: a file cannot be read at all.
     """
 
     def decode(read: Callable[[], Example]) -> DecodedImage:
@@ -107,11 +104,7 @@ class ExactMean:
         self._count += 1
 
     def value(self) -> np.ndarray:
-        """Returns the mean, float64.
-
-        Raises:
-            DataError: there are no images.
-        """
+        """Returns the mean, float64."""
         if not self._count:
             raise errors.DataError("There are no images to train on.")
         return self._sum / self._count
@@ -126,9 +119,6 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
         split: the split.
         *others: splits whose images are checked but do not count in the mean.
         classes: number of classes. Labels must be in [0, classes).
-
-    Raises:
-        DataError: images or labels cannot be used. The message names the images.
     """
     mean, bad = ExactMean(), []
     unusual: dict[str, list[str]] = {}

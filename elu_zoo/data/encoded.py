@@ -49,12 +49,7 @@ class Examples(Protocol):
     def __len__(self) -> int: ...
 
     def read(self, positions: Sequence[int]) -> list[Example]:
-        """Returns the examples at these positions.
-
-        Raises:
-            UnusableFileError: one file cannot be used; other files may be usable.
-            DataError: the examples cannot be read.
-        """
+        """Returns the examples at these positions."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,11 +103,7 @@ class EncodedSplit:
         return self.side, self.side, 3
 
     def first(self, count: int) -> "EncodedSplit":
-        """Returns the first `count` examples.
-
-        Raises:
-            DataError: the split has fewer examples.
-        """
+        """Returns the first `count` examples."""
         check_count(count, len(self))
         return dataclasses.replace(self, positions=self.positions[:count])
 
@@ -129,9 +120,6 @@ class EncodedSplit:
         Args:
             indices: `(n,)`, indices into the split.
             size: examples in a batch; the last batch may be smaller.
-
-        Raises:
-            DataError: an image cannot be read or decoded. The message names the image.
         """
         import tensorflow as tf
 

@@ -31,6 +31,11 @@ _OTHERS = (
 )
 
 
+def is_webp(content: bytes) -> bool:
+    """Returns whether the content of a file is a WebP image."""
+    return _other_format(content) == "a WebP"
+
+
 def is_image(head: bytes) -> bool:
     """Returns whether the first `HEAD` bytes of a file belong to an image or a PDF."""
     return head.startswith((JPEG, PNG)) or _other_format(head) is not None

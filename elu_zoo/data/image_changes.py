@@ -42,9 +42,6 @@ def change(images: np.ndarray, kind: str, severity: int, seed: int = 0) -> np.nd
     Returns:
         A uint8 array of the same shape. A pixel that comes from outside of the image
         has the value of the nearest pixel of the image.
-
-    Raises:
-        UsageError: an unknown kind, or a wrong severity, seed or array.
     """
     errors.check_choice("kind", kind, LEVELS)
     errors.check_integer("severity", severity, minimum=1)

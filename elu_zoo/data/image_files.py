@@ -1,36 +1,45 @@
 """Reading of the image files and folders that a user passes for prediction."""
 
+import io
 import os
+import re
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files, quiet
-from elu_zoo.data import formats
+from elu_zoo.data import digits, formats
 from elu_zoo.data.shapes import Shape
 
+_URL = re.compile(r"(https?|ftp|s3|gs|file|data):", re.IGNORECASE)
 _NAMED = 5  # the largest number of files that a message names
 
 
 class Images(NamedTuple):
-    """Pixels of image files, and the files that could not be read.
+    """Pixels of images, and the files that could not be read.
 
     Attributes:
         pixels: uint8 `(n, height, width, channels)`, 0..255.
-        paths: path of each image.
+        names: path or name of each image.
         left_out: for each unusable file, a sentence with its path and the reason.
+        remarks: for each image that is odd as a digit, a sentence; see
+            `digits.normalize`.
     """
 
     pixels: np.ndarray
-    paths: list[Path]
-    left_out: list[str]
+    names: list[str]
+    left_out: Sequence[str] = ()
+    remarks: Sequence[str] = ()
 
 
 def read_images(
-    paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape
+    paths: str | os.PathLike | Sequence[str | os.PathLike],
+    shape: Shape,
+    digit: bool = False,
 ) -> Images:
     """Reads image files for prediction; unusable files are left out.
 
@@ -41,18 +50,14 @@ def read_images(
             are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
-
-    Raises:
-        NotFoundError: a path does not exist. No file is read in this case.
-        UsageError: `paths` is empty.
-        DataError: no file can be used.
+        digit: whether the images are digits, which get MNIST's form.
     """
     if isinstance(paths, (str, os.PathLike)):
         paths = [paths]
     if not paths:
         raise errors.UsageError("No image was passed. Pass a file or a folder.")
     check_exist(paths)
-    pixels, used, bad = [], [], []
+    read, bad = [], []
     listed = []
     for path in paths:
         try:
@@ -62,48 +67,122 @@ def read_images(
     with quiet.native():  # The libraries print messages about damaged files.
         for file in listed:
             try:
-                pixels.append(read_image(file, shape))
-                used.append(file)
+                read.append(read_image(file, shape, digit))
             except (errors.DataError, errors.NotFoundError) as error:
                 bad.append(error)
-    if not pixels:
+    if not read:
         raise _no_image_error(bad)
-    return Images(np.stack(pixels), used, [str(error) for error in bad])
+    return _joined(read)._replace(left_out=[str(error) for error in bad])
+
+
+def _joined(parts: Sequence[Images]) -> Images:
+    pixels, names, _, remarks = zip(*parts, strict=True)
+    return Images(np.concatenate(pixels), sum(names, []), (), sum(remarks, []))
 
 
 def check_exist(paths: Sequence[str | os.PathLike]) -> None:
     """Raises `NotFoundError` unless all files and folders exist."""
+    for path in map(str, paths):
+        if _URL.match(path):
+            raise errors.UsageError(
+                f"{path} is a URL, and images are read from files only. Download it "
+                "first, for instance with curl -O."
+            )
     for path in (Path(path).expanduser() for path in paths):
         if not path.exists():
             raise errors.NotFoundError(f"{path} does not exist.")
 
 
-def read_image(path: Path, shape: Shape) -> np.ndarray:
-    """Returns the pixels of one PNG or JPEG file, uint8 of the shape `shape`.
+def read_image(
+    source: Any, shape: Shape, digit: bool = False, name: str = ""
+) -> Images:
+    """Returns the images of a path, the bytes of a file, an array or a list of these.
 
     Args:
-        path: path of the file.
+        source: a path, the content of a file (PNG, JPEG or WebP), an open file, an
+            image of Pillow, an array of 0..255, or a list of these.
         shape: `(height, width, channels)`; see `images.decode`.
-
-    Raises:
-        NotFoundError: the file does not exist.
-        DataError: the file cannot be read, is not a usable image, or is not a regular
-            file of at most `formats.MAX_BYTES` bytes.
+        digit: whether the images are digits, which get MNIST's form.
+        name: what messages call an image that has no path.
     """
     from elu_zoo.data import images
 
+    if isinstance(source, list | tuple) and source:
+        parts = enumerate(source)
+        return _joined([read_image(x, shape, digit, f"images[{i}]") for i, x in parts])
+    name = str(source) if isinstance(source, str | os.PathLike) else name or "The image"
+    whole = (None, None, 1) if digit else shape
     try:
-        content = files.read_regular(path, formats.MAX_BYTES, "an image file")
-    except FileNotFoundError as error:
-        raise errors.NotFoundError(f"{path} does not exist.") from error
-    except errors.CorruptError as error:
-        raise errors.DataError(f"{path} cannot be used: it {error}.") from None
-    except OSError as error:
-        raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
-    try:
-        return images.decode_checked(content, shape, min_side=1)[0]
+        content = _content(source)
+        if isinstance(content, bytes):
+            if formats.is_webp(content):
+                content = images.webp_as_png(content)
+            pixels = images.decode_checked(content, whole, min_side=1)[0][None]
+        else:
+            pixels = images.adapt(content, whole).numpy()
+        if not digit:
+            return Images(pixels, [name] * len(pixels), (), [])
+        made, odd = zip(*map(digits.normalize, pixels), strict=True)
     except errors.DataError as error:
-        raise errors.DataError(f"{path} cannot be used: {error}.") from error
+        raise errors.DataError(f"{name} cannot be used: {error}.") from error
+    remarks = [f"{name} {text}." for text in odd if text]
+    return Images(np.stack(made), [name] * len(made), (), remarks)
+
+
+def _content(source: Any) -> bytes | np.ndarray:
+    """Returns the content of a file, or an array as uint8 images."""
+    if isinstance(source, str | os.PathLike):
+        check_exist([source])
+        return _file_content(Path(source).expanduser())
+    if isinstance(source, getattr(sys.modules.get("PIL.Image"), "Image", ())):
+        from PIL import ImageOps
+
+        image, buffer = ImageOps.exif_transpose(source), io.BytesIO()
+        is_plain = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
+        (image if is_plain else image.convert("RGB")).save(buffer, "PNG")
+        return buffer.getvalue()
+    if hasattr(source, "read"):
+        source = source.read()
+    if isinstance(source, bytes | bytearray | memoryview):
+        return bytes(source)
+    return _pixels(np.asarray(source))
+
+
+def _pixels(array: np.ndarray) -> np.ndarray:
+    """Returns an array as uint8 images `(n, height, width, channels)`."""
+    if array.dtype.kind not in "iuf":
+        raise errors.UsageTypeError(
+            "An image must be a path, the bytes of a file, a PIL image or an array of "
+            f"numbers, or a list of these. Received: an array of {array.dtype}."
+        )
+    shape = array.shape
+    if array.ndim in (2, 3):
+        array = array.reshape(1, *shape, *[1] * (3 - array.ndim))
+    if array.ndim != 4 or array.shape[-1] not in range(1, 5) or 0 in shape:
+        raise errors.UsageError(
+            "An array must be (height, width), (height, width, channels) or (batch, "
+            f"height, width, channels), with 1 to 4 channels. Received: {shape}."
+        )
+    lowest, highest = array.min(), array.max()
+    if (
+        not 0 <= lowest <= highest <= 255
+        or array.dtype.kind == "f"
+        and 0 < highest <= 1
+    ):
+        raise errors.UsageError(
+            f"Pixels must be 0..255. Received: {lowest} to {highest}. Multiply pixels "
+            "in [0, 1] by 255."
+        )
+    return np.rint(array).astype(np.uint8)
+
+
+def _file_content(path: Path) -> bytes:
+    try:
+        return files.read_regular(path, formats.MAX_BYTES, "an image file")
+    except errors.CorruptError as error:
+        raise errors.DataError(f"it {error}") from None
+    except OSError as error:
+        raise errors.DataError(f"it cannot be read: {error.strerror}") from error
 
 
 def _image_files(path: Path) -> list[Path]:

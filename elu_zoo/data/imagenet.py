@@ -42,11 +42,6 @@ def load(
         image_size: height and width to which every image is resized, in pixels.
         validation_images: greatest number of images in the validation split.
         data_dir: see `tfds.find_folder`.
-
-    Raises:
-        NotFoundError: `folder` does not exist.
-        DataError: the folder holds no data set of images.
-        ResourceError: $ELU_ZOO_HOME cannot be written.
     """
     folder = find_folder(folder, data_dir)
     source = find(folder)
@@ -102,11 +97,7 @@ def shuffled(
 
 
 def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
-    """Returns the folder that `load` reads.
-
-    Raises:
-        DataError: `folder` is empty, and tensorflow-datasets has not prepared ImageNet.
-    """
+    """Returns the folder that `load` reads."""
     if folder:
         return Path(folder).expanduser()
     try:
@@ -121,12 +112,7 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
 
 
 def find(folder: Path) -> EncodedImages:
-    """Returns the content of a folder of image files or of records.
-
-    Raises:
-        NotFoundError: `folder` does not exist.
-        DataError: the folder has no training split with images of several classes.
-    """
+    """Returns the content of a folder of image files or of records."""
     is_prepared = (folder / records.INFO).is_file()
     source = records.find(folder) if is_prepared else image_folder.find(folder)
     if "train" not in source.splits:

@@ -33,10 +33,6 @@ def decode(
 
     Returns:
         uint8 tensor of the shape `shape`.
-
-    Raises:
-        tf.errors.InvalidArgumentError: the file is damaged or has another format. A
-            graph raises this error when the graph runs.
     """
     is_plain = are_plain_jpegs(encoded) if is_plain is None else is_plain
     image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _png_or_exif(encoded))
@@ -116,7 +112,8 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     Args:
         images: uint8 `(..., height, width, channels)`, with a static number of 1 to 4
             channels. The last of two or four channels is opacity.
-        shape: `(height, width, channels)` of the result, with 1 or 3 channels.
+        shape: `(height, width, channels)` of the result, with 1 or 3 channels; the size
+            of the images is kept if height and width are None.
 
     Returns:
         uint8 tensor `(..., *shape)`.
@@ -129,14 +126,21 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
         images = _rounded(luma)[..., None]
     elif images.shape[-1] < channels:
         images = tf.repeat(images, channels, axis=-1)
-    images = tf.cond(
-        tf.reduce_all(tf.shape(images)[-3:-1] == (height, width)),
-        lambda: images,
-        lambda: _rounded(
-            tf.image.resize(images, (height, width), "bilinear", antialias=True)
-        ),
-    )
+    if height is not None:
+        images = tf.cond(
+            tf.reduce_all(tf.shape(images)[-3:-1] == (height, width)),
+            lambda: images,
+            lambda: _rounded(
+                tf.image.resize(images, (height, width), "bilinear", antialias=True)
+            ),
+        )
     return tf.ensure_shape(images, (*images.shape[:-3], *shape))
+
+
+def resize(grey: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+    """Returns a float image `(height, width)` in another size, with antialiasing."""
+    resized = tf.image.resize(grey[..., None], size, "bilinear", antialias=True)
+    return resized.numpy()[..., 0]
 
 
 def adapt_all(images: np.ndarray, shape: Shape) -> np.ndarray:
@@ -152,31 +156,44 @@ def _rounded(values: tf.Tensor) -> tf.Tensor:
     return tf.cast(tf.clip_by_value(tf.round(values), 0.0, 255.0), tf.uint8)
 
 
+def webp_as_png(encoded: bytes) -> bytes:
+    """Returns a WebP file as PNG, because exports cannot decode WebP."""
+    try:
+        frames = tf.io.decode_webp(encoded)
+    except tf.errors.OpError as error:
+        raise errors.DataError("the WebP file is damaged or cut off") from error
+    if len(frames) > 1:
+        raise errors.DataError("it is an animated WebP; expected one image")
+    return tf.io.encode_png(frames[0]).numpy()
+
+
 def decode_checked(
-    encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE
+    encoded: bytes,
+    shape: Shape,
+    min_side: int = shapes.MIN_SIDE,
+    max_pixels: int | None = None,
 ) -> tuple[np.ndarray, str]:
-    """Decodes a file that may be damaged or unusual.
+    """Decodes a file that may be damaged; the text of a `DataError` is the reason.
 
     Args:
         encoded: the content of a file.
         shape: see `decode`.
         min_side: smallest accepted height and width, in pixels.
+        max_pixels: largest accepted number of pixels; None for `MAX_PIXELS`.
 
     Returns:
         The pixels, uint8 of this shape, and the unusual properties of the image,
         separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
-
-    Raises:
-        DataError: the file cannot be used. The message is the reason.
     """
+    max_pixels = MAX_PIXELS if max_pixels is None else max_pixels
     if not encoded:
         raise errors.DataError("the file is empty")
     try:
         height, width, unusual = _header(encoded)
-        if min(height, width) < min_side or height * width > MAX_PIXELS:
+        if min(height, width) < min_side or height * width > max_pixels:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; expected at least {min_side} on "
-                f"each side and at most {MAX_PIXELS} in total"
+                f"each side and at most {max_pixels} in total"
             )
         pixels = decode(tf.constant(encoded), shape).numpy()
     except tf.errors.InvalidArgumentError as error:
@@ -191,12 +208,7 @@ def decode_checked(
 
 
 def _header(encoded: bytes) -> tuple[int, int, list[str]]:
-    """Returns height, width and unusual properties of an image, without decoding it.
-
-    Raises:
-        DataError: the file is neither JPEG nor PNG.
-        tf.errors.InvalidArgumentError: the file is a JPEG with a damaged header.
-    """
+    """Returns height, width and unusual properties of an image, without decoding it."""
     if encoded.startswith(formats.JPEG):
         height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
         unusual = {1: "grey", 4: "cmyk"}.get(channels)

@@ -26,21 +26,13 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
 
     Returns:
         int32 array `(count,)`, each index once.
-
-    Raises:
-        UsageError: an argument is out of its range.
     """
     draws = _draw(seed, epoch, count, values=count)
     return np.argsort(draws, kind="stable").astype("int32")
 
 
 def steps_per_epoch(count: int, batch_size: int) -> int:
-    """Returns the number of full global batches in `count` examples.
-
-    Raises:
-        UsageError: `batch_size` is below 1.
-        DataError: the examples do not fill one batch.
-    """
+    """Returns the number of full global batches in `count` examples."""
     if batch_size < 1:
         raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
@@ -70,10 +62,6 @@ def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndar
 
     Returns:
         int32 array `(steps, batch_size)`, indices into the examples.
-
-    Raises:
-        UsageError: an argument is out of its range.
-        DataError: the examples do not fill one batch.
     """
     steps = steps_per_epoch(count, batch_size)
     indices = permutation(seed, epoch, count)
@@ -92,9 +80,6 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     Returns:
         int32 array `(count, 3)`: row and column of the crop's corner, uniform in
         0..corners - 1, and whether the image is mirrored, 0 or 1.
-
-    Raises:
-        UsageError: an argument is out of its range.
     """
     if corners < 1:
         raise errors.UsageError(f"corners must be at least 1, got {corners}.")
@@ -111,9 +96,6 @@ def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.nd
     Returns:
         int32 array `(count, 2)`: row and column, uniform over `height` x `width`
         pixels.
-
-    Raises:
-        UsageError: an argument is out of its range.
     """
     draws = _draw(seed, epoch, count, values=3 * count)[2 * count :]
     return np.stack(_pixels(draws, height, width), 1).astype("int32")
@@ -126,9 +108,6 @@ def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
 
     Returns:
         int32 array `(count, each)`, uniform in 0..2**31 - 1.
-
-    Raises:
-        UsageError: an argument is out of its range, or `each` is below 1.
     """
     if each < 1:
         raise errors.UsageError(f"each must be at least 1, got {each}.")

@@ -56,12 +56,6 @@ def prepare(
         quality: quality of the JPEGs, 0 to 100. At quality 85, 200 photographs of
             256 x 256 pixels had a mean size of 18 kB.
         max_bad_examples: number of unusable images that may be left out.
-
-    Raises:
-        UsageError: the output exists already, or an argument is out of its range.
-        DataError: there are no images, or too many unusable images. The message names
-            the unusable images.
-        ResourceError: the output cannot be written.
     """
     if image_size < 1 or not 0 <= quality <= 100 or max_bad_examples < 0:
         raise errors.UsageError(

@@ -74,10 +74,6 @@ def find(folder: Path) -> EncodedImages:
     """Opens the data set in a folder that has the file `INFO`.
 
     The fingerprint of the data set is a hash of this file.
-
-    Raises:
-        DataError: the description of the data set is damaged, or the data set has no
-            images with labels.
     """
     try:
         files.check_files(folder)
@@ -105,11 +101,7 @@ def find(folder: Path) -> EncodedImages:
 
 
 def read_sequentially(folder: Path, split: str) -> Iterator[Example]:
-    """Yields all examples of a split that is not indexed, in a fixed order.
-
-    Raises:
-        DataError: the files are damaged.
-    """
+    """Yields all examples of a split that is not indexed, in a fixed order."""
     try:
         builder = tfds.builder_from_directory(folder)
         skip = {"image": tfds.decode.SkipDecoding()}

@@ -17,11 +17,7 @@ _ASSUMED_BYTES = 2**33  # on systems that do not report their memory as Linux do
 
 
 def check_shape(shape: Any) -> Shape:
-    """Returns a shape as a tuple of integers.
-
-    Raises:
-        UsageError: the shape is not `(height, width, channels)` with 1 or 3 channels.
-    """
+    """Returns a shape as a tuple of integers."""
     try:
         sizes = tuple(int(n) for n in shape)
         is_valid = sizes == tuple(shape) and len(sizes) == 3 and min(sizes) > 0
@@ -36,11 +32,7 @@ def check_shape(shape: Any) -> Shape:
 
 
 def check_memory(count: int, shape: tuple[int, ...]) -> None:
-    """Checks that `count` images of a shape take at most 2 GiB.
-
-    Raises:
-        ResourceError: the images take more memory.
-    """
+    """Checks that `count` images of a shape take at most 2 GiB."""
     size = count * math.prod(shape)
     if size > _LIMIT_BYTES:
         raise errors.ResourceError(

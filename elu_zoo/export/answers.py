@@ -27,9 +27,6 @@ class Autoencoder:
         scale: the factor by which the preprocessing multiplies raw pixels. Scaled
             pixels are divided by this factor, so that a reconstruction has the range
             of the raw images.
-
-    Raises:
-        UsageError: the readout is unknown, or the scale is not finite and positive.
     """
 
     code: str
@@ -101,10 +98,6 @@ def make(
         class_names: the class names of a classifier; None for an autoencoder.
         autoencoder: the description of an autoencoder; None for a classifier.
         classifier: the name of the layer that outputs the logits.
-
-    Raises:
-        UsageError: not exactly one of `class_names` and `autoencoder` is None, or the
-            model does not fit the description.
     """
     if (class_names is None) == (autoencoder is None):
         raise errors.UsageError(

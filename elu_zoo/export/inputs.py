@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import load, plausibility
+from elu_zoo.data import digits, load, plausibility
 from elu_zoo.data.image_files import read_images
 from elu_zoo.export.predictor import Predictor, ranked, reconstructed
 
@@ -24,12 +24,15 @@ class Inputs:
             name of the image's class, if known.
         left_out: a sentence for each file that cannot be used.
         inverted: whether the pixels are 255 minus the pixels of the files.
+        remarks: for digits in MNIST's form, a sentence for each odd one; None for
+            other images.
     """
 
     images: np.ndarray
     rows: list[dict[str, Any]]
     left_out: Sequence[str] = ()
     inverted: bool = False
+    remarks: Sequence[str] | None = None
 
     def inverse(self) -> "Inputs":
         """Returns the images with 255 - pixels."""
@@ -40,11 +43,13 @@ class Inputs:
     def complaints(self, predictor: Predictor) -> list[str]:
         """Returns warnings about files left out and about implausible pixels."""
         names = [row["image"] for row in self.rows]
+        if self.remarks is not None:
+            return [*self.left_out, *self.remarks]
         original = 255 - self.images if self.inverted else self.images
         warnings = [*self.left_out, plausibility.scale_complaint(original, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
             ground = plausibility.ground_complaint
-            warnings.append(ground(self.images, names, "--invert", self.inverted))
+            warnings.append(ground(self.images, names, "--{}", self.inverted))
         return [warning for warning in warnings if warning]
 
     def predict(
@@ -70,10 +75,16 @@ class Inputs:
         return rows, np.concatenate(pixels) if pixels else None
 
 
-def read_files(paths: Sequence[str], predictor: Predictor) -> Inputs:
+def read_files(
+    paths: Sequence[str], predictor: Predictor, digit: bool = False
+) -> Inputs:
     """Returns the images of files and folders, see `read_images`."""
-    images, names, left_out = read_images(paths, predictor.image_shape)
-    return Inputs(images, [{"image": str(name)} for name in names], left_out)
+    if digit:
+        digits.check_shape(predictor.image_shape, "--digit")
+    read = read_images(paths, predictor.image_shape, digit)
+    rows = [{"image": name} for name in read.names]
+    remarks = read.remarks if digit else None
+    return Inputs(read.pixels, rows, read.left_out, remarks=remarks)
 
 
 def load_test_images(

@@ -112,14 +112,6 @@ def export_interchange(
 
     Returns:
         The version's folder.
-
-    Raises:
-        UsageError: the packages of the format are not installed, the model has another
-            form, the version exists, or the name belongs to another model and `replace`
-            is False.
-        ResourceError: the folder cannot be written.
-        EluZooError: Keras cannot write the model in this format, or the outputs of the
-            file differ.
     """
     if format not in FORMATS:
         raise errors.unknown("format", format, FORMATS)

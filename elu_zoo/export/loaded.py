@@ -34,10 +34,6 @@ class LoadedModel:
 
         Args:
             images: (batch, height, width, channels), pixels 0..255 of any real type.
-
-        Raises:
-            UsageError: the shape is wrong, the batch is empty, or a pixel is not
-                finite.
         """
         try:
             images = np.asarray(images, np.float32)
@@ -56,9 +52,6 @@ class LoadedModel:
 
         Args:
             encoded: the content of each file; images of any size are resized.
-
-        Raises:
-            UsageError: `encoded` is empty, or an image cannot be decoded.
         """
         encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
         if not encoded or not all(isinstance(image, bytes) for image in encoded):
@@ -84,12 +77,6 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
 
     Args:
         directory: see `versions.find_version`.
-
-    Raises:
-        NotFoundError: `directory` does not exist.
-        UsageError: `directory` contains no model, or several models.
-        CorruptError: a file is missing or damaged, or `export_saved_model` did not
-            write the SavedModel.
     """
     path = versions.find_version(Path(directory))
     try:

@@ -35,11 +35,7 @@ def text(directory: Path) -> str:
 
 
 def write(directory: Path) -> None:
-    """Writes `<directory>/models.config` atomically.
-
-    Raises:
-        ResourceError: the file cannot be written.
-    """
+    """Writes `<directory>/models.config` atomically."""
     try:
         listed = None
         # The folder is listed again after the write, because another export may have

@@ -23,9 +23,6 @@ def write_pairs(
 
     Returns:
         The number of images in the picture.
-
-    Raises:
-        ResourceError: the file cannot be written.
     """
     import tensorflow as tf
 

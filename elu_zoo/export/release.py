@@ -32,10 +32,6 @@ def write(
         rows: the rows of configs/results/results.csv, including the row of the run.
         folder: the folder of the release; an existing folder is replaced.
         statistics: the statistics file that the entry names; None to leave it out.
-
-    Raises:
-        CorruptError: the entry lacks fields of the card, or belongs to other weights.
-        ResourceError: the folder cannot be written.
     """
     card = cards.text(entry, rows, front_matter=True)
     try:

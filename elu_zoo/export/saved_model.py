@@ -64,13 +64,6 @@ def export_saved_model(
 
     Returns:
         The version's folder.
-
-    Raises:
-        UsageError: `model` has other inputs or outputs than these, `class_names`,
-            `autoencoder` or `classifier` do not fit the model, the version exists, or
-            the name belongs to another model and `replace` is False.
-        ResourceError: the folder cannot be written.
-        EluZooError: the written SavedModel failed a check.
     """
     if keras.config.backend() != "tensorflow":
         raise errors.UsageError(

@@ -112,12 +112,7 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns PNG or JPEG files, string (batch,), after a check of their headers.
-
-    Raises:
-        tf.errors.InvalidArgumentError: a file is neither PNG nor JPEG, has more than
-            `MOST_PIXELS`, or the batch has more than `MOST_PIXELS_OF_A_BATCH`.
-    """
+    """Returns PNG or JPEG files, string (batch,), after a check of their headers."""
     counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
     guards = [
         tf.debugging.Assert(

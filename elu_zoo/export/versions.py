@@ -86,10 +86,6 @@ def find_version(directory: Path) -> Path:
     Args:
         directory: a version's folder, or a model's folder, in which the highest version
             is chosen, or a folder with exactly one model in it.
-
-    Raises:
-        NotFoundError: `directory` does not exist.
-        UsageError: `directory` contains no model, or several models.
     """
     if not directory.exists():
         raise errors.NotFoundError(f"{directory} does not exist.")

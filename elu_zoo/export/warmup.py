@@ -31,9 +31,6 @@ def write(
         name: the model's name.
         shape: (height, width, channels) of an image.
         signatures: the names of the model's signatures.
-
-    Raises:
-        OSError: the file cannot be written.
     """
     noise = np.random.default_rng(0).integers(0, 256, (_BATCH, *shape), np.uint8)
     images = noise.astype(np.float32)

@@ -102,9 +102,6 @@ def norm_act(
         batch_norm: whether a layer `norm_<name>` precedes the activation.
         seed: the run's seed.
         dtype: dtype policy of the activation; None for the global policy.
-
-    Raises:
-        UsageError: the activation changes the shape of its input.
     """
     x = norm(x, name, batch_norm)
     act_name = f"act_{name}"

@@ -16,11 +16,7 @@ POOLINGS = {
 def check(
     include_top: Any, pooling: Any, features: Any, classifier_activation: Any
 ) -> None:
-    """Checks the arguments of `cut` before a network is built.
-
-    Raises:
-        UsageError: an argument has the wrong type, or two arguments exclude each other.
-    """
+    """Checks the arguments of `cut` before a network is built."""
     errors.check_bool("include_top", include_top)
     if pooling is not None:
         errors.check_choice("pooling", pooling, POOLINGS)
@@ -58,12 +54,7 @@ def cut(
     features: str | Sequence[str] | None,
     classifier_activation: str | None,
 ) -> keras.Model:
-    """Returns a model with the outputs that the arguments of `get_model` select.
-
-    Raises:
-        UsageError: a layer or an activation is unknown, the network was registered
-            with neither a classifier nor a code, or there are no maps to pool.
-    """
+    """Returns a model with the outputs that the arguments of `get_model` select."""
     if features is not None:
         names = [features] if isinstance(features, str) else list(features)
         known = [layer.name for layer in model.layers]

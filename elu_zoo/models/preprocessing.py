@@ -22,11 +22,6 @@ def resolve(
         argument: the argument `preprocessing` of `elu_zoo.get_model`.
         trained: the weights; None for initial weights.
         input_shape: the argument `input_shape` of the builder; None for the default.
-
-    Raises:
-        UsageTypeError: `argument` has the wrong type.
-        UsageError: the network or the weights do not allow this preprocessing, or the
-            statistics belong to images of another size.
     """
     name = registered.name
     if not isinstance(argument, bool | str | Mapping):

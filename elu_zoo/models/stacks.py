@@ -53,9 +53,6 @@ def conv_stacks(
         name: the model's name.
 
     The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
-
-    Raises:
-        UsageError: an argument is out of range.
     """
     errors.check_choice("padding", padding, PADDINGS)
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
@@ -109,11 +106,7 @@ def max_pool(x, stack: int, dtype: str | None = None):
 
 
 def check_dropout(rates: Any, stacks: int) -> None:
-    """Checks the dropout rates of `conv_stacks`.
-
-    Raises:
-        UsageError: `rates` is not a sequence of `stacks` numbers in [0, 1).
-    """
+    """Checks the dropout rates of `conv_stacks`."""
     expected = "rates in [0, 1), one for each stack and one for the classifier"
     errors.check_numbers("dropout", rates, stacks, expected, is_rate)
 

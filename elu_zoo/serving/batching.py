@@ -68,9 +68,6 @@ class Batcher:
         """Queues a request; returns a future of the outputs or of a StatusError.
 
         Cancelling the future of a request in the queue removes the request.
-
-        Raises:
-            StatusError: the request has too many examples, or the queue is full.
         """
         size = self._signature.size(arrays)
         if size > self._max_batch_size:

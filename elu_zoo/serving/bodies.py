@@ -51,11 +51,7 @@ class Bodies:
 
     @contextlib.asynccontextmanager
     async def read(self, request: web.Request, model: Servable) -> AsyncIterator[bytes]:
-        """Yields a request body, whose memory stays reserved until the block ends.
-
-        Raises:
-            StatusError: the body is too large, cannot be read, or memory is full.
-        """
+        """Yields a request body, whose memory stays reserved until the block ends."""
         max_bytes, max_values = self._limits(model)
         too_large = f"The request body is larger than {max_bytes:.0f} bytes"
         if (request.content_length or 0) > max_bytes:

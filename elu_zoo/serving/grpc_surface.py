@@ -158,11 +158,7 @@ def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
 
 
 def _wait(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:
-    """Queues a request and waits for the outputs.
-
-    Raises:
-        StatusError: the request failed or was cancelled, or its deadline passed.
-    """
+    """Queues a request and waits for the outputs."""
     late = StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, "The deadline has passed")
     # Without a deadline, time_remaining() is above the longest timeout of a thread.
     seconds = min(context.time_remaining(), threading.TIMEOUT_MAX)

@@ -38,9 +38,6 @@ def to_array(
         strict: whether to check each value's type, because NumPy converts booleans.
         row_key: key for error messages about a row of the row format: the input's name
             if each row is an object, else "". None for the column format.
-
-    Raises:
-        StatusError: the shape, a type or a value does not match the declaration.
     """
     array = None if strict or tensor.is_string else _numbers(value, tensor.dtype)
     if array is None:

@@ -41,10 +41,6 @@ def read(
         body: JSON in UTF-8.
         signature: function from a name, which may be empty, to the signature.
         max_examples: largest number of examples in a request.
-
-    Raises:
-        StatusError: the body is not JSON, is in an unknown format, or does not match
-            the signature.
     """
     document = _parse(body)
     name = document.get("signature_name", "")
@@ -70,12 +66,7 @@ def read(
 
 
 def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
-    """Returns the body of a response.
-
-    Raises:
-        StatusError: the outputs have different numbers of examples, which the row
-            format cannot represent.
-    """
+    """Returns the body of a response."""
     values = {
         name: _strings(array.tolist(), name.endswith(BYTES))
         if array.dtype == object

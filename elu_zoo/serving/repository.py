@@ -68,10 +68,6 @@ class Repository:
         base: folder of one model, <base>/<version>/saved_model.pb, or of several
             models, <base>/<name>/<version>/saved_model.pb.
         batcher: function from a model's name and a signature to a new request queue.
-
-        Raises:
-            NotFoundError: `base` is not a folder.
-            UsageError: `base` contains no model.
         """
         self._base = base
         self._batcher = batcher
@@ -113,11 +109,7 @@ class Repository:
     def status(
         self, spec: model_pb2.ModelSpec
     ) -> get_model_status_pb2.GetModelStatusResponse:
-        """Returns the states of a model's versions, from the highest version down.
-
-        Raises:
-            StatusError: the model, version or version label is unknown.
-        """
+        """Returns the states of a model's versions, from the highest version down."""
         name = shorten(spec.name)
         model = self.models.get(spec.name)
         states = model.states if model else {}
@@ -151,11 +143,7 @@ class Repository:
         return [model.serving for _, model in models if model.serving]
 
     def poll(self) -> None:
-        """Loads new versions and unloads deleted versions.
-
-        Raises:
-            OSError: the folder cannot be read. The loaded versions stay in service.
-        """
+        """Loads new versions and unloads deleted versions."""
         folders = self._folders()
         for name in {**folders, **self.models}:
             if name not in self.models:

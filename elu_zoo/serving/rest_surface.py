@@ -1,6 +1,7 @@
 """HTTP handlers: TensorFlow Serving's REST API, the web page, health and metrics."""
 
 import asyncio
+import base64
 import logging
 import re
 from collections.abc import Awaitable, Callable
@@ -10,10 +11,13 @@ from urllib.parse import unquote
 import grpc
 import orjson
 import prometheus_client
+import tensorflow as tf
 from aiohttp import web
 from tensorflow_serving.apis import model_pb2
 
 import elu_zoo
+from elu_zoo import errors
+from elu_zoo.data import digits, images
 from elu_zoo.serving import hosts, json_format, metadata, metrics
 from elu_zoo.serving.bodies import Bodies, discard
 from elu_zoo.serving.connections import Connections
@@ -25,6 +29,7 @@ from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
 SERVER = f"elu-zoo-serve/{elu_zoo.__version__}"
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
+_DIGIT_PIXELS = 2**20  # limit of an image that the page sends to /digit
 _PREDICT = re.compile(rf"(?i){_MODEL}:(classify|regress|predict)")
 _STATUS = re.compile(rf"(?i){_MODEL}(/metadata)?")
 # Restricts the page to inline scripts, and to requests to this server.
@@ -58,6 +63,7 @@ class RestSurface:
         self._bodies = Bodies(settings)
         self._allowed_hosts = hosts.allowed_hosts(settings.host)
         self._timeout_seconds = settings.rest_api_timeout_in_ms / 1000
+        self._one_digit = asyncio.Lock()
         self.draining = False
         self.running = 0
 
@@ -65,6 +71,7 @@ class RestSurface:
         application = web.Application(middlewares=[self._middleware])
         application.router.add_get("/", self._page)
         application.router.add_get("/models", self._models)
+        application.router.add_post("/digit", self._digit)
         application.router.add_get("/livez", self._live)
         application.router.add_get("/readyz", self._ready)
         application.router.add_get(metrics.PATH, self._prometheus)
@@ -166,6 +173,19 @@ class RestSurface:
     async def _models(self, request: web.Request) -> web.Response:
         return _json([metadata.describe(s) for s in self._repository.serving()])
 
+    async def _digit(self, request: web.Request) -> web.Response:
+        """Returns an image of the page in MNIST's form, and what is odd about it."""
+        try:
+            async with asyncio.timeout(self._timeout_seconds), self._one_digit:
+                # The page sends small images; aiohttp limits the body to a megabyte.
+                image = await request.read()
+                content = await asyncio.to_thread(_digit, image)
+        except TimeoutError:
+            raise web.HTTPRequestTimeout from None
+        except errors.DataError as error:
+            raise invalid_argument(f"The image cannot be used: {error}.") from None
+        return _json(content)
+
     async def _live(self, request: web.Request) -> web.Response:
         return web.Response(text="ok\n")
 
@@ -181,6 +201,13 @@ class RestSurface:
             body=self._metrics.text(),
             headers={"Content-Type": prometheus_client.CONTENT_TYPE_LATEST},
         )
+
+
+def _digit(image: bytes) -> dict[str, str]:
+    pixels, _ = images.decode_checked(image, (None, None, 1), 1, _DIGIT_PIXELS)
+    made, odd = digits.normalize(pixels)
+    png = base64.b64encode(tf.io.encode_png(made).numpy()).decode()
+    return {"b64": png, "warning": f"The image {odd}." if odd else ""}
 
 
 def _spec(name: str, version: str | None, label: str | None) -> model_pb2.ModelSpec:

@@ -50,11 +50,7 @@ class Servable:
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def signature(self, name: str) -> Signature:
-        """Returns the signature with a name, or `serving_default` if `name` is empty.
-
-        Raises:
-            StatusError: the model has no signature with this name.
-        """
+        """Returns the signature with a name; `serving_default` if `name` is empty."""
         name = name or DEFAULT_SIGNATURE
         if name not in self.signatures:
             raise StatusError(
@@ -75,9 +71,6 @@ def load(
         version: number of the version.
         path: folder of the version.
         batcher: function from a model's name and a signature to a new request queue.
-
-    Raises:
-        CorruptError: the version cannot be loaded, or a warm-up request fails.
     """
     try:
         files.check_files(path)

@@ -96,12 +96,7 @@ class Server:
         return Batcher(signature, self._settings, self._threads, on_batch)
 
     async def start(self) -> None:
-        """Loads the models, then accepts requests.
-
-        Raises:
-            ResourceError: a port is in use, or this machine lacks the address.
-            CorruptError: no model can be loaded.
-        """
+        """Loads the models, then accepts requests."""
         with self._bind() as listening:
             await self._poll()
             self._check_models()
@@ -241,9 +236,6 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
     Args:
         settings: settings of the server.
         started: callback with the server, called when the server accepts requests.
-
-    Raises:
-        EluZooError: see `Server` and `Server.start`.
     """
     for handler in logging.getLogger().handlers:
         handler.addFilter(RepeatedMessageFilter())

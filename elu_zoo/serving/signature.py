@@ -47,11 +47,7 @@ class Tensor:
         return bool(self.shape) and self.shape[0] is None
 
     def check_shape(self, shape: Sequence[int]) -> None:
-        """Checks the shape of a tensor in a request.
-
-        Raises:
-            StatusError: the shape does not match the declared shape, or has no example.
-        """
+        """Checks the shape of a tensor in a request."""
         declared = self.shape
         if declared is None:
             if len(shape) > _MAX_DIMENSIONS or min(shape, default=0) < 0:
@@ -120,11 +116,7 @@ class Signature:
             )
 
     def size(self, arrays: Mapping[str, np.ndarray]) -> int:
-        """Returns the number of examples, which is 1 if the signature is not batched.
-
-        Raises:
-            StatusError: the inputs have different numbers of examples.
-        """
+        """Returns the number of examples: 1 if the signature is not batched."""
         if not self.is_batched:
             return 1
         sizes = {len(array) for array in arrays.values()}
@@ -154,10 +146,6 @@ class Signature:
         Args:
             requests: checked inputs of each request. Must have one item if the
                 signature is not batched.
-
-        Raises:
-            tf.errors.OpError: TensorFlow cannot compute one of the requests.
-            EluZooError: an output of a batch does not have one row per example.
         """
         if len(requests) == 1:
             return [self._call(requests[0])]

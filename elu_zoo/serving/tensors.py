@@ -27,11 +27,7 @@ _FIELDS = {
 
 
 def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> Arrays:
-    """Returns the inputs of a request as arrays.
-
-    Raises:
-        StatusError: a name, type, shape or value does not match the signature.
-    """
+    """Returns the inputs of a request as arrays."""
     signature.check_names(inputs)
     return {
         name: _array(inputs[name], tensor) for name, tensor in signature.inputs.items()

@@ -7,6 +7,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+from elu_zoo import errors
 from elu_zoo.configs import common
 from elu_zoo.training import finetuning
 from elu_zoo.training.config_checks import check
@@ -39,6 +40,12 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     """
     if isinstance(config, ResolvedConfig):
         return config
+    if not isinstance(config, ConfigDict):
+        raise errors.UsageTypeError(
+            "config must be a ConfigDict, such as "
+            "elu_zoo.configs.quickstart.get_config(). Received: a "
+            f"{type(config).__name__}."
+        )
     config, parent = finetuning.resolve(config.copy_and_resolve_references())
     with config.unlocked():
         _add_later_fields(config)

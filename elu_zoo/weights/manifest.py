@@ -205,6 +205,10 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Returns the names that match a pattern (see `list_weights`), in natural order."""
+    if not isinstance(pattern, str):
+        raise errors.UsageTypeError(
+            f"A pattern must be a text such as 'mnist_*'. Received: {pattern!r}."
+        )
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)
@@ -217,6 +221,19 @@ def list_weights(pattern: str = "*") -> list[str]:
         pattern: part of a tag (`"cifar100"`), or shell wildcards (`"mnist_mlp*relu*"`).
     """
     return matching(published(), pattern)
+
+
+def offer(model: str) -> str:
+    """Returns a sentence that says which weights of a network are published."""
+    entries = published().values()
+    datasets = sorted({e["dataset"] for e in entries if e["model"] == model})
+    if datasets:
+        calls = " or ".join(f"weights={name!r}" for name in datasets)
+        return (
+            f"Weights of {model} were trained on {', '.join(datasets)}: pass {calls}."
+        )
+    models = sorted({e["model"] for e in entries}, key=natural)
+    return f"{model} has no weights. Networks with weights: {', '.join(models)}."
 
 
 def loss(entry: Entry) -> str:

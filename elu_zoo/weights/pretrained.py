@@ -12,6 +12,8 @@ from elu_zoo import errors, registry
 from elu_zoo.weights import download, manifest, unfinished, unverified
 from elu_zoo.weights.hdf5 import untrusted, weight_file
 
+_OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
+
 
 @dataclasses.dataclass(frozen=True)
 class Pretrained:
@@ -178,7 +180,7 @@ def find(
     if not isinstance(weights, str | os.PathLike):
         raise errors.UsageTypeError(
             "weights must be the name of a data set, a tag or a path. Received: "
-            f"{weights!r} of type {type(weights).__name__}."
+            f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
         )
     if _is_path(weights):
         try:
@@ -246,7 +248,7 @@ def _is_path(weights: str | os.PathLike) -> bool:
     published = manifest.published().values()
     is_listed = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
     with contextlib.suppress(OSError, RuntimeError):
-        return not is_listed and Path(weights).expanduser().exists()
+        return bool(weights) and not is_listed and Path(weights).expanduser().exists()
     return False
 
 
@@ -305,6 +307,11 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
         raise errors.UsageError(
             f"{model} has no weights for {name!r}. There are weights for: "
             f"{', '.join(datasets)}."
+        )
+    if not name or name.lower().startswith(_OF_OTHER_ZOOS):
+        raise errors.UsageError(
+            f"{model} has no weights {name!r}: weights are named after their data set. "
+            f"{manifest.offer(model)}"
         )
     choices = [*datasets, *(e["tag"] for e in of_model)]
     unknown = errors.unknown(f"weights of {model}", name, choices)

@@ -207,7 +207,8 @@ def test_a_function_registered_with_keras_only_is_accepted():
         (("three", 3), "layer class or a function"),
         (("nothing", int), "layer class or a function"),
         (("cube", lambda x: x**3), "a function with a name"),
-        ((lambda x: x**3,), "lower-case"),
+        ((lambda x: x**3,), "a function with a name"),
+        ((3,), "a function with a name"),
     ],
 )
 def test_wrong_registrations_are_refused(arguments, message):

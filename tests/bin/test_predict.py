@@ -151,12 +151,40 @@ def test_dark_digits_on_white_need_invert(cli, trained, exported, digits, tmp_pa
     result = cli("predict", *of_weights, "paper", "--json")
     assert result.code == 0 and result.err == (
         "warning: 3 of 3 images (paper/0.png, paper/1.png, paper/2.png) are dark on "
-        "light; this network was trained on light digits on black: pass --invert.\n"
+        "light; this network was trained on light digits on black: pass --digit.\n"
     )
     result = cli("predict", *of_export, "--invert", digits / "0.png", "--json")
     assert result.err == (
         f"warning: {digits}/0.png is light on dark already: leave --invert out.\n"
     )
+
+
+def test_drawn_digits_need_digit(cli, exported, tmp_path):
+    paper = np.full((90, 120, 1), 240, np.uint8)
+    write_png(tmp_path / "blank.png", paper)
+    paper[10:60, 80:86] = 20
+    write_png(tmp_path / "one.png", paper)
+    predict = "predict", "--saved_model", exported, "--json"
+    result = cli(*predict, "--digit", "one.png")
+    assert (result.code, result.err, len(rows(result))) == (0, "", 1)
+    result = cli(*predict, "--digit", "one.png", "blank.png")
+    assert result.code == 1 and len(result.out.splitlines()) == 1
+    assert "warning: blank.png cannot be used: it shows no ink" in result.err
+    result = cli(*predict, "one.png", "--invert")
+    assert "off the centre" in result.err and "pass --digit in place" in result.err
+
+
+@pytest.mark.parametrize(
+    ("flags", "word"),
+    [
+        (["--invert", "a.png"], "Remove --invert"),
+        (["--data=mnist_5k"], "Remove --data"),
+        (["https://example.com/a.png"], "a URL"),
+    ],
+)
+def test_digit_needs_files_of_unknown_polarity(cli, exported, flags, word):
+    result = cli("predict", "--saved_model", exported, "--digit", *flags)
+    assert result.code == 2 and word in result.error
 
 
 def test_markup_in_file_names_is_printed(cli, exported, digits):

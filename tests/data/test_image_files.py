@@ -5,6 +5,7 @@ import os
 import socket
 import struct
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,7 +28,7 @@ def test_images_of_a_folder_are_sorted_by_name(tmp_path):
     (tmp_path / "._a.png").write_text("a file that macOS leaves behind")
     os.mkfifo(tmp_path / "pipe")
     read = image_files.read_images(tmp_path, (4, 4, 1))
-    assert [path.name for path in read.paths] == ["a.png", "b.JPG", "c", "d.jpeg"]
+    assert [Path(name).name for name in read.names] == ["a.png", "b.JPG", "c", "d.jpeg"]
     assert (read.pixels.dtype, read.pixels.shape) == (np.uint8, (4, 4, 4, 1))
     assert read.pixels[:, 0, 0, 0].tolist() == [50, 100, 150, 200]
     assert read.left_out == []
@@ -37,7 +38,7 @@ def test_files_of_any_suffix_keep_the_order_of_the_paths(tmp_path):
     for name, value in (("z", 10), ("a.dat", 20)):
         (tmp_path / name).write_bytes(png(np.full((2, 2, 1), value, "uint8")))
     read = image_files.read_images([tmp_path / "z", tmp_path / "a.dat"], (2, 2, 1))
-    assert [path.name for path in read.paths] == ["z", "a.dat"]
+    assert [Path(name).name for name in read.names] == ["z", "a.dat"]
     assert read.pixels[:, 0, 0, 0].tolist() == [10, 20]
 
 
@@ -71,7 +72,7 @@ def test_unusable_paths_among_others_are_left_out(tmp_path):
     paths = [tmp_path / name for name in ("none", "my.gif", "good")]
     read = image_files.read_images(paths, SHAPE)
     np.testing.assert_array_equal(read.pixels, [GREY])
-    assert read.paths == [tmp_path / "good" / "1.png"]
+    assert read.names == [f"{tmp_path}/good/1.png"]
     assert read.left_out == [
         f"{tmp_path}/none holds no image; expected PNG or JPEG.",
         f"{tmp_path}/my.gif cannot be used: it is a GIF; expected PNG or JPEG.",
@@ -109,7 +110,7 @@ def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
     fill(tmp_path, {"x/1.png": png(GREY), "x/cats/2.png": b"", "x/dogs/3.png": b""})
     with caplog.at_level(logging.WARNING):
         read = image_files.read_images(tmp_path / "x", SHAPE)
-    assert len(read.paths) == 1
+    assert len(read.names) == 1
     text = f"The folders inside {tmp_path}/x are not read: cats, dogs."
     assert text in caplog.text
     with pytest.raises(
@@ -165,7 +166,7 @@ def test_training_and_prediction_accept_or_refuse_unusual_files(tmp_path, kind):
     for channels in (1, 3):
         shape = 28, 28, channels
         if reason is None or kind == "one_pixel":
-            assert image_files.read_image(path, shape).shape == shape
+            assert image_files.read_image(path, shape).pixels.shape == (1, *shape)
         else:
             with pytest.raises(errors.DataError, match=f"^{path} cannot be .*{reason}"):
                 image_files.read_image(path, shape)
@@ -202,6 +203,6 @@ def test_a_special_file_is_never_read(tmp_path, monkeypatch, kind):
         load.load(photos, None, (16, 16, 3))
     if kind != "folder":
         read = image_files.read_images(photos / "a", (16, 16, 3))
-        assert len(read.paths) == 5
+        assert len(read.names) == 5
         (left_out,) = read.left_out
         assert left_out.startswith(f"{photos}/a/x.png cannot be used: it ")

@@ -4,21 +4,25 @@ import numpy as np
 import pytest
 
 from elu_zoo.data import plausibility
+from elu_zoo.data.load import load
 
 BLACK = np.zeros((1, 28, 28, 1), np.uint8)
 INK = BLACK.copy()
-INK[:, 8:20, 12:16] = 200
+INK[:, 4:24, 12:16] = 200
 NAMES = [f"{i}.png" for i in range(9)]
 
-DARK = "dark on light; this network was trained on light digits on black: pass -i."
-LIGHT = "light on dark already: leave -i out."
-RAISE = "this network was trained on black: raise the contrast"
-PAPER = f"of 255 around the digit); {RAISE} until the paper is white."
-WALL = f"of 255 around the digit); {RAISE} until the background is black."
+DARK = "dark on light; this network was trained on light digits on black: pass -digit."
+LIGHT = "light on dark already: leave -invert out."
+GREY = "of 255 around the digit); this network was trained on black: pass -digit"
+PAPER, WALL = f"{GREY} in place of -invert.", f"{GREY}."
+MOVED = (
+    "has ink off the centre, or smaller or larger than MNIST's; this network was "
+    "trained on centred digits, 20 of 28 pixels high or wide: pass -digit."
+)
 
 
 def complaint(images, inverted=False):
-    return plausibility.ground_complaint(images, NAMES[: len(images)], "-i", inverted)
+    return plausibility.ground_complaint(images, NAMES[: len(images)], "-{}", inverted)
 
 
 @pytest.mark.parametrize(
@@ -44,11 +48,35 @@ def test_the_complaint_states_dark_on_light_images(image, is_dark_on_light):
     assert (complaint(image) == f"0.png is {DARK}") == is_dark_on_light
 
 
+@pytest.mark.parametrize(
+    ("image", "is_moved"),
+    [
+        (INK, False),
+        (np.roll(INK, 1, 2), False),
+        (np.roll(INK, -1, 1), True),
+        (np.roll(INK, 2, 2), True),
+        (INK * (np.arange(28) < 18)[:, None, None], True),
+        (BLACK, False),
+        (np.pad(INK, [(0, 0), (8, 0), (8, 0), (0, 0)]), False),  # not of MNIST's size
+    ],
+)
+def test_the_complaint_states_ink_at_another_place(image, is_moved):
+    assert complaint(image) == (f"0.png {MOVED}" if is_moved else "")
+
+
+@pytest.mark.data("mnist")
+def test_images_of_mnist_are_not_misplaced():
+    """The docstring of `misplaced` has these numbers."""
+    data = load("mnist")
+    assert plausibility.misplaced(data.test.images).sum() == 0
+    assert plausibility.misplaced(data.train.images).sum() == 1
+
+
 def test_mnist_is_light_on_black(mnist_5k):
     images = mnist_5k.test.images
     names = [str(i) for i in range(len(images))]
-    assert plausibility.ground_complaint(images, names, "-i", False) == ""
-    text = plausibility.ground_complaint(255 - images, names, "-i", False)
+    assert plausibility.ground_complaint(images, names, "-{}", False) == ""
+    text = plausibility.ground_complaint(255 - images, names, "-{}", False)
     assert text == f"1000 of 1000 images (0, 1, 2, ...) are {DARK}"
 
 

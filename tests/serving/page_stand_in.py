@@ -34,9 +34,13 @@ def success(prediction):
 def replace_fetch(models=None, **responses):
     """Returns a script that replaces `window.fetch`; requests to other paths fail.
 
-    `models` is the list of models, and `responses` has (status, text) by model name.
+    `models` is the list of models, and `responses` has (status, text) by model name or
+    by path.
     """
-    by_path = {f"/v1/models/{name}:predict": r for name, r in responses.items()}
+    by_path = {
+        name if name.startswith("/") else f"/v1/models/{name}:predict": response
+        for name, response in responses.items()
+    }
     if models is not None:
         by_path["/models"] = 200, json.dumps(models)
     return f"""window.fetch = async (path) => {{

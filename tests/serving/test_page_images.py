@@ -15,7 +15,8 @@ CAPTION = 'document.getElementById("caption").innerText'
 RECORDING = """window.sent = [];
 const stubbed = window.fetch;
 window.fetch = async (path, options) => {
-    if (options?.body) sent.push([path, JSON.parse(options.body).instances[0].b64]);
+    const isAsked = path.endsWith(":predict");
+    if (isAsked) sent.push([path, JSON.parse(options.body).instances[0].b64]);
     return stubbed(path, options);
 };"""
 INK = np.zeros((30, 20, 1), np.uint8)
@@ -32,7 +33,7 @@ def test_invert_applies_to_grey_models_only(page, surface):
     page.wait_for(ANSWERED, 2)
     assert [base64.b64decode(b64) for _, b64 in page.evaluate("sent")] == [paper] * 2
     grey_shown, colour_shown = page.evaluate(SHOWN)
-    assert "light digits on black: tick “Invert”." in grey_shown["text"]
+    assert "light digits on black: tick “Digit”." in grey_shown["text"]
     assert "Dark on light" not in colour_shown["text"]
 
     page.evaluate("sent.length = 0; document.getElementById('invert').click()")
@@ -43,6 +44,23 @@ def test_invert_applies_to_grey_models_only(page, surface):
     np.testing.assert_array_equal(inverted, INK)
     assert all("Dark on light" not in shown["text"] for shown in page.evaluate(SHOWN))
     assert page.complaints == []
+
+
+def test_digit_applies_to_models_of_mnist_only(page, surface):
+    nets = [model(n, input_shape=[28, 28, c]) for n, c in (("g", 1), ("c", 3))]
+    answer = success({"probabilities": [0, 1]})
+    served = {"/digit": (200, '{"b64": "bWFkZQ==", "warning": "two shapes"}')}
+    page.open(surface, replace_fetch(nets, g=answer, c=answer, **served) + RECORDING)
+    page.wait_for('document.getElementById("choice").offsetHeight > 0')
+    page.evaluate("document.getElementById('digit').click()")
+    paper = tf.io.encode_png(255 - INK).numpy()
+    page.drop(("paper.png", paper))
+    page.wait_for(ANSWERED, 2)
+    grey_shown, colour_shown = page.evaluate(SHOWN)
+    sent = [base64.b64decode(b64) for path, b64 in page.evaluate("sent") if b64]
+    assert sent == [b"made", paper] and page.complaints == []
+    assert "two shapes" in grey_shown["text"]
+    assert "two shapes" not in colour_shown["text"]
 
 
 def test_inverted_photograph_is_upright_and_on_white(page, surface):
@@ -92,12 +110,12 @@ def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
             170 - INK // 2,
             "Dark on light; this network was trained on light",
             "A grey background (85 of 255 around the digit); this network was trained "
-            "on black: raise the contrast until the paper is white.",
+            "on black: tick “Digit” in place of “Invert”.",
         ),
         "chalk_on_grey": (
             85 + INK // 2,
             "A grey background (85 of 255 around the digit); this network was trained "
-            "on black: raise the contrast until the background is black.",
+            "on black: tick “Digit”.",
             "Light on dark already: leave “Invert” out.",
         ),
     }.values(),

@@ -1,5 +1,6 @@
 """A server starts with its settings, reports its health, and stops in time."""
 
+import base64
 import concurrent.futures
 import json
 import shutil
@@ -9,6 +10,7 @@ import sys
 import time
 
 import grpc
+import numpy as np
 import pytest
 import tensorflow as tf
 from grpc_health.v1 import health_pb2, health_pb2_grpc
@@ -16,6 +18,7 @@ from running import SECONDS, until
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
 from elu_zoo import errors
+from elu_zoo.data import digits
 from elu_zoo.serving import servable
 from elu_zoo.serving import server as server_module
 from elu_zoo.serving.settings import Settings
@@ -172,6 +175,22 @@ def test_server_is_ready_only_while_a_model_is_loaded(run, folder):
     shutil.rmtree(folder / "net" / "1")
     until(lambda: running.get("/readyz")[0] == 503)
     assert running.get("/livez") == (200, "ok\n")
+
+
+def test_the_page_gets_digits_in_the_form_of_mnist(run):
+    running = run()
+    paper = np.full((90, 120, 1), 240, np.uint8)
+    blank = running.get("/digit", tf.io.encode_png(paper).numpy())
+    assert blank[0] == 400 and "no ink" in blank[1]
+    paper[10:60, 80:86] = 20
+    status, text = running.get("/digit", tf.io.encode_png(paper).numpy())
+    answer = json.loads(text)
+    image = tf.io.decode_png(base64.b64decode(answer["b64"])).numpy()
+    np.testing.assert_array_equal(image, digits.normalize(paper)[0])
+    assert (status, answer["warning"]) == (200, "")
+    large = tf.io.encode_png(np.zeros((1100, 1000, 1), np.uint8)).numpy()
+    for body, code in ((b"text", 400), (large, 400), (bytes(2**21), 413)):
+        assert running.get("/digit", body)[0] == code
 
 
 def test_loaded_models_stay_in_service_when_the_folder_is_deleted(run, folder, caplog):

@@ -146,7 +146,7 @@ def test_a_data_set_of_other_networks_is_no_spelling_mistake(
     ("weights", "message"),
     [
         ("minst", "Unknown weights of mnist.*mean 'mnist'.*Known: mnist, mnist_"),
-        ("", "0 weight files"),
+        ("", "weights='mnist'"),
     ],
 )
 def test_unknown_names_are_refused(published, weights, message):

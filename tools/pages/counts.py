@@ -1,4 +1,4 @@
-"""Counts: claims of the paper by verdict, and faults that training survived."""
+"""Counts: claims by verdict, faults that training survived, digits misread."""
 
 from elu_zoo.paper import verdicts
 from pages import marks, runs
@@ -32,4 +32,20 @@ def reliability(rows: runs.Rows) -> str:
         f"- **{fault}**: "
         + "; ".join(f"{what} {good} of {tried}" for what, (good, tried) in of.items())
         for fault, of in counts.items()
+    )
+
+
+def digits(rows: runs.Rows) -> str:
+    """Returns a sentence with the errors of digits.csv, of the first network."""
+    network = rows[0]["network"]
+    errors: dict[str, list[str]] = {}
+    for row in rows:
+        if row["network"] == network:
+            name = f"{row['pictures']} ({int(row['images']):,} pictures)"
+            errors.setdefault(name, []).append(f"{row['way']} {row['error_percent']} %")
+    listed = "; ".join(f"{name}: {', '.join(cells)}" for name, cells in errors.items())
+    return (
+        f"Errors of `{network}`, by `tools/read_digits.py`: {listed}. Drawn are five "
+        "printed fonts, dark on white, at any place; photographed adds shading, noise "
+        "and a dark table; moved is by up to 6 pixels."
     )

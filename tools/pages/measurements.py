@@ -20,6 +20,7 @@ class Measurements:
     small_exports: list[results.Row]
     changes: list[results.Row]
     strategies: list[results.Row]
+    digits: list[results.Row]
     comparison: list[results.Row]
     tuning: list[results.Row]
     times: list[report.Row]
@@ -36,6 +37,7 @@ def read(root: Path) -> Measurements:
         "small_exports",
         "image_changes",
         "strategies",
+        "digits",
         "compare/compare",
         "compare/tuning",
     )

@@ -101,10 +101,6 @@ def bias_shift(
 
     Returns:
         The measures by layer name, in the order of the model's layers.
-
-    Raises:
-        UsageError: an argument or the model does not fit, or a Fisher matrix is
-            singular without damping.
     """
     images = _check_images(model, images)
     errors.check_integer("seed", seed, minimum=0)

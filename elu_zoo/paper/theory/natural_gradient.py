@@ -90,9 +90,6 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
 
     Returns:
         `(d + 1, d + 1)`, the matrix `[[A, b], [b^T, c]]` of Theorem 1.
-
-    Raises:
-        UsageError: shapes do not fit, or values are not finite.
     """
     inputs, deltas = _checked(inputs, deltas)
     inputs = np.append(inputs, np.ones((len(inputs), 1)), axis=1)
@@ -107,9 +104,6 @@ def moments(inputs: Any, deltas: Any) -> Moments:
 
     Args:
         inputs, deltas: see `unit_fisher`.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, or all deltas are 0.
     """
     inputs, deltas = _checked(inputs, deltas)
     p = np.full(len(inputs), 1 / len(inputs))
@@ -146,10 +140,6 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     Args:
         inputs, deltas: see `unit_fisher`.
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
-
-    Raises:
-        UsageError: shapes do not fit, values are not finite, all deltas are 0, or F is
-            singular.
     """
     unit = moments(inputs, deltas)
     gradient = _array("gradient", gradient)
