@@ -184,7 +184,7 @@ def test_all_images_of_new_data_are_measured(cli, trained, tmp_path):
     assert "note: new has 60 images, of which a hash held out " in result.err
     result = cli(*arguments, "--split=all")
     assert "on new, 60 all images: error" in result.out
-    assert "note" not in result.err
+    assert "held out" not in result.err
 
 
 @pytest.mark.parametrize(
