@@ -21,7 +21,10 @@ AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _BATCH = 5_000  # images that are processed at once, to bound the memory
 # A whitening matrix for more values per image takes many minutes and gigabytes.
-_MAX_VALUES = 2**13
+MAX_VALUES = 2**13
+# Standard deviation of CIFAR images after a kind of preprocessing, for images of a size
+# that has no such statistics. After the other kinds, pixels keep their scale.
+_DEVIATIONS = {"gcn_zca": 0.53, "gcn": 1.0, "gcn_mean": 1.0}
 
 
 def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
@@ -55,10 +58,10 @@ def find_whitening(data: ImageData) -> str:
     CIFAR on two cores); see `find_or_fit`.
     """
     values = math.prod(data.image_shape)
-    if values > _MAX_VALUES:
+    if values > MAX_VALUES:
         raise errors.UsageError(
             f"Images of the shape {data.image_shape} have {values} values; whitening "
-            f"accepts at most {_MAX_VALUES}. Set --config.data.image_shape="
+            f"accepts at most {MAX_VALUES}. Set --config.data.image_shape="
             "'(32, 32, 3)' for smaller images, or use another network."
         )
     try:
@@ -81,6 +84,36 @@ def _find_resident_mean(data: ImageData, normalized: bool) -> str:
         total = total + rows.sum(0, dtype=np.float64)
     mean = (total / sum(map(len, splits))).reshape(data.image_shape)
     return _write(statistics_file.write_mean, images, mean)
+
+
+def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
+    """Returns a preprocessing for images whose size does not fit a network's statistics.
+
+    Each channel gets the mean 0, and all get one factor. The numbers come from integer
+    sums and are therefore the same on every machine.
+
+    Args:
+        kind: the network's kind of preprocessing.
+        images: uint8 training images, `(n, height, width, channels)`.
+    """
+    channels, levels = images.shape[-1], np.arange(256)
+    counts = np.zeros((channels, 256), np.int64)
+    for part in (images[i : i + 256] for i in range(0, len(images), 256)):
+        for channel in range(channels):
+            counts[channel] += np.bincount(part[..., channel].ravel(), minlength=256)
+    pixels = counts[0].sum()
+    means = (counts @ levels / pixels).tolist()
+    variance = float(np.mean(counts @ levels**2 / pixels - np.square(means)))
+    # Images of one colour have the variance 0; noise below a grey level is not enlarged.
+    deviation = math.sqrt(max(variance, 1.0))
+    scale = _DEVIATIONS.get(kind, deviation) / deviation
+    offset = [-mean * scale for mean in means]
+    logging.info(
+        "Images of %d x %d pixels do not fit the network's statistics. The mean and "
+        "scale of %d training images are used instead.",
+        *(*images.shape[1:3], len(images)),
+    )
+    return {"kind": "rescale", "scale": scale, "offset": offset}
 
 
 def find_encoded_mean(data: ImageData) -> str:

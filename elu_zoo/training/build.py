@@ -1,5 +1,7 @@
 """Builds the model, optimizer, training step and evaluator of a config."""
 
+import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,10 @@ def build(
     check_run(config, length.total, placement.replicas, options[-1])
     if encoded:
         _check_arguments(config, data)
-    preprocessing = _preprocessing(config, data, parent, workdir)
+    preprocessing = _preprocessing(config, data, split, parent, workdir)
+    if parent:
+        entry = {**parent.entry, "preprocessing": preprocessing}
+        parent = dataclasses.replace(parent, entry=entry)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
@@ -135,15 +140,31 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 
 
 def _preprocessing(
-    config: ConfigDict, data: ImageData, parent: Pretrained | None, workdir: Path | None
+    config: ConfigDict,
+    data: ImageData,
+    split: Split,
+    parent: Pretrained | None,
+    workdir: Path | None,
 ) -> dict[str, Any]:
-    """Returns the preprocessing, with statistics of the data or the parent weights."""
+    """Returns the preprocessing, with statistics of the data or the parent weights.
+
+    The mean and scale of the training images replace statistics of another size, and a
+    whitening matrix that would be too large.
+    """
+    description = (parent or registry.entry(config.model.name)).preprocessing
+    kind, shape = description["kind"], data.image_shape
+    if "statistics" not in description or (parent and kind == "mean_crop"):
+        return description
     if parent:
-        return parent.preprocessing
-    description = registry.entry(config.model.name).preprocessing
-    if "statistics" in description:
-        values = statistics.find_or_fit(description["kind"], data, workdir)
-        description = {**description, "statistics": values}
+        fits = tuple(parent.entry["arguments"]["input_shape"]) == shape
+    else:
+        fits = kind != "gcn_zca" or math.prod(shape) <= statistics.MAX_VALUES
+    if not fits:
+        return statistics.fit_scale(kind, split.images)
+    if parent:
+        return description
+    values = statistics.find_or_fit(kind, data, workdir)
+    description = {**description, "statistics": values}
     if "crop" in description:
         description = {**description, "crop": [config.data.crop_size] * 2}
     return description

@@ -251,7 +251,7 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
         ("freeze=body+classifier", {}, "freezes every layer"),
         ("", {"data.name": ""}, "data.name is missing. Set --data"),
-        ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
+        ("", {"data.image_shape": (20, 20, 1)}, "only. Received: 20 x 20.*elu_cifar_11"),
     ],
 )
 def test_configs_that_do_not_fit_the_weights_are_refused(
