@@ -87,7 +87,7 @@ def _find_resident_mean(data: ImageData, normalized: bool) -> str:
 
 
 def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
-    """Returns a preprocessing for images whose size does not fit a network's statistics.
+    """Returns a preprocessing for images that do not fit a network's statistics.
 
     Each channel gets the mean 0, and all get one factor. The numbers come from integer
     sums and are therefore the same on every machine.
@@ -104,7 +104,7 @@ def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
     pixels = counts[0].sum()
     means = (counts @ levels / pixels).tolist()
     variance = float(np.mean(counts @ levels**2 / pixels - np.square(means)))
-    # Images of one colour have the variance 0; noise below a grey level is not enlarged.
+    # Images of one colour have the variance 0. Less than a grey level is not enlarged.
     deviation = math.sqrt(max(variance, 1.0))
     scale = _DEVIATIONS.get(kind, deviation) / deviation
     offset = [-mean * scale for mean in means]

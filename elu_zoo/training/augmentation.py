@@ -104,7 +104,8 @@ def create(
         # With this centre, the cut-out square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
-        return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout, value))
+        cutout = Cutout(data.cutout, value)
+        return Augmentation(crops, draw, still, epochs, after=cutout)
     *sides, channels = image_shape
     field = data.get("field_size") or max(sides)
     layer = AffineRecolor(field, value)

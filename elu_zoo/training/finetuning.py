@@ -88,8 +88,8 @@ def _resolve_shape(
             f"Received: {shape[0]} x {shape[1]}. Use a larger size."
         )
     if parent and shape[:2] != usual[:2] and not registered.any_size:
-        models = map(registry.entry, registry.names())
-        others = [x.name for x in models if x.any_size and "crop" not in x.preprocessing]
+        nets = map(registry.entry, registry.names())
+        others = [x.name for x in nets if x.any_size and "crop" not in x.preprocessing]
         raise errors.UsageError(
             f"The weights {parent.name} fit images of {usual[0]} x {usual[1]} pixels "
             f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "
