@@ -35,7 +35,6 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     statistics.
 
     Raises:
-        UsageError: the images are too large for whitening.
         DataError: images cannot be used. The message counts and names these images.
         CorruptError: the copy in `folder` is damaged.
         ResourceError: the folder of statistics cannot be written.
@@ -57,13 +56,6 @@ def find_whitening(data: ImageData) -> str:
     Missing statistics are fitted on the training and validation images (about 15 s for
     CIFAR on two cores); see `find_or_fit`.
     """
-    values = math.prod(data.image_shape)
-    if values > MAX_VALUES:
-        raise errors.UsageError(
-            f"Images of the shape {data.image_shape} have {values} values; whitening "
-            f"accepts at most {MAX_VALUES}. Set --config.data.image_shape="
-            "'(32, 32, 3)' for smaller images, or use another network."
-        )
     try:
         return statistics_file.find(data.images).stem
     except errors.NotFoundError:
@@ -87,13 +79,12 @@ def _find_resident_mean(data: ImageData, normalized: bool) -> str:
 
 
 def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
-    """Returns a preprocessing for images that do not fit a network's statistics.
+    """Returns a preprocessing that gives training images the mean 0 and one scale.
 
-    Each channel gets the mean 0, and all get one factor. The numbers come from integer
-    sums and are therefore the same on every machine.
+    The numbers come from sums of integers, so that they are equal on every machine.
 
     Args:
-        kind: the network's kind of preprocessing.
+        kind: the kind of preprocessing whose statistics do not fit the images' size.
         images: uint8 training images, `(n, height, width, channels)`.
     """
     channels, levels = images.shape[-1], np.arange(256)

@@ -148,8 +148,7 @@ def _preprocessing(
 ) -> dict[str, Any]:
     """Returns the preprocessing, with statistics of the data or the parent weights.
 
-    The mean and scale of the training images replace statistics of another size, and a
-    whitening matrix that would be too large.
+    A mean and scale replace statistics of another size and too large a whitening.
     """
     description = (parent or registry.entry(config.model.name)).preprocessing
     kind, shape = description["kind"], data.image_shape

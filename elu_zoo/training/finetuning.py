@@ -69,12 +69,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
 def _resolve_shape(
     config: ConfigDict, parent: Pretrained | None
 ) -> tuple[int, int, int]:
-    """Completes `data.image_shape` with the channels, and checks that it is possible.
-
-    Raises:
-        UsageError: the shape is not one of images, or does not fit the network or the
-            parent weights.
-    """
+    """Completes `data.image_shape` with the channels, and checks that it fits."""
     registered, shape = registry.entry(config.model.name), config.data.image_shape
     usual = registered.default("input_shape")
     if parent:

@@ -1,6 +1,5 @@
 """Whitening and mean image of training images: computation and files."""
 
-import dataclasses
 import importlib.util
 import os
 from pathlib import Path
@@ -80,13 +79,6 @@ def test_an_image_of_one_grey_value_becomes_zeros():
     grey = statistics.fit(images[[3, 30]])
     np.testing.assert_array_equal(grey.mean, 0)
     np.testing.assert_allclose(grey.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
-
-
-def test_images_that_are_too_large_for_whitening_are_refused(data):
-    images = np.zeros((1, 64, 64, 3), np.uint8)
-    large = dataclasses.replace(data, train=dataset.Split(images, np.zeros(1, "int32")))
-    with pytest.raises(errors.UsageError, match="have 12288 values; .* at most 8192"):
-        statistics.find_or_fit("gcn_zca", large)
 
 
 @pytest.mark.parametrize(

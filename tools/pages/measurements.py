@@ -22,6 +22,7 @@ class Measurements:
     strategies: list[results.Row]
     comparison: list[results.Row]
     tuning: list[results.Row]
+    trials: list[results.Row]
     times: list[report.Row]
 
 
@@ -38,6 +39,7 @@ def read(root: Path) -> Measurements:
         "strategies",
         "compare/compare",
         "compare/tuning",
+        "trials",
     )
     tables = (results.read_file(folder / f"{name}.csv") for name in names)
     return Measurements(*tables, times=report.read(folder / "benchmark.csv"))
