@@ -67,9 +67,6 @@ def build(
     if encoded:
         _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
-    if parent:
-        entry = {**parent.entry, "preprocessing": preprocessing}
-        parent = dataclasses.replace(parent, entry=entry)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
@@ -192,6 +189,9 @@ def _model(
 
     `field` is the shape of augmented images if the augmentation enlarges images.
     """
+    if parent:
+        entry = {**parent.entry, "preprocessing": preprocessing}
+        parent = dataclasses.replace(parent, entry=entry)
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):

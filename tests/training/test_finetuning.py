@@ -11,7 +11,7 @@ import small_stacks
 
 from elu_zoo import errors, predictions, training, zoo
 from elu_zoo.configs import finetune, quickstart
-from elu_zoo.data import load, statistics
+from elu_zoo.data import load
 from elu_zoo.export import predictor, saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import backends, build, config_checks, finetuning
@@ -277,67 +277,6 @@ def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expec
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
     assert finetuning.image_shape(*finetuning.resolve(config)) == expected
-
-
-@pytest.mark.parametrize(
-    ("arg", "words"),
-    [
-        (f"model={MLP},weights=mnist,image_size=64", "28 x 28 pixels only.*: allcnn_c"),
-        ("model=alexnet_cifar,weights=cifar10,image_size=64", "any size:.* nin"),
-        ("image_size=7", "at least 8 pixels"),
-        ("model=allcnn_c,weights=none,image_size=8", "at least 9 x 9"),
-        ("model=fmp,weights=none,image_size=95", "at most 94 x 94"),
-        ("model=elu_cifar_11,weights=none,image_size=20", "too small for"),
-    ],
-)
-def test_a_size_that_does_not_fit_is_refused_before_images_are_read(
-    train, tmp_path, arg, words
-):
-    config = finetune.get_config(arg)
-    config.data.name = str(tmp_path / "missing.npz")
-    if "padding" in config.model:
-        config.model.padding = "valid" if "none" in arg else "caffe"
-    with pytest.raises(errors.UsageError, match=words):
-        train(config, tmp_path / "run")
-
-
-def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(
-    npz, train, tmp_path, stop_after, last_arrays, assert_same_bits, caplog
-):
-    def config(weights, **arguments):
-        config = finetune.get_config(f"weights={weights},epochs=2")
-        small = {"data.name": npz, "train.batch_size": 8, "train.checkpoint_every": 3}
-        config.update_from_flattened_dict({**small, **arguments})
-        return config
-
-    first = {"data.image_shape": (8, 8, 3), "model.width": 0.02}
-    assert "zca" in str(train(config("none", **first), tmp_path / "8")["preprocessing"])
-    caplog.set_level("INFO", logger="absl")
-    larger = config(tmp_path / "8", **{"data.image_shape": (12, 10)})
-    entry = train(larger, tmp_path / "12")
-    images = load.load(npz, image_shape=(12, 10, 3)).train.images
-    assert entry["preprocessing"] == statistics.fit_scale("gcn_zca", images)
-    assert f"scale of {len(images)} training images" in caplog.text
-    assert entry["arguments"]["input_shape"] == [12, 10, 3]
-    before, after = read_layers(tmp_path / "8"), read_layers(tmp_path / "12")
-    assert before.keys() == after.keys()
-    lengths = [
-        np.linalg.norm(after[x][0].astype("f4") - before[x][0])
-        / np.linalg.norm(before[x][0].astype("f4"))
-        for x in before.keys() - {"classifier"}
-    ]
-    assert max(lengths) < 0.5  # the body began with the weights
-
-    stop_after(4, lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        train(larger, tmp_path / "cut")
-    train(larger, tmp_path / "cut")
-    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "12"))
-
-    # Weights with a scale keep it at every size.
-    again = train(config(tmp_path / "12", **first), tmp_path / "again")
-    assert again["preprocessing"] == entry["preprocessing"]
-    assert again["arguments"]["input_shape"] == [8, 8, 3]
 
 
 def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
