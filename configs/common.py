@@ -116,7 +116,7 @@ def pretrained() -> ConfigDict:
     """Returns the fields of runs that start from pretrained weights."""
     config = ConfigDict({"model": {}, "data": {}, "train": {}})
     config.model.weights = ""  # see get_model; "": initial weights
-    # (height, width, channels) of the images; (): the shape that the weights expect.
+    # (height, width) or (height, width, channels) of the images; (): as in the weights.
     config.data.image_shape = ()
     config.train.freeze = ()  # frozen layers: "body", or parts of layer names
     return config

@@ -4,23 +4,23 @@ Command:   elu-zoo-train --config=finetune:model=elu_cifar_11,weights=cifar100 \
                --data=my_photos/
 Arguments: model, weights (as in get_model; none trains from scratch), activation
            (default: that of the weights), freeze (none, body, or stacks such as
-           stack1+stack2), learning_rate, epochs, examples (number of training images,
-           0: all), validation, keep_best, seed, smoke
+           stack1+stack2), image_size (pixels of a side, 0: as in the weights),
+           learning_rate, epochs, examples (number of training images, 0: all),
+           validation, keep_best, seed, smoke
 Paper:     nothing.
 Ours:      results/results.csv.
 Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
 Every layer except the classifier starts from the weights. Images get the shape and the
-preprocessing that the weights were trained with. The other fields come from the
-network's own config, except for half of elu_cifar_11's dropout, Nesterov's momentum and
-a learning rate that rises for 15 % of the run and falls to zero.
-`freeze=body` trains only the classifier. `validation=False` trains on the validation
-images too, and measures no validation error. The weights of the last iteration are
-kept; with `keep_best=True`, those of the epoch with the lowest validation loss.
-
-The learning rate is .01 for most networks. It is .001 for the MLPs and .0001 for the
+preprocessing of the weights; at another size, the mean and scale of the training images
+replace whitening. The rest is the network's own config, except for half of
+elu_cifar_11's dropout, Nesterov's momentum, and a learning rate that rises for 15 % of
+the run and falls to zero. `freeze=body` trains only the classifier. `validation=False`
+trains on the validation images too, and measures no validation error. The weights of the
+last iteration are kept; with `keep_best=True`, those of the lowest validation loss.
+The learning rate is .01 for most networks, .001 for the MLPs and .0001 for the
 autoencoder, so that steps are at most as long as with the network's own config.
-Errors of elu_cifar_11 at other learning rates: results/tuning.md.
+Errors at other learning rates and sizes: results/tuning.md.
 """
 
 import re
@@ -60,6 +60,7 @@ def get_config(arg: str = "") -> ConfigDict:
         weights="cifar100",
         activation="",
         freeze="none",
+        image_size=0,
         learning_rate=0.0,
         epochs=20,
         examples=0,
@@ -74,12 +75,15 @@ def get_config(arg: str = "") -> ConfigDict:
             "weights must be the name of a data set, a tag, the folder of a run or "
             "none. Received: weights=''."
         )
+    size = args["image_size"]
+    errors.check_integer("image_size", size, minimum=0)
     frozen = args["freeze"] if args["freeze"] != "none" else ""
     config.schedule = "fast"
     config.schedule_epochs = args["epochs"]
     parts = ["finetune", args["model"], re.sub(r"\W+", "_", args["weights"]).strip("_")]
     parts += [str(args["examples"])] if args["examples"] else []
     parts += [frozen] if frozen else []
+    parts += [f"{size}px"] if size else []
     parts += [f"rate{args['learning_rate']:g}"] if args["learning_rate"] else []
     parts += ["best"] if args["keep_best"] else []
     config.name = "-".join(parts)
@@ -108,11 +112,18 @@ def get_config(arg: str = "") -> ConfigDict:
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
     """Sets the weights, and empties the fields whose values come from the weights."""
     fields = common.pretrained()
+    size = args["image_size"]
     if "folder" in config.data:  # images are resized to data.image_size instead
         del fields.data.image_shape
+        if size:
+            raise errors.UsageError(
+                f"{args['model']} crops its images. Set --config.data.image_size and "
+                f"--config.data.crop_size instead of image_size. Received: {size}."
+            )
     else:
         config.data.name = ""  # set by --data
         config.data.train_on_validation = not args["validation"]
+        fields.data.image_shape = (size, size) if size else ()
     config.update(fields)
     config.model.weights = "" if args["weights"] == "none" else args["weights"]
     config.model.activation.name = args["activation"]

@@ -3,9 +3,10 @@
 python tools/results_table.py           writes the files that are out of date
 python tools/results_table.py --check   exits with 1 if a file is out of date
 
-Tables of a README.md are between marks, see pages/marks.py. In configs/results/ whole
-pages are generated: runs.md, speed.md and cards.md. figures/overview.png and
-figures/image_changes.png are drawn again if their points have changed.
+Tables of a README.md and of tuning.md are between marks, see pages/marks.py. In
+configs/results/ whole pages are generated: runs.md, speed.md and cards.md.
+figures/overview.png and figures/image_changes.png are drawn again if their points have
+changed.
 """
 
 import sys
@@ -50,6 +51,7 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
         ),
         "tally": lambda link: counts.tally(tables.claims, link),
         "finetune": lambda link: runs.finetuning_table(tables.runs),
+        "sizes": lambda link: runs.sizes_table(tables.trials),
         "reliability": lambda link: counts.reliability(tables.faults),
         "digits": lambda link: counts.digits(tables.digits),
         "small_exports": lambda link: small_exports.table(tables.small_exports),
@@ -65,7 +67,8 @@ def generate(root: Path) -> dict[str, str]:
         CorruptError: an entry lacks a field of its card.
     """
     tables = measurements.read(root)
-    readmes = {p.relative_to(root).as_posix(): p for p in marks.readmes(root)}
+    marked = [*marks.readmes(root), root / measurements.FOLDER / "tuning.md"]
+    readmes = {p.relative_to(root).as_posix(): p for p in marked}
     texts = {name: path.read_text() for name, path in readmes.items()}
     folder = measurements.FOLDER.as_posix()
     return {

@@ -103,6 +103,9 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
         return data
     from elu_zoo.data.images import adapt_all
 
+    count = len(data.train) + len(data.validation) + len(data.test)
+    shapes.check_memory(count, shape)
+
     def adapt(split: Split) -> Split:
         return Split(adapt_all(split.images, shape), split.labels)
 

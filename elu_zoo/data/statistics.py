@@ -21,7 +21,10 @@ AHEAD = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _BATCH = 5_000  # images that are processed at once, to bound the memory
 # A whitening matrix for more values per image takes many minutes and gigabytes.
-_MAX_VALUES = 2**13
+MAX_VALUES = 2**13
+# Standard deviation of CIFAR images after a kind of preprocessing, for images of a size
+# that has no such statistics. After the other kinds, pixels keep their scale.
+_DEVIATIONS = {"gcn_zca": 0.53, "gcn": 1.0, "gcn_mean": 1.0}
 
 
 def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
@@ -32,7 +35,6 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     statistics.
 
     Raises:
-        UsageError: the images are too large for whitening.
         DataError: images cannot be used. The message counts and names these images.
         CorruptError: the copy in `folder` is damaged.
         ResourceError: the folder of statistics cannot be written.
@@ -54,13 +56,6 @@ def find_whitening(data: ImageData) -> str:
     Missing statistics are fitted on the training and validation images (about 15 s for
     CIFAR on two cores); see `find_or_fit`.
     """
-    values = math.prod(data.image_shape)
-    if values > _MAX_VALUES:
-        raise errors.UsageError(
-            f"Images of the shape {data.image_shape} have {values} values; whitening "
-            f"accepts at most {_MAX_VALUES}. Set --config.data.image_shape="
-            "'(32, 32, 3)' for smaller images, or use another network."
-        )
     try:
         return statistics_file.find(data.images).stem
     except errors.NotFoundError:
@@ -81,6 +76,35 @@ def _find_resident_mean(data: ImageData, normalized: bool) -> str:
         total = total + rows.sum(0, dtype=np.float64)
     mean = (total / sum(map(len, splits))).reshape(data.image_shape)
     return _write(statistics_file.write_mean, images, mean)
+
+
+def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
+    """Returns a preprocessing that gives training images the mean 0 and one scale.
+
+    The numbers come from sums of integers, so that they are equal on every machine.
+
+    Args:
+        kind: the kind of preprocessing whose statistics do not fit the images' size.
+        images: uint8 training images, `(n, height, width, channels)`.
+    """
+    channels, levels = images.shape[-1], np.arange(256)
+    counts = np.zeros((channels, 256), np.int64)
+    for part in (images[i : i + 256] for i in range(0, len(images), 256)):
+        for channel in range(channels):
+            counts[channel] += np.bincount(part[..., channel].ravel(), minlength=256)
+    pixels = counts[0].sum()
+    means = (counts @ levels / pixels).tolist()
+    variance = float(np.mean(counts @ levels**2 / pixels - np.square(means)))
+    # Images of one colour have the variance 0. Less than a grey level is not enlarged.
+    deviation = math.sqrt(max(variance, 1.0))
+    scale = _DEVIATIONS.get(kind, deviation) / deviation
+    offset = [-mean * scale for mean in means]
+    logging.info(
+        "Images of %d x %d pixels do not fit the network's statistics. The mean and "
+        "scale of %d training images are used instead.",
+        *(*images.shape[1:3], len(images)),
+    )
+    return {"kind": "rescale", "scale": scale, "offset": offset}
 
 
 def find_encoded_mean(data: ImageData) -> str:

@@ -1,4 +1,4 @@
-"""Cutout, which sets squares of images to zero."""
+"""Cutout, which sets squares of images to one value."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from elu_zoo import errors
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class Cutout(keras.layers.Layer):
-    """Sets a square of each image to zero (DeVries and Taylor, 2017).
-
-    After whitening, zero is the value of the mean image.
+    """Sets a square of each image to one value (DeVries and Taylor, 2017).
 
     Args:
         size: number of rows and columns of the square, at least 1.
+        value: the value. For whitened images pass 0, the value of the mean image. For
+            raw images pass the value that preprocessing maps to 0.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and the centres of the squares,
@@ -29,10 +29,11 @@ class Cutout(keras.layers.Layer):
     Reference: https://arxiv.org/abs/1708.04552
     """
 
-    def __init__(self, size: int, **kwargs: Any) -> None:
+    def __init__(self, size: int, value: float = 0.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         errors.check_integer("size", size, minimum=1)
         self.size = size
+        self.value = value
         self.built = True
 
     def call(self, images: Any, centres: Any) -> Any:
@@ -42,7 +43,7 @@ class Cutout(keras.layers.Layer):
             for axis, n in enumerate(images.shape[1:3])
         )
         square = rows[:, :, None, None] & columns[:, None, :, None]
-        return keras.ops.where(square, keras.ops.zeros_like(images), images)
+        return keras.ops.where(square, keras.ops.full_like(images, self.value), images)
 
     def _is_in_square(self, pixels: int, first: Any) -> Any:
         """Returns whether pixels of an axis are in the square, `(batch, pixels)`."""
@@ -53,4 +54,5 @@ class Cutout(keras.layers.Layer):
         return images_shape
 
     def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "size": self.size}
+        own = {"size": self.size, "value": self.value}
+        return {**super().get_config(), **own}

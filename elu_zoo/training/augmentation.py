@@ -90,8 +90,9 @@ def create(
         crops = PadCropFlip(0, preprocessing["crop"])
         free = data.image_size - data.crop_size
         return Augmentation(crops, *_crops(free), epochs, mean)
-    # The network scales this value to zero, so that padded borders become zeros.
-    value = 0.0 - preprocessing.get("offset", 0) / preprocessing.get("scale", 1)
+    # The network scales this value to about zero, on the average of the channels.
+    offset = float(np.mean(preprocessing.get("offset", 0)))
+    value = 0.0 - offset / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
         crops = PadCropFlip(data.get("padding", 4), value=value)
         draw, still = _crops(2 * crops.padding)
@@ -100,7 +101,8 @@ def create(
         # With this centre, the cut-out square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
-        return Augmentation(crops, draw, still, epochs, after=Cutout(data.cutout))
+        cutout = Cutout(data.cutout, value)
+        return Augmentation(crops, draw, still, epochs, after=cutout)
     *sides, channels = image_shape
     field = data.get("field_size") or max(sides)
     layer = AffineRecolor(field, value)

@@ -1,5 +1,7 @@
 """Builds the model, optimizer, training step and evaluator of a config."""
 
+import dataclasses
+import math
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +68,7 @@ def build(
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
-    preprocessing = _preprocessing(config, data, parent, workdir)
+    preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     ahead = _is_ahead(config.model.name, preprocessing)
     if ahead:
@@ -143,15 +145,30 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
 
 
 def _preprocessing(
-    config: ConfigDict, data: ImageData, parent: Pretrained | None, workdir: Path | None
+    config: ConfigDict,
+    data: ImageData,
+    split: Split,
+    parent: Pretrained | None,
+    workdir: Path | None,
 ) -> dict[str, Any]:
-    """Returns the preprocessing, with statistics of the data or the parent weights."""
+    """Returns the preprocessing, with statistics of the data or the parent weights.
+
+    A mean and scale replace statistics of another size and too large a whitening.
+    """
+    description = (parent or registry.entry(config.model.name)).preprocessing
+    kind, shape = description["kind"], data.image_shape
+    if "statistics" not in description or (parent and kind == "mean_crop"):
+        return description
     if parent:
-        return parent.preprocessing
-    description = registry.entry(config.model.name).preprocessing
-    if "statistics" in description:
-        values = statistics.find_or_fit(description["kind"], data, workdir)
-        description = {**description, "statistics": values}
+        fits = tuple(parent.entry["arguments"]["input_shape"]) == shape
+    else:
+        fits = kind != "gcn_zca" or math.prod(shape) <= statistics.MAX_VALUES
+    if not fits:
+        return statistics.fit_scale(kind, split.images)
+    if parent:
+        return description
+    values = statistics.find_or_fit(kind, data, workdir)
+    description = {**description, "statistics": values}
     if "crop" in description:
         description = {**description, "crop": [config.data.crop_size] * 2}
     return description
@@ -180,6 +197,9 @@ def _model(
 
     `field` is the shape of augmented images if the augmentation enlarges images.
     """
+    if parent:
+        entry = {**parent.entry, "preprocessing": preprocessing}
+        parent = dataclasses.replace(parent, entry=entry)
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):

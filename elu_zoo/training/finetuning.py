@@ -1,5 +1,7 @@
 """Fine-tuning: the pretrained weights from which a run starts, and frozen layers."""
 
+import concurrent.futures
+import contextvars
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -56,12 +58,64 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
             model[key] = arguments[key]
         if parent:
             _add_arguments(model, parent.entry["arguments"], parameters)
+    requested = model.to_dict()
+    if config.data.get("image_shape", ()):
+        requested["input_shape"] = _resolve_shape(config, parent)
     if parent:
-        requested = model.to_dict()
-        if shape := config.data.get("image_shape", ()):
-            requested["input_shape"] = shapes.check_shape(shape)
         parent.merged(requested)
     return config, parent
+
+
+def _resolve_shape(
+    config: ConfigDict, parent: Pretrained | None
+) -> tuple[int, int, int]:
+    """Completes `data.image_shape` with the channels, and checks that it fits."""
+    registered, shape = registry.entry(config.model.name), config.data.image_shape
+    usual = registered.default("input_shape")
+    if parent:
+        usual = tuple(parent.entry["arguments"]["input_shape"])
+    if len(shape) == 2:
+        shape = *shape, usual[2]
+    shape = config.data.image_shape = shapes.check_shape(shape)
+    if min(shape[:2]) < shapes.MIN_SIDE:
+        raise errors.UsageError(
+            f"Images must have at least {shapes.MIN_SIDE} pixels on each side. "
+            f"Received: {shape[0]} x {shape[1]}. Use a larger size."
+        )
+    if parent and shape[:2] != usual[:2] and not registered.any_size:
+        nets = map(registry.entry, registry.names())
+        others = [x.name for x in nets if x.any_size and "crop" not in x.preprocessing]
+        raise errors.UsageError(
+            f"The weights {parent.name} fit images of {usual[0]} x {usual[1]} pixels "
+            f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "
+            f"network whose weights fit any size: {', '.join(others)}."
+        )
+    _check_builds(registered, config.model, shape)
+    return shape
+
+
+def _check_builds(
+    registered: registry.ModelEntry, model: ConfigDict, shape: tuple[int, int, int]
+) -> None:
+    """Builds the network with one unit a layer and without values, as a check."""
+    others = "name", "weights", "activation", "width"
+    arguments = {key: model[key] for key in model if key not in others}
+
+    def build() -> None:
+        with keras.StatelessScope(initialize_variables=False):
+            registered.builder(**arguments, input_shape=shape, width=1e-9)
+
+    try:
+        # In the current thread, Keras would initialize the variables after this scope.
+        with concurrent.futures.ThreadPoolExecutor(1) as pool:
+            pool.submit(contextvars.copy_context().run, build).result()
+    except errors.UsageError:
+        raise
+    except ValueError as error:  # Keras's error of maps without pixels
+        raise errors.UsageError(
+            f"Images of {shape[0]} x {shape[1]} pixels are too small for the poolings "
+            f"of {registered.name}: {str(error).splitlines()[0]} Use a larger size."
+        ) from error
 
 
 def _add_arguments(

@@ -28,9 +28,13 @@ def preprocessing(entry: Entry) -> str:
     """Returns the section on preprocessing and augmentation."""
     fields = entry["preprocessing"]
     statistics = f"`{fields.get('statistics')}`"
+    offset = fields.get("offset", 0)
+    if isinstance(offset, list):
+        numbers = ", ".join(f"{x:.4g}" for x in offset)
+        offset = f"one of {numbers} (the channels' means in training)"
     kinds = {
         "rescale": f"pixels are multiplied by {fields.get('scale', 1):.4g}"
-        + (f", and {fields['offset']} is added" if "offset" in fields else ""),
+        + (f", and {offset} is added" if offset else ""),
         "gcn": "global contrast normalisation",
         "mean": f"the mean image {statistics} is subtracted",
         "gcn_mean": "global contrast normalisation, then the mean image "

@@ -107,6 +107,13 @@ def test_fields_equal_the_networks_config_except_listed_changes(model):
         ),
         ("validation=False", {"data.train_on_validation": True}),
         (
+            "image_size=64",
+            {
+                "data.image_shape": [64, 64],
+                "name": "finetune-elu_cifar_11-cifar100-64px",
+            },
+        ),
+        (
             "smoke=True",
             {
                 "smoke": True,
@@ -198,6 +205,9 @@ def test_with_data_sets_the_folder_of_the_imagenet_config():
         ("weights=", "weights must be the name of a data set, .* Received: weights=''"),
         ("wieghts=x", "Unknown config argument 'wieghts'. Did you mean 'weights'"),
         ("epochs=x", "epochs must be of type int"),
+        ("image_size=64x64", "image_size must be of type int"),
+        ("image_size=-1", "image_size must be an integer >= 0"),
+        ("model=elu_imagenet_15,image_size=64", "Set --config.data.image_size and"),
         ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),
     ],
 )

@@ -208,6 +208,8 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
     np.testing.assert_array_equal(red, blue)
     assert abs(float(red.mean()) - float(mnist_5k.test.images.mean())) < 1
     assert load.load("mnist_5k", image_shape=(28, 28, 1)) is mnist_5k
+    with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
+        load.load("mnist_5k", image_shape=(2000, 2000, 3))
 
 
 def test_cached_arrays_of_another_decoder_version_are_not_read(tmp_path, monkeypatch):

@@ -1,6 +1,5 @@
 """Whitening and mean image of training images: computation and files."""
 
-import dataclasses
 import importlib.util
 import os
 from pathlib import Path
@@ -11,6 +10,7 @@ from image_files import classes, fill, noise
 
 from elu_zoo import errors, files
 from elu_zoo.data import dataset, decoding, imagenet, load, statistics
+from elu_zoo.layers import preprocess
 from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
@@ -81,11 +81,20 @@ def test_an_image_of_one_grey_value_becomes_zeros():
     np.testing.assert_allclose(grey.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
 
 
-def test_images_that_are_too_large_for_whitening_are_refused(data):
-    images = np.zeros((1, 64, 64, 3), np.uint8)
-    large = dataclasses.replace(data, train=dataset.Split(images, np.zeros(1, "int32")))
-    with pytest.raises(errors.UsageError, match="have 12288 values; .* at most 8192"):
-        statistics.find_or_fit("gcn_zca", large)
+@pytest.mark.parametrize(
+    ("kind", "deviation"), [("gcn_zca", 0.53), ("gcn_mean", 1.0), ("mean", None)]
+)
+def test_a_fitted_scale_gives_channels_the_mean_0_and_one_factor(kind, deviation):
+    images = np.random.default_rng(0).integers(0, 256, (300, 5, 4, 3), np.uint8)
+    images //= np.array([1, 2, 5], np.uint8)  # more images than are counted at once
+    fitted = statistics.fit_scale(kind, images)
+    x = images - images.astype(np.float64).mean((0, 1, 2))
+    x *= deviation / x.std() if deviation else 1
+    np.testing.assert_allclose(preprocess(images, fitted), x, atol=1e-4)
+    assert fitted == statistics.fit_scale(kind, images[::-1])  # exact sums
+
+    black = statistics.fit_scale(kind, np.zeros((2, 5, 4, 3), np.uint8))
+    assert black["scale"] <= 1 and not np.any(black["offset"])
 
 
 def test_images_that_are_not_uint8_are_refused():

@@ -10,8 +10,10 @@ RNG = np.random.default_rng(0)
 
 
 @pytest.mark.parametrize("size", [1, 2, 3, 40])
-@pytest.mark.parametrize("shape", [(32, 32, 3), (5, 7, 2)])
-def test_outputs_equal_a_loop(shape, size):
+@pytest.mark.parametrize(
+    ("shape", "value"), [((32, 32, 3), 0.0), ((5, 7, 2), 0.0), ((5, 7, 2), 9.5)]
+)
+def test_outputs_equal_a_loop(shape, value, size):
     height, width, _ = shape
     corners = [(r, c) for r in (0, height - 1) for c in (0, width - 1)]
     centres = np.array([*corners, *RNG.integers(0, shape[:2], (20, 2))], "int32")
@@ -20,8 +22,9 @@ def test_outputs_equal_a_loop(shape, size):
     for image, centre in zip(expected, centres, strict=True):
         row, column = np.maximum(0, centre - size // 2)
         last_row, last_column = centre - size // 2 + size
-        image[row:last_row, column:last_column] = 0
-    np.testing.assert_array_equal(Cutout(size)(images, centres), expected)
+        image[row:last_row, column:last_column] = value
+    layer = Cutout.from_config(Cutout(size, value).get_config())
+    np.testing.assert_array_equal(layer(images, centres), expected)
 
 
 def test_a_size_of_0_is_refused():

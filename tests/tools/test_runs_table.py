@@ -135,3 +135,21 @@ def test_fine_tuned_runs_are_compared_by_seed():
         f"-3.00 ({-3 - half:+.2f} to {-3 + half:+.2f}) |"
     )
     assert runs.table(rows[:-1], []).count("\n") == 1
+
+
+def test_trials_of_image_sizes_are_grouped_by_data_and_size():
+    name = "finetune:weights={},activation=elu,{}validation=True,seed={} --data={} --x"
+    trials = [
+        {"config": name.format(*fields), "validation_error_percent": error}
+        for *fields, error in (
+            ("cifar100", "image_size=64,", 0, "c_9.npz", "40"),
+            ("cifar100", "", 0, "c_9.npz", "30"),
+            ("cifar100", "", 1, "c_9.npz", "32"),
+            ("none", "", 0, "c_9.npz", "60"),
+            ("none", "", 0, "cifar10", "1"),
+        )
+    ]
+    assert runs.sizes_table(trials).splitlines()[2:] == [
+        "| c_9.npz | 32 x 32 | 2 / 1 | 31.00 ± 1.41 % | 60.00 % |",
+        "| c_9.npz | 64 x 64 | 1 / 0 | 40.00 % |  |",
+    ]

@@ -92,13 +92,16 @@ def test_the_field_padding_sets_the_number_of_zeros(padding):
     [
         ({"kind": "rescale", "scale": 1 / 255}, 0),
         (RAW, 128),
+        ({"kind": "rescale", "scale": 0.5, "offset": [-40, -60, -50]}, 100),
     ],
 )
-def test_padded_pixels_are_zero_after_rescaling(preprocessing, value):
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 1})
+def test_padded_and_cut_pixels_are_zero_after_rescaling(preprocessing, value):
+    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 1, "padding": 1})
     augment = augmentation.create(data, preprocessing, (2, 2, 1), 9)
-    crops = augment(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0]]))
-    np.testing.assert_array_equal(np.asarray(crops)[0, 0, :, 0], [value] * 2)
+    crops = augment(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0, 1, 1]]))
+    np.testing.assert_array_equal(
+        np.asarray(crops)[0, :, :, 0], [[value] * 2, [1, value]]
+    )
 
 
 def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):

@@ -251,7 +251,6 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
         ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
         ("freeze=body+classifier", {}, "freezes every layer"),
         ("", {"data.name": ""}, "data.name is missing. Set --data"),
-        ("", {"data.image_shape": (20, 20, 1)}, "trained with input_shape"),
     ],
 )
 def test_configs_that_do_not_fit_the_weights_are_refused(
@@ -266,6 +265,8 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
     ("arg", "entries", "expected"),
     [
         ("model=elu_cifar_11", {"data.image_shape": (40, 40, 3)}, (40, 40, 3)),
+        ("model=elu_cifar_11,image_size=40", {}, (40, 40, 3)),
+        (f"model={MLP},weights=none,image_size=20", {}, (20, 20, 1)),
         ("model=elu_cifar_11", {}, (32, 32, 3)),
         ("model=elu_cifar_11,weights=none", {"data.name": "own.npz"}, (32, 32, 3)),
         ("model=elu_cifar_11,weights=none", {"data.name": "mnist_5k"}, None),

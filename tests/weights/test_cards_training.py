@@ -242,6 +242,7 @@ def test_the_sizes_and_classes_of_the_training_data_are_stated(changes, text):
     ("description", "text"),
     [
         ({"kind": "rescale", "scale": 1 / 255}, "pixels are multiplied by 0.003922."),
+        ({"kind": "rescale", "scale": 1, "offset": [-1.00001, 2]}, "one of -1, 2 (the"),
         ({"kind": "gcn_zca", "statistics": "x_zca-1"}, "with the statistics `x_zca-1`"),
         (
             {"kind": "mean_crop", "statistics": "x_mean-1", "crop": [8, 8]},

@@ -23,6 +23,7 @@ class Measurements:
     digits: list[results.Row]
     comparison: list[results.Row]
     tuning: list[results.Row]
+    trials: list[results.Row]
     times: list[report.Row]
 
 
@@ -40,6 +41,7 @@ def read(root: Path) -> Measurements:
         "digits",
         "compare/compare",
         "compare/tuning",
+        "trials",
     )
     tables = (results.read_file(folder / f"{name}.csv") for name in names)
     return Measurements(*tables, times=report.read(folder / "benchmark.csv"))

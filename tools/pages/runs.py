@@ -12,6 +12,10 @@ from elu_zoo.data import catalog
 Rows = list[results.Row]
 
 _FINETUNED = re.compile(r"finetune-\w+-(?P<weights>\w+)-(?P<labels>\d+)@cifar10")
+_SIZE = re.compile(
+    r"finetune:weights=(?P<weights>\w+),.*?(image_size=(?P<size>\d+),)?validation=True,"
+    r"seed=\d+ --data=(?P<data>\w+(_\d+\.npz|_groups)) .*"
+)
 # Not in runs.md: fine-tuned networks have another table, other depths a figure.
 _ELSEWHERE = re.compile("finetune-|mnist_depth-")
 _ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
@@ -96,6 +100,25 @@ def finetuning_table(rows: Rows) -> str:
         difference = results.mean_text(differences, "+.2f", max(elu.values()))
         counts = " / ".join(sorted({str(len(runs)) for runs in of_labels}))
         lines.append(f"| {labels:,} | {counts} | {' | '.join(means)} | {difference} |")
+    return "\n".join(lines)
+
+
+def sizes_table(trials: Rows) -> str:
+    """Returns a Markdown table of validation errors of fine-tuning by image size."""
+    arms = defaultdict(lambda: defaultdict(list))
+    for row in trials:
+        if match := _SIZE.fullmatch(row["config"]):
+            key = match["data"], int(match["size"] or 32)
+            arms[key][match["weights"]].append(float(row["validation_error_percent"]))
+    lines = [
+        "| images | pixels | runs | from cifar100 | from nothing |",
+        "|---|---|---|---|---|",
+    ]
+    for (data, size), arm in sorted(arms.items()):
+        found = [arm[weights] for weights in ("cifar100", "none")]
+        counts = " / ".join(str(len(each)) for each in found)
+        cells = " | ".join(f"{spread(each)} %" if each else "" for each in found)
+        lines.append(f"| {data} | {size} x {size} | {counts} | {cells} |")
     return "\n".join(lines)
 
 

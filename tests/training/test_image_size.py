@@ -1,0 +1,84 @@
+"""Fine-tuning on images of another size than that of the weights."""
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors, zoo
+from elu_zoo.configs import finetune
+from elu_zoo.data import load, statistics
+from elu_zoo.export import predictor, saved_model
+from elu_zoo.weights import pretrained
+
+NET = "elu_cifar_11"
+
+
+@pytest.mark.parametrize(
+    ("arg", "words"),
+    [
+        ("model=mnist_mlp_8x128,weights=mnist,image_size=64", "28 x 28 .*: allcnn_c"),
+        ("model=alexnet_cifar,weights=cifar10,image_size=64", "any size:.* nin"),
+        ("image_size=7", "at least 8 pixels"),
+        ("model=allcnn_c,weights=none,image_size=8", "at least 9 x 9"),
+        ("model=fmp,weights=none,image_size=95", "at most 94 x 94"),
+        ("model=elu_cifar_11,weights=none,image_size=20", "too small for"),
+    ],
+)
+def test_a_size_that_does_not_fit_is_refused_before_images_are_read(
+    train, tmp_path, arg, words
+):
+    config = finetune.get_config(arg)
+    config.data.name = str(tmp_path / "missing.npz")
+    if "padding" in config.model and "none" in arg:
+        config.model.padding = "valid"
+    with pytest.raises(errors.UsageError, match=words):
+        train(config, tmp_path / "run")
+
+
+def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(
+    train, tmp_path, stop_after, last_arrays, assert_same_bits, caplog
+):
+    data = str(tmp_path / "noise.npz")
+    images = np.random.default_rng(0).integers(0, 99, (40, 9, 14, 3), "uint8")
+    np.savez(data, x_train=images, y_train=np.arange(40) % 3)
+
+    def config(weights, **entries):
+        config = finetune.get_config(f"weights={weights},epochs=2")
+        small = {"data.name": data, "train.batch_size": 8, "train.checkpoint_every": 3}
+        config.update_from_flattened_dict({**small, **entries})
+        return config
+
+    first = {"data.image_shape": (8, 8, 3), "model.width": 0.02}
+    assert "zca" in str(train(config("none", **first), tmp_path / "8")["preprocessing"])
+    caplog.set_level("INFO", logger="absl")
+    larger = config(tmp_path / "8", **{"data.image_shape": (12, 10)})
+    entry = train(larger, tmp_path / "12")
+    images = load.load(data, image_shape=(12, 10, 3)).train.images
+    assert entry["preprocessing"] == statistics.fit_scale("gcn_zca", images)
+    assert f"scale of {len(images)} training images" in caplog.text
+    assert entry["arguments"]["input_shape"] == [12, 10, 3]
+    body, trained = (zoo.get_model(NET, weights=str(tmp_path / x)) for x in ("8", "12"))
+    for layer in body.layers[:-2]:
+        if layer.weights and layer.name != "classifier":
+            before, after = layer.get_weights()[0], trained.get_layer(layer.name)
+            change = np.linalg.norm(after.get_weights()[0] - before)
+            assert 0 < change < 0.5 * np.linalg.norm(before)  # it began with the body
+
+    weights = pretrained.find(NET, tmp_path / "12")
+    path = saved_model.export_saved_model(
+        trained, tmp_path, name="own", **predictor.description(trained, NET, weights)
+    )
+    exported = predictor.from_saved_model(str(path))
+    assert exported.image_shape == (12, 10, 3)
+    expected = predictor.from_weights(weights).answer(images)["logits"]
+    np.testing.assert_allclose(exported.answer(images)["logits"], expected, atol=1e-4)
+
+    stop_after(4, lambda: 1 / 0)
+    with pytest.raises(ZeroDivisionError):
+        train(larger, tmp_path / "cut")
+    train(larger, tmp_path / "cut")
+    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "12"))
+
+    # Weights with a scale keep it at every size.
+    again = train(config(tmp_path / "12", **first), tmp_path / "again")
+    assert again["preprocessing"] == entry["preprocessing"]
+    assert again["arguments"]["input_shape"] == [8, 8, 3]
