@@ -16,8 +16,8 @@ preprocessing of the weights; at another size, the mean and scale of the trainin
 replace whitening. The rest is the network's own config, except for half of
 elu_cifar_11's dropout, Nesterov's momentum, and a learning rate that rises for 15 % of
 the run and falls to zero. `freeze=body` trains only the classifier. `validation=False`
-trains on the validation images too, and measures no validation error. The weights of the
-last iteration are kept; with `keep_best=True`, those of the lowest validation loss.
+trains on the validation images too, and measures no validation error. The weights of
+the last iteration are kept; with `keep_best=True`, those of the lowest validation loss.
 The learning rate is .01 for most networks, .001 for the MLPs and .0001 for the
 autoencoder, so that steps are at most as long as with the network's own config.
 Errors at other learning rates and sizes: results/tuning.md.
