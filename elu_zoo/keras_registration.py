@@ -13,7 +13,7 @@ _MODULES = (
     "elu_zoo.activations",
     "elu_zoo.initializers",
     "elu_zoo.layers",
-    "elu_zoo.training.muon",
+    "elu_zoo.training.step.muon",
 )
 
 

@@ -138,7 +138,7 @@ def register_model(
         classifier: the name of the layer with `num_classes` outputs; None for a
             network without classes.
         code: the name of the layer whose output is an autoencoder's code.
-        loss: a name of `elu_zoo.training.loss`.
+        loss: a name of `elu_zoo.evaluation.loss`.
         any_size: whether the weights fit images of any height and width, so that
             pretrained weights can be used for other sizes, and `input_shape` may be
             `(None, None, channels)`.

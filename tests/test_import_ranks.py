@@ -22,9 +22,10 @@ RANKS = (
     "layers weights",
     "models data",
     "zoo predictions",
+    "evaluation",
     "export training serving",
-    "paper",
-    "benchmark compare",
+    "pairs",
+    "benchmark compare paper",
     "bin",
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
@@ -42,11 +43,11 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/data/records.py",
     "elu_zoo/export/",
     "elu_zoo/serving/",
-    "elu_zoo/training/devices.py",
+    "elu_zoo/training/step/devices.py",
     "elu_zoo/training/workers/peers.py",
-    "elu_zoo/training/step_resident.py",
-    "elu_zoo/training/step_stream.py",
-    "elu_zoo/training/step.py",
+    "elu_zoo/training/step/resident.py",
+    "elu_zoo/training/step/stream.py",
+    "elu_zoo/training/step/update.py",
 )
 # A config may import these packages, the first two ranks and the standard library.
 CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")

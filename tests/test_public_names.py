@@ -1,13 +1,11 @@
 """Public names of elu_zoo, and packages that `import elu_zoo` imports."""
 
-import importlib
 import subprocess
 import sys
 
 import pytest
 
 import elu_zoo
-from elu_zoo import training
 
 NAMES = """ELU elu elu_xla register_activation register_model get_model list_models
     model_info model_card load_image preprocess_input decode_predictions list_weights
@@ -52,9 +50,3 @@ def test_import_elu_zoo_imports_no_heavy_package():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
-
-
-def test_training_train_stays_a_function():
-    module = importlib.import_module("elu_zoo.training.train")
-    training.train = module  # as the import system does after the first import
-    assert training.train is module.train

@@ -7,7 +7,7 @@ import pytest
 
 import elu_zoo.models
 from elu_zoo import errors, registry
-from elu_zoo.training import loss
+from elu_zoo.evaluation import loss
 
 
 @pytest.fixture(autouse=True)

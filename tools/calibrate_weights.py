@@ -16,9 +16,10 @@ from absl import flags
 from elu_zoo import errors, files, zoo
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import load
-from elu_zoo.training import calibrate, result
-from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.loss import Objective
+from elu_zoo.evaluation import calibrate
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
+from elu_zoo.training import result
 from elu_zoo.weights import calibration, manifest, training_cost
 
 _WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo" / "weights"

@@ -14,9 +14,9 @@ from absl import flags
 from elu_zoo import errors, results, zoo
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import load
-from elu_zoo.training import changes
-from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.loss import Objective
+from elu_zoo.evaluation import corruptions
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.weights import cards_measures, manifest
 
 _FILE = flags.DEFINE_string(
@@ -40,7 +40,7 @@ def measure(entry: manifest.Entry, images: int | None) -> list[results.Row]:
         "config": entry["config"]["name"],
         "activation": manifest.variant(entry["arguments"]),
     }
-    rows = changes.measure(Evaluator(model, objective), test)
+    rows = corruptions.measure(Evaluator(model, objective), test)
     return [{k: str(v) for k, v in {**described, **row}.items()} for row in rows]
 
 

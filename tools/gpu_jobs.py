@@ -28,8 +28,8 @@ class Job:
 
     def trial(self):
         """Returns the experiment's name, the plan and the spec of the run."""
+        from elu_zoo.pairs.spec import Plan
         from elu_zoo.paper.experiments import EXPERIMENTS
-        from elu_zoo.paper.run.spec import Plan
 
         name, budget, unit, seed, *variant = shlex.split(self.line)
         plan = Plan(budget, int(seed) + 1, Path("runs"))

@@ -77,7 +77,7 @@ def build(form: dict):
     from elu_zoo.training import backends
     from elu_zoo.training import build as builder
     from elu_zoo.training.config import resolve
-    from elu_zoo.training.state import TrainState
+    from elu_zoo.training.record.checkpoint import TrainState
 
     config = elu_cifar_11.get_config(f"activation={form.get('activation', 'elu')}")
     config.data.train_examples = form.get("examples", 0)

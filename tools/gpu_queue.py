@@ -249,8 +249,9 @@ def _measured(job: Job, workdir: Path) -> dict:
     """Returns the row of a finished run, after the checks of local runs."""
     from elu_zoo import files
     from elu_zoo.results import row
-    from elu_zoo.training import recorder, result
+    from elu_zoo.training import result
     from elu_zoo.training.config import differences, resolve
+    from elu_zoo.training.record import recorder
     from elu_zoo.weights import manifest
 
     entry = result.find(workdir)

@@ -29,9 +29,10 @@ from absl import flags
 
 from elu_zoo import errors, files, results
 from elu_zoo.bin import flags as binary
+from elu_zoo.evaluation import loss
 from elu_zoo.export import release as export_release
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import loss, result
+from elu_zoo.training import result
 from elu_zoo.weights import download, manifest
 
 _ROOT = Path(__file__).resolve().parent.parent

@@ -10,17 +10,18 @@ import numpy as np
 from elu_zoo import zoo
 from elu_zoo.configs import elu_cifar_11
 from elu_zoo.data.dataset import ImageData, Split
-from elu_zoo.training import augmentation, backends, optimizer
-from elu_zoo.training.checkpoint_writer import CheckpointWriter
+from elu_zoo.training import backends
 from elu_zoo.training.config import resolve
-from elu_zoo.training.learner import Learner
-from elu_zoo.training.outputs import open_outputs
+from elu_zoo.training.loop import loop
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.checkpoint import Checkpoints, TrainState
+from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
+from elu_zoo.training.record.outputs import open_outputs
+from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record.signals import stop_on_signal
 from elu_zoo.training.run import Length, Run
-from elu_zoo.training.signals import stop_on_signal
-from elu_zoo.training.state import Checkpoints, TrainState
-from elu_zoo.training.train import loop
+from elu_zoo.training.step import augmentation, optimizer
+from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.workers import cluster
 
 BASELINE = "a checkpoint every 30 s"

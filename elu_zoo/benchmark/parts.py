@@ -147,7 +147,7 @@ def unit(settings: Settings) -> list[Row]:
 def replicas(settings: Settings) -> list[Row]:
     """Our step and Keras' fit on two logical CPU devices, or on one of all cores."""
     from elu_zoo.benchmark import step
-    from elu_zoo.training import devices
+    from elu_zoo.training.step import devices
 
     devices.hide_gpus()
     devices.create_strategy("mirrored", 2)  # impossible after TensorFlow starts

@@ -8,10 +8,11 @@ import numpy as np
 
 from elu_zoo import registry
 from elu_zoo.benchmark.case import MODELS, Case
-from elu_zoo.training import backends, precision
-from elu_zoo.training.learner import Learner
-from elu_zoo.training.loss import Objective
-from elu_zoo.training.pooled_first import pooled_first
+from elu_zoo.evaluation.loss import Objective
+from elu_zoo.training import backends
+from elu_zoo.training.step import precision
+from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.step.pooled_first import pooled_first
 
 BASELINE = "ours"
 FIT = "Keras fit"

@@ -50,7 +50,7 @@ flags.define("config", "data", "data_dir", "module")
 
 def main(_: list[str]) -> None:
     from elu_zoo.compare import changes, comparison, question
-    from elu_zoo.paper.run import runner
+    from elu_zoo.pairs import runner
 
     values, budget = absl_flags.FLAGS, _BUDGET.value
     smoke = budget == "smoke"

@@ -30,9 +30,9 @@ def main(_: list[str]) -> None:
 
     from elu_zoo import errors, zoo
     from elu_zoo.data.class_names import matched
-    from elu_zoo.training import calibrate, changes, evaluation_notes
-    from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.training.loss import Objective
+    from elu_zoo.evaluation import calibrate, corruptions, data_notes
+    from elu_zoo.evaluation.evaluator import Evaluator
+    from elu_zoo.evaluation.loss import Objective
 
     weights = flags.pretrained()
     model = zoo.get_model(values.model, weights=weights)
@@ -47,7 +47,7 @@ def main(_: list[str]) -> None:
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     rows, notes = [], []
     if _CHANGES.value:
-        rows = changes.measure(evaluator, split)
+        rows = corruptions.measure(evaluator, split)
         measured = {"changes": rows}
     elif weights.loss != "softmax_cross_entropy":
         measured = evaluator(split)
@@ -56,13 +56,13 @@ def main(_: list[str]) -> None:
     if _JSON.value:
         print(json.dumps({"split": _SPLIT.value, "images": len(split), **measured}))
     elif rows:
-        table.show(changes.by_kind(rows))
+        table.show(corruptions.by_kind(rows))
     else:
         print(
             f"{values.model} on {data.name}, {len(split)} {_SPLIT.value} images: "
             f"{calibrate.describe(measured)}"
         )
-    for note in [*evaluation_notes.notes(entry, data, _SPLIT.value), *notes]:
+    for note in [*data_notes.notes(entry, data, _SPLIT.value), *notes]:
         print(f"note: {note}", file=sys.stderr)
 
 

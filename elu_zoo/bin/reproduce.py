@@ -44,9 +44,9 @@ flags.define("data_dir")
 
 
 def main(argv: list[str]) -> None:
+    from elu_zoo.pairs import runner
+    from elu_zoo.pairs.spec import Plan
     from elu_zoo.paper import reproduce
-    from elu_zoo.paper.run import runner
-    from elu_zoo.paper.run.spec import Plan
 
     output = Path(_OUTPUT.value)
     chosen = reproduce.check(argv[1:], output)

@@ -58,7 +58,8 @@ def main(_: list[str]) -> None:
     config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
 
     from elu_zoo.bin.fitting_batch import fit_batch_size
-    from elu_zoo.training import Observe, loss, train
+    from elu_zoo.evaluation import loss
+    from elu_zoo.training import Observe, train
     from elu_zoo.training.config import resolve
 
     resolved = fit_batch_size(config, resolve(config))

@@ -9,8 +9,8 @@ from elu_zoo.compare.estimate import Stage
 from elu_zoo.compare.question import TUNING_SEED, Question, with_images
 from elu_zoo.compare.spec import Measured, Spec
 from elu_zoo.compare.tuning import Choice
-from elu_zoo.paper.run import runner
-from elu_zoo.paper.run.spec import Plan
+from elu_zoo.pairs import runner
+from elu_zoo.pairs.spec import Plan
 
 _SHORT_RUN = 60.0  # seconds
 _RUNS_PER_PROCESS = 12  # of short runs, so that fewer processes must start

@@ -8,10 +8,10 @@ from pathlib import Path
 from elu_zoo.compare import tables
 from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.spec import Measured, metric
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.dots import DotPanel, Dots
-from elu_zoo.paper.plots.paired_dots import PairPanel
-from elu_zoo.paper.plots.panels import Panel, Series
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.dots import DotPanel, Dots
+from elu_zoo.pairs.plots.paired_dots import PairPanel
+from elu_zoo.pairs.plots.panels import Panel, Series
 
 # Ends of the axis of errors, as a factor on the smallest error, and on the largest of
 # the errors at best rates.

@@ -19,12 +19,12 @@ from elu_zoo.compare.question import Question
 from elu_zoo.compare.spec import Spec
 from elu_zoo.compare.tuning import FURTHER_RUNS
 from elu_zoo.data.dataset import ImageData
-from elu_zoo.paper.run import runner, worker
-from elu_zoo.paper.run.spec import Plan
-from elu_zoo.paper.verdicts import LEAST_PAIRS
+from elu_zoo.pairs import runner, worker
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.statistics import LEAST_PAIRS
 from elu_zoo.training import backends, build, calls
 from elu_zoo.training.config import ResolvedConfig, resolve
-from elu_zoo.training.state import TrainState
+from elu_zoo.training.record.checkpoint import TrainState
 
 Stage = Mapping[str, int]  # number of runs by activation
 _ROUNDS = range(3, 16)  # possible numbers of rounds; each times every activation once

@@ -11,9 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from elu_zoo.paper import grouping, statistics
-from elu_zoo.paper.statistics import Interval
-from elu_zoo.paper.verdicts import LEAST_PAIRS, LEVEL
+from elu_zoo.pairs import grouping, statistics
+from elu_zoo.pairs.statistics import LEAST_PAIRS, LEVEL, Interval
 
 Verdict = Literal[
     "reference",

@@ -6,7 +6,7 @@ from elu_zoo import files
 from elu_zoo.compare import estimate, tables, tuning
 from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
-from elu_zoo.paper.verdicts import LEAST_PAIRS
+from elu_zoo.pairs.statistics import LEAST_PAIRS
 
 NAME = "report.md"
 

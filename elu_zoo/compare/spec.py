@@ -10,12 +10,12 @@ from elu_zoo import files, registry, results, user_module
 from elu_zoo.activations import table
 from elu_zoo.compare import changes
 from elu_zoo.compare.question import TUNING_SEED, Question
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan
+from elu_zoo.evaluation.loss import LOSSES
+from elu_zoo.pairs import curves
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.training import result
 from elu_zoo.training.config import config_hash
-from elu_zoo.training.loss import LOSSES
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.recorder import Observe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Measured:
 
 @dataclasses.dataclass(frozen=True)
 class Spec:
-    """Spec of one run, which `paper.run.runner` trains.
+    """Spec of one run, which `pairs.runner` trains.
 
     Attributes:
         question: question of the comparison.

@@ -8,7 +8,7 @@ from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
 from elu_zoo.compare.spec import metric
 from elu_zoo.compare.tuning import Choice
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
 
 _RUN = "activation", "factor", "seed", "error", "train_loss", "diverged", "command"
 _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"

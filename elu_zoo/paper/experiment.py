@@ -4,9 +4,9 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from elu_zoo.paper.grouping import Rows
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.judging import Claim
-from elu_zoo.paper.run.spec import Plan, Trial
 
 
 @dataclasses.dataclass(frozen=True)

@@ -7,14 +7,13 @@ from typing import Literal
 
 import numpy as np
 
-from elu_zoo.paper import grouping, statistics
-from elu_zoo.paper.grouping import Arm, Rows
+from elu_zoo.pairs import grouping, statistics
+from elu_zoo.pairs.grouping import Arm, Rows
 
 Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
     Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
 ]
-LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[Rows], Mapping[str, Values]]
@@ -149,7 +148,11 @@ def mean_value(read: Read) -> Judge:
     def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
         finding = _compared(values, dict.fromkeys(values, 0.0), support)
-        if not support.by_low_end or finding.n < LEAST_PAIRS or finding.outcome:
+        if (
+            not support.by_low_end
+            or finding.n < statistics.LEAST_PAIRS
+            or finding.outcome
+        ):
             return finding
         outcome = "supports" if support.includes(finding.low) else "contradicts"
         return dataclasses.replace(finding, p=math.nan, outcome=outcome)
@@ -215,7 +218,7 @@ def _compared(first: Values, second: Values, support: Support) -> Finding:
         return Finding()
     distances = np.subtract(*pair) - support.limit
     interval = statistics.student_interval(distances, scale=np.abs(pair).max())
-    does_not_vary = interval.n >= LEAST_PAIRS and math.isnan(interval.p)
+    does_not_vary = interval.n >= statistics.LEAST_PAIRS and math.isnan(interval.p)
     claimed = pair[0], np.add(pair[1], support.limit)  # claimed: first < second
     if support.sense == "larger":
         claimed = claimed[::-1]

@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from elu_zoo.paper import claims, tables, verdicts
+from elu_zoo.pairs import tables
+from elu_zoo.paper import claims, verdicts
 from elu_zoo.paper.claims import Judged
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View

@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files, results
+from elu_zoo.pairs import runner
+from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
 from elu_zoo.paper import claims, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
-from elu_zoo.paper.run import runner
-from elu_zoo.paper.run.spec import BUDGETS, Plan, Trial
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
 

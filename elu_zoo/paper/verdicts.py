@@ -9,8 +9,9 @@ import math
 from collections.abc import Sequence
 from typing import Literal
 
-from elu_zoo.paper import statistics
-from elu_zoo.paper.judging import LEAST_PAIRS, Finding, Outcome, Support
+from elu_zoo.pairs import statistics
+from elu_zoo.pairs.statistics import LEAST_PAIRS
+from elu_zoo.paper.judging import Finding, Outcome, Support
 
 Evidence = Literal["whole", "early", "none"]
 VERDICTS = (
@@ -20,7 +21,6 @@ VERDICTS = (
     "mixed",
     "not tested",
 )
-LEVEL = 0.05
 
 
 def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
@@ -81,6 +81,6 @@ def _is_tested(finding: Finding) -> bool:
 
 
 def _outcome(support: Support, finding: Finding, p: float) -> Outcome:
-    if p > LEVEL:
+    if p > statistics.LEVEL:
         return "no difference"
     return "supports" if support.includes(finding.effect) else "contradicts"

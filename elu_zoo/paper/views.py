@@ -3,10 +3,10 @@
 import dataclasses
 from pathlib import Path
 
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.spec import BUDGETS
+from elu_zoo.pairs.store import Points
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.grouping import Rows
-from elu_zoo.paper.run.spec import BUDGETS
-from elu_zoo.paper.run.store import Points
 
 FIGURES = "figures"
 _ENOUGH_SEEDS = 5

@@ -50,9 +50,9 @@ def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:
     """Returns the backend's module of devices, class of steps and module of pooling."""
     backend = keras.backend.backend()
     if backend == "tensorflow":
-        from elu_zoo.training import devices
-        from elu_zoo.training.step_resident import ResidentStep
-        from elu_zoo.training.step_stream import StreamStep
+        from elu_zoo.training.step import devices
+        from elu_zoo.training.step.resident import ResidentStep
+        from elu_zoo.training.step.stream import StreamStep
 
         return devices, StreamStep if encoded else ResidentStep, None
     if backend == "jax" and encoded:
@@ -61,9 +61,9 @@ def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
     if backend == "jax":
-        from elu_zoo.training import jax_pooling, step_jax
+        from elu_zoo.training.step import jax_pooling, jax_step
 
-        return step_jax, step_jax.JaxStep, jax_pooling
+        return jax_step, jax_step.JaxStep, jax_pooling
     raise errors.UsageError(
         f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
     )

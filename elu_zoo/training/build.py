@@ -11,21 +11,22 @@ from ml_collections import ConfigDict
 from elu_zoo import errors, registry, zoo
 from elu_zoo.data import load, statistics
 from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers import KEYED, preprocess
 from elu_zoo.layers.dropout import seed_of
 from elu_zoo.models.nested import all_layers
-from elu_zoo.training import augmentation, finetuning, optimizer, precision
+from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
-from elu_zoo.training.best import Best
-from elu_zoo.training.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
-from elu_zoo.training.evaluate import Evaluator
-from elu_zoo.training.learner import Learner
-from elu_zoo.training.loss import Objective
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.pooled_first import pooled_first
+from elu_zoo.training.record.best import Best
 from elu_zoo.training.run import Length, Run
+from elu_zoo.training.step import augmentation, optimizer, precision
+from elu_zoo.training.step.compilation import STREAMED_STEPS_PER_CALL
+from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.step.pooled_first import pooled_first
 from elu_zoo.weights.pretrained import Pretrained
 
 

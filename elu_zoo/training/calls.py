@@ -11,11 +11,11 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.data import order
 from elu_zoo.training import schedules
+from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.run import Run
-from elu_zoo.training.state import TrainState
 
 if TYPE_CHECKING:
-    from elu_zoo.training.outputs import Outputs
+    from elu_zoo.training.record.outputs import Outputs
 
 
 @dataclasses.dataclass(frozen=True)

@@ -6,8 +6,10 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.data import load
-from elu_zoo.training import loss, optimizer, phases, precision, schedules
+from elu_zoo.evaluation import loss
+from elu_zoo.training import phases, schedules
 from elu_zoo.training.config_fields import check_fields, get
+from elu_zoo.training.step import optimizer, precision
 
 SCHEDULES = "paper", "fast", "quick"
 _MINIMUM = {

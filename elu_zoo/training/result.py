@@ -16,8 +16,8 @@ from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
 from elu_zoo.training.build import network_input
 from elu_zoo.training.config import differences
+from elu_zoo.training.record.checkpoint import TrainState, versions
 from elu_zoo.training.run import Run
-from elu_zoo.training.state import TrainState, versions
 from elu_zoo.weights import manifest, training_cost, unfinished
 from elu_zoo.weights.hdf5 import weight_file
 

@@ -8,11 +8,11 @@ from ml_collections import ConfigDict
 
 from elu_zoo.data import order
 from elu_zoo.data.dataset import ImageData, Split
-from elu_zoo.training.augmentation import Augmentation
-from elu_zoo.training.best import Best
-from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.training.phases import Phases
+from elu_zoo.training.record.best import Best
+from elu_zoo.training.step.augmentation import Augmentation
+from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.weights.pretrained import Pretrained
 
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from elu_zoo.pairs import runner
 from elu_zoo.paper import reproduce
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import timing
-from elu_zoo.paper.run import runner
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from elu_zoo.compare import comparison, estimate
 from elu_zoo.compare.question import Question
 from elu_zoo.compare.spec import Measured
 from elu_zoo.configs import quickstart
-from elu_zoo.paper.run import runner
+from elu_zoo.pairs import runner
 
 
 @pytest.fixture

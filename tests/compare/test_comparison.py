@@ -14,7 +14,7 @@ from elu_zoo import registry
 from elu_zoo.activations import table
 from elu_zoo.compare import comparison, spec
 from elu_zoo.compare.question import TUNING_SEED, with_images
-from elu_zoo.paper.run.spec import Plan
+from elu_zoo.pairs.spec import Plan
 
 WORSE = {"elu": 0.0, "relu": 1.0, "tanh": 0.0}
 

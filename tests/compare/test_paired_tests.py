@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elu_zoo.compare import paired_tests
-from elu_zoo.paper import statistics
+from elu_zoo.pairs import statistics
 
 NAN = math.nan
 REFERENCE = (5.0, 5.2, 4.9, 5.1, 5.0)

@@ -10,9 +10,10 @@ from elu_zoo import errors, registry, training
 from elu_zoo.configs import table1_baselines
 from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.data import load
+from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.layers import Dropout
-from elu_zoo.training import config_checks, step_resident
-from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.training import config_checks
+from elu_zoo.training.step import resident
 
 NAME = "table1_baselines"
 # Fields of the base run, of two epochs of three iterations. Each test changes one.
@@ -113,7 +114,7 @@ def observe(tmp_path_factory):
         values.update(rates=[], heads=[], augmented=[])
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", loader((32, 32, 3), 10, images="cifar10"))
-            patch.setattr(step_resident.ResidentStep, "run", record)
+            patch.setattr(resident.ResidentStep, "run", record)
             metrics = {"loss": 1.0, "error_percent": 50.0}
             patch.setattr(Evaluator, "__call__", lambda *_: metrics)
             training.train(config, tmp_path_factory.mktemp("run"), compile="off")

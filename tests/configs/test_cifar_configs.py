@@ -18,8 +18,9 @@ from observed import (
 
 from elu_zoo import registry, training, zoo
 from elu_zoo.data import load
-from elu_zoo.training import loss, step_resident
-from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.evaluation import loss
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.training.step import resident
 
 
 def dropout(stacks):
@@ -110,7 +111,7 @@ def observe(tmp_path_factory):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(step_resident.ResidentStep, "run", record)
+            patch.setattr(resident.ResidentStep, "run", record)
             patch.setattr(Evaluator, "__call__", lambda *_: metrics)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")

@@ -7,7 +7,9 @@ from observed import CIFAR, check_change, flat, get_config, loader, observables
 from elu_zoo import errors, registry, training, zoo
 from elu_zoo.bin.config import installed
 from elu_zoo.data import load
-from elu_zoo.training import config_checks, loss, step_resident
+from elu_zoo.evaluation import loss
+from elu_zoo.training import config_checks
+from elu_zoo.training.step import resident
 
 # Fields of the base run, of 3 iterations per epoch. Each test changes one field.
 BASE = {
@@ -152,7 +154,7 @@ AUTOENCODERS = ("mnist_autoencoder", "mnist_autoencoder_mse")
 def observe(tmp_path_factory):
     """A function that runs a config on random images and returns the observables."""
     rates, optimizers = [], []
-    original_run = step_resident.ResidentStep.run
+    original_run = resident.ResidentStep.run
     random_data = loader((28, 28, 1), classes=10)
     autoencoder = registry.entry("mnist_autoencoder")
 
@@ -168,7 +170,7 @@ def observe(tmp_path_factory):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(load, "load", random_data)
-            patch.setattr(step_resident.ResidentStep, "run", record)
+            patch.setattr(resident.ResidentStep, "run", record)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")
             patch.setitem(registry._MODELS, "other_autoencoder", autoencoder)

@@ -15,8 +15,10 @@ from observed import (
 )
 
 from elu_zoo import errors, registry, training
-from elu_zoo.training import config_checks, loss, step_stream
-from elu_zoo.training.evaluate import Evaluator
+from elu_zoo.evaluation import loss
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.training import config_checks
+from elu_zoo.training.step import stream
 
 NAME = "elu_imagenet_15"
 # Fields of the base run, which each test repeats with one changed field.
@@ -125,7 +127,7 @@ def observe(tmp_path_factory, root):
         workdir = tmp_path_factory.mktemp("run")
         with pytest.MonkeyPatch.context() as patch:
             patch.chdir(root)
-            patch.setattr(step_stream.StreamStep, "run", record)
+            patch.setattr(stream.StreamStep, "run", record)
             patch.setattr(Evaluator, "__call__", evaluate)
             patch.setitem(loss.LOSSES, "constant", constant)
             patch.setitem(registry.READOUTS, "constant", "linear")

@@ -13,8 +13,8 @@ import keras
 import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training import step_jax
-from elu_zoo.training.learner import Learner
+from elu_zoo.training.step import jax_step
+from elu_zoo.training.step.learner import Learner
 from elu_zoo.weights.hdf5 import weight_file
 
 
@@ -24,11 +24,11 @@ def train(row, path):
     initial = {f"initial{i:03d}": np.array(v) for i, v in enumerate(model.weights)}
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    device = step_jax.create_strategy("auto", None)
-    compilation = step_jax.choose_compilation(model, 1, "auto", JAX_STEPS.stop)
+    device = jax_step.create_strategy("auto", None)
+    compilation = jax_step.choose_compilation(model, 1, "auto", JAX_STEPS.stop)
     data = examples(row)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = step_jax.JaxStep(learner, data, device, compilation)
+    step = jax_step.JaxStep(learner, data, device, compilation)
     losses = step.run(*schedule(row, JAX_STEPS))
     step.sync()
     weights = path.with_name(f"{row.name}.weights.h5")

@@ -16,6 +16,7 @@ from elu_zoo import activations, files, registry, zoo
 from elu_zoo.activations.table import KERAS
 from elu_zoo.data import load
 from elu_zoo.data.dataset import Split
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.initializers import HeUniform, layer_seed
 from elu_zoo.layers import (
     AffineRecolor,
@@ -31,7 +32,6 @@ from elu_zoo.layers import (
     image_input,
     statistics_file,
 )
-from elu_zoo.training.loss import Objective
 
 CLASSES = 3
 JAX_STEPS = slice(0, 10)

@@ -8,9 +8,9 @@ import pytest
 import tensorflow as tf
 from rows import QUICK_LAYERS, ROWS, TRAINED, each, examples, logits, schedule
 
-from elu_zoo.training import devices
-from elu_zoo.training.learner import Learner
-from elu_zoo.training.step_resident import ResidentStep
+from elu_zoo.training.step import devices
+from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.step.resident import ResidentStep
 
 DETERMINED = [row for row in TRAINED if not row.random]
 STEPS = 5

@@ -7,7 +7,7 @@ import tensorflow as tf
 from rows import NETS, RESCALE, examples, logits
 
 from elu_zoo import zoo
-from elu_zoo.training import devices
+from elu_zoo.training.step import devices
 
 NETWORKS = {row.registered: row for row in NETS}
 # For each mode: arguments of `compile`, and the number of replicas.

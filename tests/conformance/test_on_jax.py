@@ -12,9 +12,9 @@ import pytest
 import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training.compilation import Compilation
-from elu_zoo.training.learner import Learner
-from elu_zoo.training.step_resident import ResidentStep
+from elu_zoo.training.step.compilation import Compilation
+from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.step.resident import ResidentStep
 from elu_zoo.weights.hdf5 import weight_file
 
 # A fast test of JAX is tests/layers/test_layers_on_jax.py.

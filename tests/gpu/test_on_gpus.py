@@ -11,7 +11,7 @@ from elu_zoo import errors, training
 from elu_zoo.activations import elu_xla
 from elu_zoo.configs import quickstart
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.training import signals
+from elu_zoo.training.record import signals
 
 pytestmark = pytest.mark.gpu
 

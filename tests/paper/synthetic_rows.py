@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import results
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import views
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.run.spec import Plan
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 FULL = Plan("full", None, Path("runs"), imagenet="pictures")

@@ -17,10 +17,10 @@ from synthetic_worlds import (
 )
 
 from elu_zoo import results
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import claims, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.judging import Finding
-from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import View
 
 COMMITTED = Path(__file__).parents[2] / "configs" / "results"

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import points
 
 RESULTS = Path(__file__).parents[2] / "configs" / "results"

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.pairs.spec import BUDGETS, Plan
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.figures import fig2_mnist_curves, fig6_imagenet_curves
-from elu_zoo.paper.run.spec import BUDGETS, Plan
 from elu_zoo.training.config import as_dict, differences
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]

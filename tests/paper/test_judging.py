@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from elu_zoo.paper.grouping import Arm
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.paper.judging import (
     ClaimTest,
     Finding,

@@ -8,11 +8,11 @@ from unittest import mock
 import pytest
 
 from elu_zoo import activations, errors, results
-from elu_zoo.paper import reproduce, tables, views
+from elu_zoo.pairs import runner, tables
+from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper import reproduce, views
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.run import runner
-from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.weights import manifest
 
 CALLED = []

@@ -5,8 +5,8 @@ import importlib.util
 import pytest
 
 from elu_zoo import errors, results
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import reproduce
-from elu_zoo.paper.run.spec import Plan
 
 
 def test_check_returns_the_experiments_and_writes_nothing(tmp_path):

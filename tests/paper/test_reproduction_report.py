@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 from synthetic_rows import set_errors, view
 
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import claims, report
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.views import View
 
 IN_WORDS = "The claims in the paper's words"

@@ -4,9 +4,9 @@ import pytest
 from synthetic_rows import rows_of, write
 
 from elu_zoo import results
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import views
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.run.spec import Plan
 
 
 def plan(budget, seeds, output):

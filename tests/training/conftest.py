@@ -8,7 +8,7 @@ import small_stacks
 
 from elu_zoo import registry, training
 from elu_zoo.configs import quickstart
-from elu_zoo.training import step_resident
+from elu_zoo.training.step import resident
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def stop_after(monkeypatch):
     `stop_after(n, act)` calls `act` as soon as the training step has run n iterations.
     """
 
-    def plan(iteration, act, step=step_resident.ResidentStep):
+    def plan(iteration, act, step=resident.ResidentStep):
         run, done = step.run, [0]
 
         def counted(self, batches, *arguments):

@@ -1,4 +1,4 @@
-"""Runs on JAX, for test_step_jax.py.
+"""Runs on JAX, for test_jax_step.py.
 
 The command `KERAS_BACKEND=jax python ../no_tensorflow.py jax_runs.py FOLDER` trains
 each config of RUNS in FOLDER/<name>. It also writes the error message for each set of
@@ -16,7 +16,7 @@ from unittest import mock
 
 import small_stacks
 
-from elu_zoo.training import compilation
+from elu_zoo.training.step import compilation
 
 # Two epochs of ten iterations on 640 digits. Checkpoints are saved in the middle and
 # at the end of each epoch.
@@ -93,7 +93,7 @@ def watch(stop_after):
         A list with the number of iterations so far. Set this number to 0 before a run
         that is to be stopped, and to a large number before any other run.
     """
-    from elu_zoo.training.step_jax import JaxStep
+    from elu_zoo.training.step.jax_step import JaxStep
 
     run, done = JaxStep.run, [0]
 

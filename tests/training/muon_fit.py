@@ -12,7 +12,7 @@ import keras
 import numpy as np
 
 from elu_zoo.initializers import FanInNormal
-from elu_zoo.training.muon import Muon
+from elu_zoo.training.step.muon import Muon
 
 
 def draw():

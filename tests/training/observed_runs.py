@@ -9,8 +9,8 @@ import small_stacks
 from elu_zoo import registry, training
 from elu_zoo.configs import quickstart
 from elu_zoo.data import dataset, load
-from elu_zoo.training import recorder
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record import recorder
+from elu_zoo.training.record.recorder import Observe
 
 
 def make_data():

@@ -10,8 +10,8 @@ import pytest
 from elu_zoo.data import order
 from elu_zoo.training import calls
 from elu_zoo.training.phases import Phases
+from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.run import Length
-from elu_zoo.training.state import TrainState
 
 SEED, LENGTH = 3, Length(70, 10, 3)  # seven iterations an epoch
 

@@ -6,9 +6,9 @@ import signal
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training import signals
 from elu_zoo.training.config import as_dict
-from elu_zoo.training.state import Checkpoints
+from elu_zoo.training.record import signals
+from elu_zoo.training.record.checkpoint import Checkpoints
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
 RATE = r"train.learning_rates: \[0.05\] -> \[0.02\]"

@@ -16,11 +16,11 @@ from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
-from elu_zoo.training import resuming
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record import resuming
+from elu_zoo.training.record.checkpoint import TrainState
+from elu_zoo.training.record.recorder import Observe
 from elu_zoo.training.run import Length
-from elu_zoo.training.state import TrainState
-from elu_zoo.training.step_stream import StreamStep
+from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
 
 NAME = "elu_imagenet_15"

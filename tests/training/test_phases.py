@@ -11,8 +11,9 @@ from elu_zoo import errors, layers, zoo
 from elu_zoo.configs import elu_cifar_18
 from elu_zoo.data import load, order
 from elu_zoo.models import stacks
-from elu_zoo.training import phases, step_resident
+from elu_zoo.training import phases
 from elu_zoo.training.phases import Phases
+from elu_zoo.training.step import resident
 
 RATES = ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
 
@@ -179,7 +180,7 @@ def reference(config, count):
             model.get_layer(name).rate = rate
         used_rates.append(rates(model))
         images = crops(data.train.images[batch].astype("float32"), draws)
-        with layers.keyed(iteration, batch), step_resident.tf.GradientTape() as tape:
+        with layers.keyed(iteration, batch), resident.tf.GradientTape() as tape:
             logits = model(images, training=True)
             value = cross_entropy(data.train.labels[batch], logits)
             total = value + sum(model.losses)
@@ -193,13 +194,13 @@ def reference(config, count):
 def test_weights_and_slots_of_a_run_in_phases_equal_eager_steps(
     phased, train, tmp_path, monkeypatch, last_arrays, rows
 ):
-    config, run_rates, run = phased(), [], step_resident.ResidentStep.run
+    config, run_rates, run = phased(), [], resident.ResidentStep.run
 
     def recorded(self, batches, *arguments):
         run_rates.extend([rates(self._update._model)] * len(batches))
         return run(self, batches, *arguments)
 
-    monkeypatch.setattr(step_resident.ResidentStep, "run", recorded)
+    monkeypatch.setattr(resident.ResidentStep, "run", recorded)
     train(config, tmp_path)
     losses, variables, used_rates = reference(config, 16)
     assert run_rates == used_rates

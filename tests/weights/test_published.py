@@ -172,8 +172,8 @@ def _with_marks(tag):
 @pytest.mark.parametrize("tag", [_with_marks(tag) for tag in TAGS])
 def test_the_test_error_of_an_entry_is_reproduced(tag):
     from elu_zoo.data import load
-    from elu_zoo.training.evaluate import Evaluator
-    from elu_zoo.training.loss import Objective
+    from elu_zoo.evaluation.evaluator import Evaluator
+    from elu_zoo.evaluation.loss import Objective
 
     entry = manifest.published()[tag]
     test = load.load(entry["dataset"]).test

@@ -8,7 +8,7 @@ from pathlib import Path
 import keras
 import numpy as np
 
-from elu_zoo.training.state import Checkpoints
+from elu_zoo.training.record.checkpoint import Checkpoints
 from faults import runs
 
 _FILES = "arrays.npz", "manifest.json"

@@ -60,9 +60,9 @@ for name in 'fsync', 'rename', 'replace', 'unlink', 'rmdir', 'mkdir':
 dying('numpy', 'savez')
 dying('elu_zoo.data.load', 'load')
 dying('elu_zoo.zoo', 'get_model')
-dying('elu_zoo.training.state:Checkpoints', 'restore')
-dying('elu_zoo.training.loss:Objective', '_totals')
-dying('elu_zoo.training.records:Timer', 'start')
+dying('elu_zoo.training.record.checkpoint:Checkpoints', 'restore')
+dying('elu_zoo.evaluation.loss:Objective', '_totals')
+dying('elu_zoo.training.record.records:Timer', 'start')
 """
 # Code that sleeps in the 20th training call, so that a signal arrives during a call.
 _HELD = """

@@ -4,8 +4,8 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.panels import Panel, Series
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.panels import Panel, Series
 from elu_zoo.weights import cards_measures
 from pages import runs
 

@@ -10,7 +10,7 @@ import re
 
 from elu_zoo import results
 from elu_zoo.compare import paired_tests, tuning
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
 from pages import marks
 
 FOLDER = "configs/results/compare"

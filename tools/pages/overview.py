@@ -5,8 +5,8 @@ import io
 from pathlib import Path
 
 from elu_zoo import results
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.paired_dots import PairPanel
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.paired_dots import PairPanel
 from pages import marks, runs
 
 STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository

@@ -2,13 +2,12 @@
 
 from pathlib import Path
 
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.dots import DotPanel, Dots
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.dots import DotPanel, Dots
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
 
 NETS = {
     "alexnet_cifar": "AlexNet",

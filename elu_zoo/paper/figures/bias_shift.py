@@ -10,10 +10,13 @@ import numpy as np
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.panels import Panel
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
@@ -22,11 +25,9 @@ from elu_zoo.paper.judging import (
     difference,
     mean_value,
 )
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.panels import Panel
-from elu_zoo.paper.run.spec import Plan, Trial
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
-from elu_zoo.training import recorder, result
+from elu_zoo.training import result
+from elu_zoo.training.record import recorder
 
 _DAMPING = 0.01
 # Ranges of epochs. About half of the snapshots are early.

@@ -4,14 +4,13 @@ import itertools
 from pathlib import Path
 
 from elu_zoo import files
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.dots import DotPanel, Dots
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import Claim, ClaimTest, difference, final
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.dots import DotPanel, Dots
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
 
 LAYERS = 2, 4, 6, 8, 12
 _DEEP = 6, 8, 12  # "networks with more than 5 layers"

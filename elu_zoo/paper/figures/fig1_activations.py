@@ -6,12 +6,12 @@ import keras
 import numpy as np
 
 from elu_zoo import activations
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.judging import Claim, ClaimTest
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.run.spec import Plan
 
 _X = np.linspace(-3, 3, 241)
 _STEP = 1e-3

@@ -5,9 +5,13 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.pairs.statistics import LEAST_PAIRS
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
@@ -20,12 +24,7 @@ from elu_zoo.paper.judging import (
     final,
     mean_value,
 )
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.panels import Panel, zoom
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.paper.verdicts import LEAST_PAIRS
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.recorder import Observe
 
 # The experiment `theory` reads the weights after these epochs.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300

@@ -6,9 +6,12 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.panels import Panel
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
@@ -18,11 +21,7 @@ from elu_zoo.paper.judging import (
     Values,
     difference,
 )
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.panels import Panel
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.recorder import Observe
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"

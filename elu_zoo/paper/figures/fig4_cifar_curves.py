@@ -5,9 +5,12 @@ import math
 from pathlib import Path
 from string import ascii_lowercase
 
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
@@ -17,11 +20,7 @@ from elu_zoo.paper.judging import (
     mean_value,
     wilcoxon_below,
 )
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.panels import Panel, zoom
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.recorder import Observe
 
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"

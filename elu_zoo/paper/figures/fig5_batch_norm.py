@@ -3,14 +3,14 @@
 from pathlib import Path
 from string import ascii_lowercase
 
-from elu_zoo.paper import grouping
+from elu_zoo.pairs import grouping
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig4_cifar_curves as fig4
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import Claim, ClaimTest
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.panels import Panel, zoom
-from elu_zoo.paper.run.spec import Plan, Trial
 
 # Smallest improvement that counts, in percentage points: the standard deviation of
 # ELU's test error over the paper's ten runs (section 4.2).

@@ -6,14 +6,13 @@ import numpy as np
 
 from elu_zoo import files
 from elu_zoo.data import load
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.panels import Panel
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.judging import Claim, ClaimTest, Support
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.panels import Panel
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
 
 _PANELS = (
     ("train_loss", "training loss", "nats"),

@@ -6,9 +6,12 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo.paper import grouping, tables
+from elu_zoo.pairs import curves, grouping, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.histograms import Histograms
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Arm, Rows
 from elu_zoo.paper.judging import (
     Claim,
     ClaimTest,
@@ -19,11 +22,7 @@ from elu_zoo.paper.judging import (
     difference,
     difference_in_layers,
 )
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.histograms import Histograms
-from elu_zoo.paper.run import curves
-from elu_zoo.paper.run.spec import Plan, Trial
-from elu_zoo.training.recorder import Observe
+from elu_zoo.training.record.recorder import Observe
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
 # Title, x label, and decimal logarithms of the ends of the x axis.

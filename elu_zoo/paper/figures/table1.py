@@ -3,12 +3,12 @@
 import statistics
 
 from elu_zoo import registry, results, zoo
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.plots import palette
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.judging import Claim, ClaimTest, Support
-from elu_zoo.paper.plots import palette
-from elu_zoo.paper.run.spec import Plan
 
 _DATA = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _SOURCES = "paper", "ours", "elu"  # ours: our runs with the network's own activation

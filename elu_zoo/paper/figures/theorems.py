@@ -2,11 +2,11 @@
 
 import numpy as np
 
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support
-from elu_zoo.paper.run.spec import Plan
 from elu_zoo.paper.theory import natural_gradient
 
 _UNITS, _EXAMPLES = 10, 400

@@ -8,13 +8,13 @@ import tempfile
 from pathlib import Path
 
 from elu_zoo import errors, results
-from elu_zoo.paper import tables
+from elu_zoo.pairs import tables
+from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.plots.dots import DotPanel, Dots
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.grouping import Rows
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.plots.dots import DotPanel, Dots
-from elu_zoo.paper.run.spec import Plan
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget

@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from elu_zoo.paper import grouping, statistics, tables
+from elu_zoo.pairs import grouping, statistics, tables
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import figures, palette
+from elu_zoo.pairs.plots.dots import DotPanel, Dots
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures.fig4_cifar_curves import ERROR, LOSS, learned
-from elu_zoo.paper.grouping import Arm, Rows
-from elu_zoo.paper.plots import figures, palette
-from elu_zoo.paper.plots.dots import DotPanel, Dots
 
 Pair = tuple[list[float], list[float]]
 _MEASURES = {ERROR: "test error %", LOSS: "training loss, last epoch"}

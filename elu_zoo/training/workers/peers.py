@@ -13,7 +13,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.training import signals
+from elu_zoo.training.record import signals
 from elu_zoo.training.workers import cluster
 
 # A network file system may take seconds to list a new file.

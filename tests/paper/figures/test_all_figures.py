@@ -8,11 +8,11 @@ import pytest
 from synthetic_rows import TRAINED, always, never, rows_of, set_errors, view, write
 
 from elu_zoo import results, zoo
+from elu_zoo.pairs.plots import figures, sheet
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.store import KEY
 from elu_zoo.paper import reproduce, views
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.plots import figures, sheet
-from elu_zoo.paper.run.spec import Plan
-from elu_zoo.paper.run.store import KEY
 
 figure = pytest.importorskip("matplotlib.figure")
 Figure = figure.Figure

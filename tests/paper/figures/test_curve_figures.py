@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from synthetic_rows import rows_of
 
+from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import fig2_mnist_curves, fig3_autoencoders
 from elu_zoo.paper.figures import fig4_cifar_curves as fig4
-from elu_zoo.paper.plots import figures
-from elu_zoo.paper.run.spec import Plan
 
 
 @pytest.fixture

@@ -5,8 +5,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.figures import fig1_activations
-from elu_zoo.paper.run.spec import Plan
 
 # activation: (function, derivative, x at which the derivative jumps).
 FORMULAS = {

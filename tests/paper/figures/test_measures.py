@@ -8,12 +8,12 @@ import numpy as np
 import pytest
 
 from elu_zoo import results, zoo
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.store import Points
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import bias_shift
-from elu_zoo.paper.run.spec import Plan
-from elu_zoo.paper.run.store import Points
-from elu_zoo.training import recorder
-from elu_zoo.training.activation_statistics import Statistics
+from elu_zoo.training.record import recorder
+from elu_zoo.training.record.activation_statistics import Statistics
 from elu_zoo.weights import manifest
 
 PLAN = Plan("smoke", 1, Path("runs"), imagenet="pictures")

@@ -9,9 +9,9 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.benchmark import report
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.store import Points
 from elu_zoo.paper.figures import timing
-from elu_zoo.paper.run.spec import Plan
-from elu_zoo.paper.run.store import Points
 
 SECONDS = {
     "elu": np.array([1.1, 2.4, 3.0]),

@@ -10,7 +10,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.training import signals
+from elu_zoo.training.record import signals
 from elu_zoo.training.workers import peers
 
 HOSTS = ["a:1", "b:2", "c:3"]

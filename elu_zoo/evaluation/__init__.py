@@ -1,0 +1,1 @@
+"""Measures of a model on images: loss, errors, calibration, corruptions."""

@@ -1,0 +1,60 @@
+"""Errors of a classifier on images that are changed, for instance by noise."""
+
+from elu_zoo import errors
+from elu_zoo.data import image_changes
+from elu_zoo.data.dataset import Split
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.weights import cards_measures
+
+Row = dict[str, str | int | float]
+UNCHANGED = "none"
+
+
+def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
+    """Returns the errors on a split under each change of `image_changes.LEVELS`.
+
+    Args:
+        evaluator: the evaluator of a classifier.
+        split: raw uint8 images in memory.
+        seed: the seed of the random changes.
+
+    Returns:
+        Rows with `kind`, `severity` (1 to 5), `images` (their number) and
+        `error_percent`. The first row has the kind "none" and the severity 0.
+    """
+    if not isinstance(split, Split):
+        raise errors.UsageError(
+            "Changes of images need images in memory. Use a data set that is smaller "
+            "than imagenet2012."
+        )
+    cases = [(UNCHANGED, 0)]
+    cases += [
+        (kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES
+    ]
+    rows = []
+    for kind, severity in cases:
+        images = split.images
+        if severity:
+            images = image_changes.change(images, kind, severity, seed)
+        error = evaluator(Split(images, split.labels))["error_percent"]
+        row = {"kind": kind, "severity": severity, "images": len(split)}
+        rows.append({**row, "error_percent": round(error, 4)})
+    return rows
+
+
+def by_kind(rows: list[Row]) -> list[dict[str, str]]:
+    """Returns the result of `measure` as a table: a row per kind, errors in percent.
+
+    Returns:
+        Rows with the kind, the error without a change (`none`), the errors at the
+        severities "1" to "5", and their `mean`.
+    """
+    unchanged = rows[0]["error_percent"]
+    lines = []
+    for kind, mean in cards_measures.means(rows[1:]).items():
+        by_severity = {
+            str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind
+        }
+        cells = {"none": unchanged, **by_severity, "mean": mean}
+        lines.append({"error, %": kind} | {k: f"{v:.2f}" for k, v in cells.items()})
+    return lines

@@ -1,0 +1,1 @@
+"""Paired runs: spec, worker, store, statistics, tables and plots."""

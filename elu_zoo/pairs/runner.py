@@ -1,0 +1,167 @@
+"""Trains the runs of experiments in worker processes and resumes interrupted runs."""
+
+import concurrent.futures
+import contextlib
+import multiprocessing
+import os
+import re
+import signal
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
+from pathlib import Path
+from typing import Any
+
+from elu_zoo import errors
+from elu_zoo.pairs import worker
+from elu_zoo.pairs.spec import Plan, Trial
+
+Row = dict[str, Any]
+Measure = Callable[[Trial, Path, Plan], list[Row]]
+_BYTES_PER_JOB = 4 << 30
+_MAX_CRASHES = 2  # without a run that ended between them
+RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
+
+
+def default_jobs() -> int:
+    """Returns the default number of simultaneous runs, which is 1 with a GPU.
+
+    Without a GPU it is one for each core for which 4 GiB of memory are available.
+    """
+    if Path("/proc/driver/nvidia/version").exists():
+        return 1
+    cores = len(os.sched_getaffinity(0))
+    match = re.search(r"MemAvailable:\s+(\d+) kB", Path("/proc/meminfo").read_text())
+    return max(1, min(cores, int(match[1]) * 1024 // _BYTES_PER_JOB))
+
+
+def run(
+    trials: Sequence[Trial],
+    plan: Plan,
+    measure: Measure,
+    jobs: int,
+    per_process: int | None = None,
+) -> Iterator[tuple[Trial, list[Row] | str]]:
+    """Trains or resumes runs, and yields the rows of each run when the run ends.
+
+    Args:
+        trials: specs of the runs, in the order in which the runs start.
+        plan: folders of the runs and of their data.
+        measure: module-level function that receives the spec of a finished run, the
+            folder of the run and the plan, and returns rows.
+        jobs: number of worker processes, which share the cores.
+        per_process: number of runs after which a new process replaces a worker; None
+            means `RUNS_PER_PROCESS`.
+
+    Yields:
+        The spec of a run, and its rows or, if the run diverged, the reason as a string.
+    """
+    waiting, crashes = list(trials), 0
+    signalled: set[int] = set()
+    with threads(jobs), _forward_signals(signalled) as stopped:
+        while waiting:
+            if stopped:
+                raise _interrupted(stopped)
+            before = len(waiting)
+            # Each pool trains a few runs, because a pool with max_tasks_per_child may
+            # wait forever.
+            batch = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
+            try:
+                for trial, rows in _run_pool(batch, plan, measure, jobs, signalled):
+                    waiting.remove(trial)
+                    yield trial, rows
+            except (BrokenProcessPool, errors.Interrupted):
+                if stopped:
+                    raise _interrupted(stopped) from None
+                # The cause of one crash may be temporary: new workers resume the runs.
+                crashes = crashes + 1 if len(waiting) == before else 1
+                if crashes == _MAX_CRASHES:
+                    raise errors.ResourceError(
+                        f"Worker processes crashed {_MAX_CRASHES} times before any run "
+                        "ended, perhaps for lack of memory. Run the same command again "
+                        "with a lower --jobs; it repeats no finished run."
+                    ) from None
+
+
+def _run_pool(
+    trials: Sequence[Trial],
+    plan: Plan,
+    measure: Measure,
+    jobs: int,
+    signalled: set[int],
+) -> Iterator[tuple[Trial, list[Row] | str]]:
+    pool = concurrent.futures.ProcessPoolExecutor(
+        min(jobs, len(trials)),
+        multiprocessing.get_context("spawn"),
+        initializer=worker.start,
+        initargs=(plan.workdir,),
+    )
+    try:
+        futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
+        for future in concurrent.futures.as_completed(futures):
+            yield futures[future], future.result()
+    except BaseException:
+        # The other runs could take hours, so they stop and save before the error.
+        _stop_children(signalled)
+        raise
+    finally:
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+@contextlib.contextmanager
+def threads(jobs: int) -> Iterator[None]:
+    """Sets the number of threads of new workers, and lets the workers share a GPU.
+
+    Both settings are environment variables, because a worker may import TensorFlow
+    before it runs any code of this package. Variables that the user has set stay.
+    """
+    count = max(1, len(os.sched_getaffinity(0)) // jobs)
+    variables = {"TF_NUM_INTRAOP_THREADS": str(count)}
+    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    new = {name: value for name, value in variables.items() if name not in os.environ}
+    os.environ.update(new)
+    try:
+        yield
+    finally:
+        for name in new:
+            del os.environ[name]
+
+
+def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
+    return errors.Interrupted(
+        f"{signal.Signals(stopped[0]).name}: all runs stopped. Run the same command "
+        "again: it repeats no finished run, and resumes runs that have a checkpoint."
+    )
+
+
+@contextlib.contextmanager
+def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
+    """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals.
+
+    `signalled` contains the process ids of the workers to which SIGTERM was sent.
+    """
+    received: list[int] = []
+
+    def stop(number, _frame) -> None:
+        received.append(number)
+        _stop_children(signalled)
+
+    if threading.current_thread() is not threading.main_thread():
+        yield received
+        return
+    previous = {s: signal.signal(s, stop) for s in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield received
+    finally:
+        for number, handler in previous.items():
+            signal.signal(number, handler)
+
+
+def _stop_children(signalled: set[int]) -> None:
+    """Sends SIGTERM to each worker once; a second SIGTERM would stop the saving."""
+    for child in multiprocessing.active_children():
+        if child.pid in signalled:
+            continue
+        signalled.add(child.pid)
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(child.pid, signal.SIGTERM)

@@ -1,0 +1,149 @@
+"""The options of a reproduction, and the spec of each run: its config and folder."""
+
+import dataclasses
+import hashlib
+import importlib
+import shlex
+from pathlib import Path
+from typing import Any
+
+from ml_collections import ConfigDict
+
+from elu_zoo import errors
+from elu_zoo.training.config import config_hash
+from elu_zoo.training.record.recorder import Observe
+
+BUDGETS = "smoke", "short", "full"
+
+
+@dataclasses.dataclass(frozen=True)
+class Plan:
+    """Options of a reproduction: which runs to train, and where their data are.
+
+    Attributes:
+        budget: `full` is the paper's length, where the paper has the experiment;
+            `short` takes hours or a day on two CPU cores; `smoke` tests that everything
+            runs.
+        seeds: number of seeds (0, 1, ...); None for the default of each experiment.
+        workdir: folder of all runs.
+        data_dir: folder of data sets, see `load.load`.
+        imagenet: folder of ImageNet's images; None for tensorflow-datasets.
+        module: a user's file or module that registers activations, see `user_module`.
+    """
+
+    budget: str
+    seeds: int | None
+    workdir: Path
+    data_dir: str | None = None
+    imagenet: str | None = None
+    module: str | None = None
+
+    def __post_init__(self):
+        if self.budget not in BUDGETS:
+            raise errors.unknown("budget", self.budget, BUDGETS)
+        if self.seeds is not None and self.seeds < 1:
+            raise errors.UsageError(f"seeds must be >= 1. Received: {self.seeds}.")
+
+    @property
+    def smoke(self) -> bool:
+        """Whether the runs only test that the code works."""
+        return self.budget == "smoke"
+
+    def runs(self, smoke: int, short: int, full: int) -> range:
+        """Returns the seeds; the arguments are the default numbers of the budgets."""
+        return range(self.seeds or self.of(smoke, short, full))
+
+    def of(self, smoke: Any, short: Any, full: Any) -> Any:
+        """Returns the argument that belongs to this plan's budget."""
+        return dict(zip(BUDGETS, (smoke, short, full), strict=True))[self.budget]
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """Spec of one run.
+
+    Attributes:
+        config: name of an installed config.
+        arguments: arguments of the config, `key=value,...`.
+        budget: budget of the plan.
+        activation: name of the activation.
+        seed: seed of the initial weights and of the data order; runs with equal seeds
+            are a pair.
+        batch_norm: whether the network has batch normalisation.
+        variant: another difference between runs, such as the learning rate; "" for
+            none.
+        changes: changed fields of the config with their values, such as
+            `("train.epochs", 20)`.
+        observe: what the run records.
+    """
+
+    config: str
+    arguments: str
+    budget: str
+    activation: str
+    seed: int
+    batch_norm: bool = False
+    variant: str = ""
+    changes: tuple[tuple[str, Any], ...] = ()
+    observe: Observe = Observe()
+
+    @property
+    def command(self) -> str:
+        """The command line that trains the run."""
+        flag = f"--config={self.config}:{self._config_arguments}"
+        changes = [f"--config.{key}={value}" for key, value in self.changes]
+        return shlex.join(["elu-zoo-train", flag, *changes])
+
+    @property
+    def _config_arguments(self) -> str:
+        own = f"{self.arguments}," if self.arguments else ""
+        return (
+            f"{own}activation={self.activation},seed={self.seed},"
+            f"batch_norm={self.batch_norm},smoke={self.budget == 'smoke'}"
+        )
+
+    def load(self) -> ConfigDict:
+        """Returns the config with the fields of `changes`."""
+        module = importlib.import_module(f"elu_zoo.configs.{self.config}")
+        config = module.get_config(self._config_arguments)
+        config.lock()  # an unknown field in `changes` is now an error
+        config.update_from_flattened_dict(dict(self.changes))
+        return config
+
+    def folder(self, plan: Plan) -> Path:
+        """Returns the run's folder."""
+        name = self.activation + "_bn" * self.batch_norm
+        run = f"{name}-s{self.seed}-{self.hash}"
+        return plan.workdir / self.load().name / run
+
+    @property
+    def hash(self) -> str:
+        """Eight digits of the config's hash."""
+        return config_hash(self.load())[:8]
+
+    @property
+    def arm_hash(self) -> str:
+        """Eight digits of a hash of `observe` and of the config without its seed."""
+        first = dataclasses.replace(self, seed=0)
+        text = f"{first.hash} {dataclasses.astuple(self.observe)}"
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    @property
+    def key(self) -> dict[str, str]:
+        """The columns of a results store that identify the run."""
+        return {
+            "budget": self.budget,
+            "activation": self.activation,
+            "batch_norm": str(self.batch_norm),
+            "variant": self.variant,
+            "seed": str(self.seed),
+            "epochs": str(self.load().train.epochs),
+            "arm": self.arm_hash,
+        }
+
+    @property
+    def label(self) -> str:
+        """The name of the run in messages."""
+        name = self.activation + " + batch norm" * self.batch_norm
+        parts = self.config, self.variant, name, f"seed {self.seed}"
+        return ", ".join(part for part in parts if part)

@@ -1,0 +1,220 @@
+"""Statistics of paired runs: Student's interval, Wilcoxon's test, Holm's correction.
+
+Two runs with the same seed are a pair, because their initial weights and the order of
+their training data are equal.
+"""
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from typing import Literal
+
+import numpy as np
+
+from elu_zoo import errors, results
+
+Verdict = Literal["holds", "does not hold", "not decided"]
+_SMALL_P = 0.001
+LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
+LEVEL = 0.05  # of significance, after Holm's correction
+
+
+@dataclasses.dataclass(frozen=True)
+class Comparison:
+    """Wilcoxon's signed-rank test of the claim that the first values are smaller.
+
+    Attributes:
+        n: number of pairs.
+        w: signed-rank statistic, the sum of the ranks of the pairs in which the first
+            value is larger.
+        p: exact one-sided p of the claim, the fraction of all 2**n choices of signs
+            whose `w` is at most as large.
+        opposite: exact one-sided p of the opposite claim, that the first values are
+            larger.
+        effect: matched-pairs rank-biserial correlation in [-1, 1]; -1 if the first
+            value is smaller in every pair.
+    """
+
+    n: int
+    w: float
+    p: float
+    opposite: float
+    effect: float
+
+    @property
+    def two_sided(self) -> float:
+        """The exact p of the null hypothesis that neither value tends to be smaller."""
+        return min(1.0, 2 * min(self.p, self.opposite))
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """Student's interval and two-sided t test of a mean difference.
+
+    Attributes:
+        n: number of differences.
+        mean: mean of the differences.
+        low: lower end of the interval; NaN for differences that do not vary, as one.
+        high: upper end; NaN without an interval.
+        p: two-sided p of the null hypothesis that the mean is 0; NaN without an
+            interval.
+    """
+
+    n: int
+    mean: float
+    low: float
+    high: float
+    p: float
+
+
+def student_interval(
+    differences: Sequence[float], level: float = 0.95, scale: float = 0.0
+) -> Interval:
+    """Returns Student's interval of the mean of paired differences.
+
+    There is neither an interval nor p if the differences do not vary: equal differences
+    of five runs do not show what a sixth run would be.
+
+    Args:
+        differences: `(n,)`, one for each pair of runs.
+        level: confidence level, in (0, 1).
+        scale: largest of the compared values, see `results.vary`.
+    """
+    from scipy import stats
+
+    values = _finite(differences, "differences")
+    if not 0 < level < 1:
+        raise errors.UsageError(
+            f"The confidence level must be between 0 and 1. Received: {level!r}"
+        )
+    n, mean = len(values), float(values.mean())
+    if not results.vary(values, scale):
+        return Interval(n, mean, math.nan, math.nan, math.nan)
+    error = float(values.std(ddof=1)) / math.sqrt(n)
+    half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
+    p = 2 * float(stats.t.sf(abs(mean) / error, n - 1))
+    return Interval(n, mean, mean - half, mean + half, p)
+
+
+def paired_interval(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
+) -> Interval:
+    """Returns Student's interval of the mean difference of pairs."""
+    scale = float(np.abs([first, second]).max())
+    return student_interval(np.subtract(first, second), level, scale)
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """Returns p values corrected for the number of tests by Holm's step-down method.
+
+    If every hypothesis with a corrected p of at most alpha is rejected, the probability
+    of one or more false rejections is at most alpha.
+
+    Args:
+        p_values: `(tests,)`, each in [0, 1]; may be empty.
+
+    Returns:
+        Corrected p values, in the order of `p_values`.
+    """
+    p = np.asarray(p_values, np.float64)
+    if not ((p >= 0) & (p <= 1)).all():
+        raise errors.UsageError(
+            f"p values must be between 0 and 1. Received: {p_values!r}"
+        )
+    order = np.argsort(p)
+    factors = np.arange(len(p), 0, -1)  # the smallest p is multiplied by all tests
+    corrected = np.empty_like(p)
+    corrected[order] = np.maximum.accumulate(np.minimum(factors * p[order], 1))
+    return corrected.tolist()
+
+
+def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
+    """Compares paired runs by Wilcoxon's exact signed-rank test.
+
+    Pairs without difference receive ranks, but their ranks are in neither sum (Pratt,
+    1959). Differences of equal size receive the mean of their ranks; sizes that differ
+    only by rounding are equal.
+
+    Args:
+        first: `(n,)`, such as the test errors of ELU networks.
+        second: `(n,)`, the values of the runs with the same seeds, in the same order.
+    """
+    from scipy import stats
+
+    left, right = _finite(first, "first"), _finite(second, "second")
+    if len(left) != len(right):
+        raise errors.UsageError(
+            "Paired runs must have equal numbers of values. Received: "
+            f"{len(left)} first and {len(right)} second values."
+        )
+    differences = left - right
+    steps = _round(differences, max(abs(left).max(), abs(right).max()))
+    ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
+    w = float(ranks[signs > 0].sum())
+    less, greater = _tails(ranks[signs != 0], w)
+    return Comparison(
+        n=len(left),
+        w=w,
+        p=less,
+        opposite=greater,
+        effect=float(signs @ ranks / ranks.sum()),
+    )
+
+
+def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
+    """Returns whether the claim that the first values are smaller holds.
+
+    Args:
+        comparison: result of `paired`.
+        level: largest one-sided p that decides, below 1/2. The default is a two-sided
+            p of 0.05, which needs six pairs: six that agree have 1/64 = 0.016.
+
+    Returns:
+        "holds" if `p` is at most the level, "does not hold" if `opposite` is at most
+        the level, and "not decided" if neither is.
+    """
+    if comparison.p <= level:
+        return "holds"
+    return "does not hold" if comparison.opposite <= level else "not decided"
+
+
+def p_text(comparison: Comparison) -> str:
+    """Returns the two-sided p as text: "p = 0.062 (n = 5)", "p < 0.001 (n = 12)"."""
+    p = comparison.two_sided
+    text = f"p < {_SMALL_P}" if p < _SMALL_P else f"p = {p:.3f}"
+    return f"{text} (n = {comparison.n})"
+
+
+def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:
+    """Returns P(W <= w) and P(W >= w), where a fair coin adds each rank to W.
+
+    The probabilities are exact for any number of pairs and any ties, because mean ranks
+    are multiples of 1/2 and the distribution of W is a short table. With ties,
+    scipy.stats.wilcoxon enumerates all signs, which takes 8 s for 16 pairs; it does not
+    accept a single pair.
+    """
+    mass = np.ones(1)  # probabilities of W = 0, 1/2, 1, ...
+    for step in (2 * ranks).astype(int):
+        mass = (np.pad(mass, (0, step)) + np.pad(mass, (step, 0))) / 2
+    index = int(2 * w)
+    return float(mass[: index + 1].sum()), float(mass[index:].sum())
+
+
+def _round(differences: np.ndarray, scale: float) -> np.ndarray:
+    """Returns differences as whole numbers, so that 0.3 - 0.2 equals 0.2 - 0.1.
+
+    The differences are divided by 1e-12 times the power of ten of `scale`, the largest
+    of the compared values, and rounded.
+    """
+    if scale == 0:
+        return np.zeros_like(differences)
+    return np.round(differences / 10.0 ** (math.floor(math.log10(scale)) - 12))
+
+
+def _finite(values: Sequence[float], name: str) -> np.ndarray:
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
+        raise errors.UsageError(
+            f"{name} must be one or more finite numbers. Received: {values!r}"
+        )
+    return array

@@ -1,0 +1,99 @@
+"""Markdown tables of results and paired tests, and numbers as text."""
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+
+from elu_zoo.pairs import grouping, statistics
+from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.plots import palette
+
+_TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p <= .05"
+
+
+def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
+    """Returns a Markdown table of column titles and lines of cells."""
+    head = [f"| {' | '.join(titles)} |", "|---" * len(titles) + "|"]
+    return "\n".join([*head, *(f"| {' | '.join(map(str, x))} |" for x in lines)])
+
+
+def mean(values: Iterable[float]) -> str:
+    """Returns `mean ± standard deviation` with three digits, "" for no values."""
+    values = list(values)
+    if not values:
+        return ""
+    text = f"{np.mean(values):.3g}"
+    return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
+
+
+def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
+    """Returns an effect with its 95 % interval, "" for an effect that is NaN.
+
+    Args:
+        effect: the measured value, which is printed with three digits.
+        low: lower end of the interval; NaN for no interval.
+        high: upper end of the interval.
+        signed: whether numbers above 0 have a plus sign, as differences have.
+    """
+    if math.isnan(effect):
+        return ""
+    texts = [f"{x:+.3g}" if signed else f"{x:.3g}" for x in (effect, low, high)]
+    return texts[0] if math.isnan(low) else f"{texts[0]} ({texts[1]} to {texts[2]})"
+
+
+def p_value(p: float) -> str:
+    """Returns p with three decimals, "" for NaN."""
+    if math.isnan(p):
+        return ""
+    return "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
+    """Returns the mean paired difference with Student's 95 % interval."""
+    found = statistics.paired_interval(first, second)
+    return interval(found.mean, found.low, found.high)
+
+
+def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
+    """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
+
+    `grouping.reference` is compared with each other activation. The networks of a pair
+    are alike in their variant and in batch normalisation.
+
+    Args:
+        rows: rows of one experiment and budget.
+        measures: titles by column, for columns in which lower values are better.
+    """
+    lines = []
+    for arm in grouping.arms(rows):
+        first = arm._replace(activation=grouping.reference(rows))
+        for column, title in measures.items():
+            if arm != first and (cells := _cells(rows, first, arm, column)):
+                lines.append([arm.variant, title, *cells])
+    if not lines:
+        return ""
+    if any(variant for variant, *_ in lines):
+        return markdown(["of", *_TITLES], lines)
+    return markdown(_TITLES, [line[1:] for line in lines])
+
+
+def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
+    pair = grouping.pairs(
+        *(grouping.final_values(rows, a, column) for a in (first, second))
+    )
+    if not pair[0]:
+        return []
+    comparison = statistics.paired(*pair)
+    names = [palette.label(arm.activation, arm.batch_norm) for arm in (first, second)]
+    verdict = statistics.verdict(comparison)
+    lower = dict(zip(("holds", "does not hold"), names, strict=True))
+    return [
+        " - ".join(names),
+        comparison.n,
+        mean_difference(*pair),
+        f"{comparison.w:g}",
+        statistics.p_text(comparison),
+        f"{comparison.effect:+.2f}",
+        lower.get(verdict, verdict),
+    ]

@@ -1,1 +1,0 @@
-"""Runs of the experiments: specs, worker processes and results stores."""

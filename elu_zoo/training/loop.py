@@ -1,0 +1,282 @@
+"""The function `train`, which trains a network by a config in a resumable run."""
+
+import contextlib
+import dataclasses
+import functools
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from absl import logging
+from ml_collections import ConfigDict
+
+from elu_zoo import activations, errors, files
+from elu_zoo.data import load
+from elu_zoo.training import backends, build, calls, hardware, result, user_code
+from elu_zoo.training.backends import Placement
+from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
+from elu_zoo.training.record import resuming, signals
+from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
+from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
+from elu_zoo.training.record.outputs import Outputs, open_outputs
+from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record.signals import Stop
+from elu_zoo.training.run import Run
+from elu_zoo.training.step import compilation
+from elu_zoo.weights import unfinished
+from elu_zoo.weights.manifest import Entry
+
+
+def train(
+    config: ConfigDict | ResolvedConfig,
+    workdir: str | os.PathLike,
+    *,
+    data_dir: str | None = None,
+    strategy: str = "auto",
+    num_devices: int | None = None,
+    compile: str = "auto",
+    steps_per_call: int | None = None,
+    accumulate: int = 1,
+    checkpoint_seconds: float | None = None,
+    allow_config_change: bool = False,
+    observe: Observe | None = None,
+    command: str | None = None,
+) -> Entry | None:
+    """Trains the network of a config, and returns the entry of the trained weights.
+
+    A second call with the same folder resumes the run, bit-identically on a CPU. If the
+    run is finished, the function returns the entry at once. The function needs no absl
+    flags, and can be called in notebooks.
+
+    Args:
+        config: the run's config; `elu_zoo.configs` has examples.
+        workdir: the run's folder, for config.json, metrics.jsonl, timing.jsonl,
+            tensorboard/, checkpoints/, and at the end the weights and their entry.
+        data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
+        strategy, num_devices: see `devices.create_strategy`.
+        compile, steps_per_call: see `devices.choose_compilation`.
+        accumulate: number of parts into which each device splits its examples of a
+            batch, to save memory. Results change by rounding only, except that batch
+            normalisation uses the statistics of one part.
+        checkpoint_seconds: skips a checkpoint after a multiple of
+            `train.checkpoint_every` iterations if fewer seconds have passed since the
+            last checkpoint or the start. The end of the run and a signal always save
+            one. None for 0 on CPUs and 30 on GPUs.
+        allow_config_change: whether to resume a run that began with another config. The
+            entry lists the changes.
+        observe: additional records of the run, for figures and statistics.
+        command: command line of this run, which the entry and the model card record.
+
+    Returns:
+        The entry, or None on all machines of a cluster except the chief.
+
+    Raises:
+        UsageError: an argument or a config value is invalid, or the folder belongs to
+            another config.
+        DataError: the data set is missing; the data set or the parent weights have
+            changed since the run began; or the run is finished and lacks records of
+            `observe`.
+        CorruptError: files in the folder are damaged or belong to another run.
+        ResourceError: another process uses the folder, the folder is not writable, or
+            another machine has stopped.
+        TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
+        Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
+    """
+    observe, workdir = observe or Observe(), Path(workdir)
+    options = compile, steps_per_call, accumulate
+
+    # 1. Check the config, the devices and the folder, before data are loaded.
+    resolved, placement, first = _check(config, strategy, num_devices)
+    seconds = _seconds_between(checkpoint_seconds)
+    peers, chief = placement.peers, placement.chief
+    # The commit is read now, because the source files may change during training.
+    origin = {"commit": result.commit(), "command": command, **placement.describe()}
+    load_data = functools.partial(build.load_data, resolved, data_dir)
+    resuming.check_config(workdir, resolved.values, allow_config_change)
+    finished = result.find_finished(workdir, resolved.values)
+    with peers.guard():
+        peers.check_same(_facts(first, options, allow_config_change, finished))
+        if finished:
+            resuming.check_finished(finished, workdir, load_data, observe, first)
+            return finished
+        resuming.check_unlocked(workdir, chief)
+
+        # 2. Load the data.
+        data = load_data()
+        observe.check(data, several=not peers.alone)
+
+        # 3. Build the model, optimizer, training step and evaluator.
+        run = build.build(resolved, data, placement, options, workdir)
+        checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
+        with resuming.lock(workdir, chief, checkpoints.check_room):
+            # 4. Restore the newest checkpoint, if there is one.
+            arguments = run, workdir, checkpoints, placement, allow_config_change
+            state = _restore(dataclasses.replace(first, images=data.images), *arguments)
+            stopped = functools.partial(_stopped, state, run, workdir)
+            writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
+            arguments = workdir, chief, writer, observe, run, state
+            with (
+                signals.stop_on_signal(peers, stopped) as stop,
+                open_outputs(*arguments) as outputs,
+            ):
+                outputs.records.write_start(_start(state, placement, run, origin))
+                outputs.recorder.begin(state.step, stop.check)
+
+                # 5. Train to the last iteration, and write the result: its weights.
+                loop(run, state, outputs, stop)
+                with peers.together():
+                    arguments = run, state, workdir, origin, stop.check_alone
+                    return result.write(resolved.config, *arguments) if chief else None
+
+
+def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
+    """Trains to the last iteration. A call of the step runs several iterations."""
+    train, length, recorder = run.train, run.length, outputs.recorder
+    pending = calls.PendingCall(run, state, outputs)
+    remaining = calls.remaining_calls(run, state, recorder.until)
+    with stop.saving(pending.save), contextlib.closing(remaining):
+        if state.epochs_recorded < state.step // length.steps_per_epoch:
+            # A signal stopped the previous process while it evaluated this epoch.
+            _end_epoch(run, state, outputs, stop.check)
+        for call in stop.between(remaining):
+            if call.rest is not None:
+                run.step.start(call.rest)
+            if run.phases.enter(run.model, call.first):
+                run.step.compile()
+            pending.begin(call)
+            if not call.pauses:
+                continue
+            pending.finish()
+            recorder.after(state.step, stop.check)
+            if state.step % length.steps_per_epoch == 0:
+                _end_epoch(run, state, outputs, stop.check)
+            if state.step == length.total:
+                outputs.save(state)
+            elif state.step % train.checkpoint_every == 0:
+                outputs.save_if_due(state)
+    _keep(run, state)
+
+
+def _end_epoch(
+    run: Run, state: TrainState, outputs: Outputs, check: Callable[[], None] | None
+) -> None:
+    """Records the metrics of a finished epoch, after an evaluation if one is due."""
+    steps, train = run.length.steps_per_epoch, run.train
+    epoch = state.step // steps
+    row = {"step": state.step, "epoch": epoch, "train_loss": state.epoch_loss / steps}
+    due = epoch % train.evaluate_every == 0 or epoch == train.epochs
+    if due and run.validation is not None:
+        for name, value in run.evaluator(run.validation, check).items():
+            if not np.isfinite(value):
+                raise errors.TrainingError(
+                    f"The validation {name} after iteration {state.step} is {value}. "
+                    "Try a lower learning rate."
+                )
+            row[f"validation_{name}"] = value
+        if run.best:
+            run.best.update(state, row["validation_loss"])
+    outputs.end_epoch(state, row)
+
+
+def _check(
+    config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
+) -> tuple[ResolvedConfig, Placement, TrainState]:
+    """Resolves the config, chooses the devices, and returns the first train state."""
+    files.check_locks()
+    resolved = resolve(config)
+    encoded = resolved.config.data.name in load.ENCODED
+    placement = backends.place(encoded, strategy, num_devices)
+    # After `place`, because an activation with a random state starts the devices.
+    activations.describe(resolved.config.model.activation)
+    parent = resolved.parent.name if resolved.parent else ""
+    code = user_code.digest(resolved.config.model)
+    return resolved, placement, TrainState(resolved.values, "", parent, code)
+
+
+def _seconds_between(checkpoint_seconds: float | None) -> float:
+    """Returns the number of seconds from a checkpoint to the next regular one."""
+    if checkpoint_seconds is None:
+        platform = "gpu" if hardware.accelerators() else "cpu"
+        return compilation.CHECKPOINT_SECONDS[platform]
+    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
+    return checkpoint_seconds
+
+
+def _facts(
+    first: TrainState,
+    options: tuple[str, int | None, int],
+    allow_config_change: bool,
+    finished: Entry | None,
+) -> dict[str, Any]:
+    """Returns the values, by name, that must be equal on all machines of a run."""
+    compile_, steps_per_call, accumulate = options
+    return {
+        "the config": dict_hash(first.config),
+        "the weights to start from": first.parent,
+        "the file of the network or activation": first.code,
+        "versions": versions(),
+        "--compile": compile_,
+        "--steps_per_call": steps_per_call,
+        "--accumulate": accumulate,
+        "--allow_config_change": allow_config_change,
+        "whether the run is finished": bool(finished),
+    }
+
+
+def _restore(
+    state: TrainState,
+    run: Run,
+    workdir: Path,
+    checkpoints: Checkpoints,
+    placement: Placement,
+    allow_config_change: bool,
+) -> TrainState:
+    """Restores the newest checkpoint, if there is one, and returns the train state."""
+    peers, chief = placement.peers, placement.chief
+    peers.check_shared(workdir, chief)
+    if saved := checkpoints.restore(keep_damaged=not chief):
+        state = state.resume(saved, workdir, run.length, allow_config_change)
+    peers.check_same({"the images": state.images, "the iteration": state.step})
+    return state
+
+
+def _start(
+    state: TrainState, placement: Placement, run: Run, origin: dict[str, Any]
+) -> dict[str, Any]:
+    """Returns the row of timing.jsonl about the start of this process."""
+    return {
+        "step": state.step,
+        "iterations": run.length.total,
+        **placement.describe(),
+        **dataclasses.asdict(run.compilation),
+        "hardware": hardware.describe(),
+        "commit": origin["commit"],
+    }
+
+
+def _keep(run: Run, state: TrainState) -> None:
+    """Assigns the weights that the run keeps, and logs which in fine-tuning."""
+    if run.best:
+        run.best.restore()
+        logging.info(
+            "The weights of iteration %d are kept, whose validation loss %.4g is the "
+            "lowest.",
+            state.best_step,
+            state.best_loss,
+        )
+    elif run.parent:
+        logging.info(
+            "The weights of the last iteration, %d, are kept. train.keep_best=True "
+            "keeps those with the lowest validation loss.",
+            state.step,
+        )
+
+
+def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
+    """Returns the text after the signal's name in the error of a stopped run."""
+    return (
+        f"after iteration {state.step} of {run.length.total}. "
+        f"{unfinished.kept(workdir)}"
+    )

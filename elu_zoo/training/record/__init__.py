@@ -1,0 +1,1 @@
+"""Records of a run: metrics, checkpoints, resuming, signals."""

@@ -1,0 +1,79 @@
+"""Outputs of a run while it trains: checkpoints, records and a display."""
+
+import contextlib
+import dataclasses
+from collections.abc import Iterator
+from pathlib import Path
+
+from elu_zoo import files
+from elu_zoo.data import statistics
+from elu_zoo.training.record.checkpoint import TrainState
+from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
+from elu_zoo.training.record.recorder import Observe, Recorder
+from elu_zoo.training.record.records import Display, Records, Timer
+from elu_zoo.training.run import Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Outputs:
+    """Checkpoints, records and display of a run."""
+
+    workdir: Path | None  # None on machines other than the chief
+    writer: CheckpointWriter
+    records: Records
+    recorder: Recorder
+    display: Display
+    timer: Timer
+
+    def save(self, state: TrainState) -> None:
+        """Saves a checkpoint, unless this iteration is saved already."""
+        self._begin_save(state, last=True)
+        self.writer.join()
+
+    def save_if_due(self, state: TrainState) -> None:
+        """Begins to save a regular checkpoint, if enough seconds have passed."""
+        if self.writer.is_due():
+            self._begin_save(state)
+
+    def _begin_save(self, state: TrainState, last: bool = False) -> None:
+        if self.workdir is None:
+            return
+        state.seconds += self.timer.lap()
+        state.metrics_length, state.metrics_sha256 = self.records.mark()
+        self.writer.begin(dataclasses.asdict(state), last)
+
+    def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
+        """Writes and shows the metrics of an epoch that has ended."""
+        self.records.write(row)
+        state.end_epoch(row["epoch"])
+        state.seconds += self.timer.lap()
+        timing = {"step": state.step, "seconds": round(state.seconds, 3)}
+        # The rate is None if this process has only evaluated the epoch.
+        if rate := self.timer.rate():
+            timing["examples_per_second"] = round(rate, 1)
+        self.records.write_timing(timing)
+        self.display.row(row)
+
+
+@contextlib.contextmanager
+def open_outputs(
+    workdir: Path,
+    chief: bool,
+    writer: CheckpointWriter,
+    observe: Observe,
+    run: Run,
+    state: TrainState,
+) -> Iterator[Outputs]:
+    """Opens the outputs of a run for a `with` block. Only the chief writes files."""
+    if chief:
+        # With a copy of the statistics, another machine can resume or use the run.
+        statistics.copy(run.preprocessing, workdir)
+    if chief and not (config := workdir / "config.json").exists():
+        files.write_json(config, state.config)
+    recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
+    folder = workdir if chief else None
+    mark = state.metrics_length, state.metrics_sha256
+    records = Records(folder, mark, state.epochs_recorded)
+    display = Display(run.length.total, state.step)
+    with contextlib.closing(records), display, writer:
+        yield Outputs(folder, writer, records, recorder, display, Timer())

@@ -1,0 +1,1 @@
+"""The training step, on one device, several devices and JAX."""

@@ -1,0 +1,190 @@
+"""Devices of a run on TensorFlow, and the compilation of its steps."""
+
+from pathlib import Path
+
+import keras
+import tensorflow as tf
+from absl import logging
+
+from elu_zoo import errors, layers
+from elu_zoo.training.step import compilation
+from elu_zoo.training.step.compilation import Compilation
+from elu_zoo.training.workers import cluster
+from elu_zoo.training.workers.peers import Peers
+
+
+def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
+    """Creates the strategy of a run, before any TensorFlow operation.
+
+    Args:
+        name: `one` uses one device. `mirrored` uses the GPUs or logical CPU devices of
+            one machine. `multi_worker` uses the machines of TF_CONFIG. `auto` chooses
+            `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
+            devices, and otherwise `one`.
+        num_devices: number of devices of this machine; None for all GPUs, or one CPU.
+    """
+    compilation.check_devices(name, num_devices)
+    _warn_of_unused_gpu()
+    gpus = tf.config.list_physical_devices("GPU")
+    tasks = cluster.tasks()
+    if name == "auto":
+        several = (num_devices or len(gpus)) > 1
+        name = "multi_worker" if tasks > 1 else "mirrored" if several else "one"
+    if name == "one":
+        if num_devices not in (None, 1):
+            raise errors.UsageError(
+                "Strategy one uses one device, but num_devices is "
+                f"{num_devices}. Set --strategy=mirrored."
+            )
+        strategy = tf.distribute.get_strategy()
+    elif name == "multi_worker":
+        if not tasks:
+            raise errors.UsageError(
+                "Strategy multi_worker needs the environment variable TF_CONFIG. Set "
+                "TF_CONFIG to the addresses of all machines and the task of this "
+                "machine."
+            )
+        with cluster.await_peers():
+            strategy = tf.distribute.MultiWorkerMirroredStrategy()
+    else:
+        strategy = _mirrored(gpus, num_devices)
+    replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
+    if replicas > 1 or len(devices) > 1:
+        logging.info(
+            "Strategy %s with %d replica(s); devices of this machine: %s.",
+            name,
+            replicas,
+            ", ".join(device.name for device in devices),
+        )
+    return strategy
+
+
+def choose_compilation(
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
+) -> Compilation:
+    """Chooses how steps are compiled, by the table `compilation.RULES`.
+
+    Several replicas cannot share one XLA-compiled function, because the function would
+    use variables of other devices. Each replica therefore computes gradients in a pure
+    XLA function, and the gradients are summed outside of XLA. A pure function cannot
+    contain layers that update variables.
+
+    Args:
+        model: the trained network.
+        replicas: number of devices that share a batch.
+        compile_: `auto`, `on` or `off`.
+        steps_per_call: number of iterations in a call; None for the table's number.
+        accumulate: see `Compilation`.
+    """
+    compilation.check_compile(compile_, steps_per_call, accumulate)
+    _warn_of_emulation(model)
+    gpus = tf.config.list_physical_devices("GPU")
+    facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
+    # Steps do not update frozen layers, nor the random states of `KEYED` layers.
+    updating = [
+        layer
+        for layer in model.layers
+        if layer.trainable and not isinstance(layer, layers.KEYED)
+    ]
+    if replicas > 1:
+        facts.add("several")
+    if replicas > 1 and any(layer.non_trainable_variables for layer in updating):
+        if accumulate > 1:
+            raise errors.UsageError(
+                "accumulate must be 1 with several replicas and layers that update "
+                "variables, such as batch normalisation. Received: "
+                f"{accumulate}. Use more devices, or a smaller train.batch_size."
+            )
+        if compile_ == "on":
+            raise errors.UsageError(
+                "compile=on is not possible with several replicas and layers that "
+                "update variables, such as batch normalisation. Set --compile=auto."
+            )
+        facts.add("updates")
+    rule = compilation.choose(facts, compile_)
+    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
+
+
+def is_chief(strategy: tf.distribute.Strategy) -> bool:
+    """Whether this process writes the run's files."""
+    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
+        return True
+    tf_config = cluster.read()
+    kind, index = tf_config["task"].get("type"), tf_config["task"]["index"]
+    if tf_config["cluster"].keys() & {"chief", "master"}:
+        return kind in ("chief", "master")
+    return kind == "worker" and index == 0
+
+
+def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
+    """Returns the object by which the machines of a run communicate."""
+    several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
+    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
+
+
+def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
+    if gpus:
+        platform, count = "gpu", num_devices or len(gpus)
+        if count > len(gpus):
+            raise errors.UsageError(
+                f"num_devices is {count}, but TensorFlow sees only {len(gpus)} GPU(s). "
+                f"Set --num_devices={len(gpus)}."
+            )
+    else:
+        platform, count = "cpu", num_devices or 1
+        _create_logical_cpus(count)
+    name, _ = compilation.CROSS_DEVICE_OPS[platform]
+    return tf.distribute.MirroredStrategy(
+        [f"{platform.upper()}:{i}" for i in range(count)],
+        cross_device_ops=getattr(tf.distribute, name)() if name else None,
+    )
+
+
+def _create_logical_cpus(count: int) -> None:
+    cpu = tf.config.list_physical_devices("CPU")[0]
+    try:
+        tf.config.set_logical_device_configuration(
+            cpu, [tf.config.LogicalDeviceConfiguration()] * count
+        )
+    except RuntimeError:
+        # TensorFlow has already started, as in a notebook, with a fixed number of
+        # devices.
+        available = len(tf.config.list_logical_devices("CPU"))
+        if available < count:
+            raise errors.UsageError(
+                f"num_devices is {count}, but TensorFlow has already started with "
+                f"{available} logical CPU device(s). Start training before any other "
+                "TensorFlow operation of the process."
+            ) from None
+
+
+def hide_gpus() -> None:
+    """Hides the GPUs from this process, before TensorFlow starts."""
+    tf.config.set_visible_devices([], "GPU")
+
+
+def _warn_of_unused_gpu() -> None:
+    driver = Path("/proc/driver/nvidia/version").exists()
+    if driver and not tf.config.list_physical_devices("GPU"):
+        logging.warning(
+            "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
+            'use the CPU. Run: pip install "elu-zoo[gpu]"'
+        )
+
+
+def _warn_of_emulation(model: keras.Model) -> None:
+    """Warns about a bfloat16 model on a processor without bfloat16 instructions."""
+    reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
+    path = Path("/proc/cpuinfo")
+    if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():
+        return
+    flags = path.read_text()
+    if not any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16")):
+        logging.warning(
+            "This processor has no bfloat16 instructions. Set "
+            "--config.train.precision=float32 if steps take too long."
+        )

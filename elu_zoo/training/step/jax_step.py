@@ -1,0 +1,204 @@
+"""Device, compilation and training step of a run on JAX.
+
+The functions correspond to those of `devices`, which are for TensorFlow, and `JaxStep`
+corresponds to `step_resident.ResidentStep`.
+"""
+
+import contextlib
+import functools
+
+import jax
+import keras
+import numpy as np
+from absl import logging
+
+from elu_zoo import errors, layers
+from elu_zoo.data.dataset import Split
+from elu_zoo.training.step import compilation
+from elu_zoo.training.step.compilation import Compilation
+from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.workers import cluster
+
+
+class OneDevice:
+    """The first device of JAX, which is the only device of a run."""
+
+    num_replicas_in_sync = 1
+
+    def __init__(self):
+        self.device = jax.devices()[0]
+
+    def scope(self) -> contextlib.AbstractContextManager:
+        """Returns a context in which models are built."""
+        return contextlib.nullcontext()
+
+
+def create_strategy(name: str, num_devices: int | None) -> OneDevice:
+    """Returns the first device of JAX."""
+    compilation.check_devices(name, num_devices)
+    if name not in ("auto", "one") or num_devices not in (None, 1):
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one device. Received: strategy "
+            f"{name!r}, num_devices {num_devices}. Set --strategy=one, or set "
+            "KERAS_BACKEND=tensorflow."
+        )
+    if cluster.tasks() > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has "
+            f"{cluster.tasks()} tasks. Unset TF_CONFIG, or set "
+            "KERAS_BACKEND=tensorflow."
+        )
+    placement, count = OneDevice(), len(jax.devices())
+    kind = placement.device.device_kind
+    if count > 1 or placement.device.platform != "cpu":
+        logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
+    return placement
+
+
+def choose_compilation(
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
+) -> Compilation:
+    """Chooses how many iterations a call runs; see `devices.choose_compilation`."""
+    compilation.check_compile(compile_, steps_per_call, accumulate)
+    if accumulate > 1:
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax cannot split a batch. Received: accumulate "
+            f"{accumulate}. Remove --accumulate, or set KERAS_BACKEND=tensorflow."
+        )
+    if compile_ == "off":
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Remove "
+            "--compile, or set KERAS_BACKEND=tensorflow."
+        )
+    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
+    rule = compilation.choose({platform, compilation.kind(model)}, "on")
+    steps = steps_per_call or rule.steps_per_call
+    return Compilation(rule.compiled, steps, static=rule.static)
+
+
+def is_chief(strategy: OneDevice) -> bool:
+    """Returns True, because a run on JAX has only one process."""
+    return True
+
+
+def peers(strategy: OneDevice) -> cluster.Alone:
+    """Returns an object for the only machine of a run."""
+    return cluster.Alone()
+
+
+class JaxStep:
+    """A training step on images in the memory of the device; see `ResidentStep`."""
+
+    def __init__(
+        self,
+        learner: Learner,
+        data: Split,
+        strategy: OneDevice,
+        compilation: Compilation,
+    ):
+        self._learner = learner
+        self._compilation = compilation
+        self._device = strategy.device
+        self._data = jax.device_put((data.images, data.labels), strategy.device)
+        model, optimizer = learner.model, learner.optimizer
+        self._variables = (
+            model.trainable_variables,
+            model.non_trainable_variables,
+            optimizer.variables,
+        )
+        self._state = None  # the variables' newer values, from `run` to `sync`
+        slots = enumerate(optimizer.variables)
+        self._rate = next(i for i, v in slots if v is optimizer.learning_rate)
+        self.compile()
+
+    def compile(self) -> None:
+        """Creates the compiled function again, after a layer of the model changed."""
+        # New function objects, because JAX caches compiled code by the object.
+        iterate = functools.partial(self._iterate)
+        self._call = jax.jit(iterate, donate_argnums=0)
+        self._full_call = jax.jit(iterate, donate_argnums=0, static_argnums=3)
+
+    def start(self, order: np.ndarray) -> None:
+        """Does nothing, because all images are on the device."""
+
+    def run(
+        self,
+        batches: np.ndarray,
+        learning_rates: np.ndarray,
+        first: int = 0,
+        draws: np.ndarray | None = None,
+    ) -> jax.Array:
+        """Begins one iteration for each row of `batches`; see `ResidentStep.run`.
+
+        The function does not wait for the losses. Until `sync` is called, the variables
+        of the model and the optimizer cannot be used.
+        """
+        count = len(batches)
+        arrays = [batches, learning_rates, *([] if draws is None else [draws])]
+        if self._state is None:
+            state = [[v.value for v in group] for group in self._variables]
+            # For values that are not committed to a device, such as new or restored
+            # ones, JAX would compile the function a second time.
+            self._state = jax.device_put(state, self._device)
+        arguments = self._compilation.pad(*arrays)
+        compilation = self._compilation
+        is_full = compilation.static and count == compilation.steps_per_call
+        call = self._full_call if is_full else self._call
+        state = self._state
+        self._state, losses = call(state, self._data, first, count, *arguments)
+        return losses if count == len(losses) else losses[:count]
+
+    def sync(self) -> None:
+        """Updates the variables of the model and the optimizer after `run`."""
+        if self._state is None:
+            return
+        for group, values in zip(self._variables, self._state, strict=True):
+            for variable, value in zip(group, values, strict=True):
+                variable.assign(value)
+        self._state = None  # because others may assign to the variables
+
+    def _iterate(self, state, data, first, count, batches, learning_rates, draws=None):
+        """Runs `count` iterations. A count that is not static serves every count."""
+
+        # By default, accelerators multiply with less precision than float32.
+        @jax.default_matmul_precision("float32")
+        def body(i, carry):
+            state, losses = carry
+            images, labels = (array[batches[i]] for array in data)
+            images = images.astype("float32")
+            if draws is not None:
+                images = self._learner.augmentation(images, draws[i])
+            with layers.keyed(first + i, batches[i]):
+                state, loss = self._update(state, images, labels, learning_rates[i])
+            return state, losses.at[i].set(loss)
+
+        losses = jax.numpy.zeros(len(batches))
+        if len(batches) == 1:
+            # In a loop, XLA does not use its fast kernels for convolutions.
+            return body(0, (state, losses))
+        return jax.lax.fori_loop(0, count, body, (state, losses))
+
+    def _update(self, state, images, labels, learning_rate):
+        weights, others, slots = state
+        slots[self._rate] = learning_rate
+        gradient = jax.value_and_grad(self._penalised_loss, has_aux=True)
+        (_, (loss, others)), gradients = gradient(weights, others, images, labels)
+        weights, slots = self._learner.optimizer.stateless_apply(
+            slots, gradients, weights
+        )
+        return [list(weights), list(others), list(slots)], loss
+
+    def _penalised_loss(self, weights, others, images, labels):
+        outputs, others, penalties = self._learner.model.stateless_call(
+            weights, others, images, training=True, return_losses=True
+        )
+        objective, size = self._learner.objective, self._learner.batch_size
+        loss = objective(images, labels, outputs).sum() / size
+        smoothing = objective.smoothing(labels, outputs)
+        if smoothing is not None:
+            penalties = [*penalties, smoothing.sum() / size]
+        return loss + sum(penalties), (loss, others)

@@ -1,0 +1,70 @@
+"""Precision in which a training step computes. Variables are always float32."""
+
+import keras
+
+from elu_zoo import activations, errors
+from elu_zoo.activations.rectifiers import ShiftedReLU
+from elu_zoo.layers import Dropout
+from elu_zoo.training.step.pooled_first import is_chain
+
+# The padding before a convolution is included, because it then moves half the bytes.
+_CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
+# Classes of the layers that compute in bfloat16, by the name of the precision.
+PRECISIONS = {
+    "float32": (),
+    "bfloat16_conv": _CONVOLUTION,
+    "bfloat16_matmuls": (*_CONVOLUTION, keras.layers.Dense),
+    "mixed_bfloat16": (keras.layers.Layer,),
+}
+
+
+def check(name: str) -> None:
+    """Checks the name of a precision, and that Keras' own policy is float32."""
+    errors.check_choice("precision", name, PRECISIONS)
+    policy = keras.config.dtype_policy().name
+    if policy != "float32":
+        raise errors.UsageError(
+            f"Keras' dtype policy is {policy}, but must be float32, because "
+            f"train.precision ({name}) sets the precision of a run. Call "
+            'keras.config.set_dtype_policy("float32") before training.'
+        )
+
+
+def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
+    """Sets the precision of the body of a float32 model.
+
+    The body is the layers between preprocessing and classifier. Preprocessing and
+    classifier stay in float32, so that pixels and logits are not rounded.
+
+    Rectifiers, ELUs, max-pooling, and dropout before max-pooling, between the first and
+    the last convolution also use bfloat16 if they follow a bfloat16 layer. They then
+    move half the bytes. ELU and dropout still compute in float32. Outputs do not
+    change, except that training with dropout rounds values once more.
+
+    Args:
+        model: the model, changed in place. It must not have been called yet.
+        name: a name of `PRECISIONS`.
+        classifier: name of the layer that outputs the logits; by default the last
+            layer with trainable weights.
+    """
+    trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
+    ends = [i for i, x in enumerate(model.layers) if x.name == classifier]
+    body = model.layers[trained[0] : min(trained[-1:] + ends)]
+    reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
+    convs = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
+    for i, layer in enumerate(body):
+        if convs and convs[0] < i < convs[-1] and _keeps_values(*body[i : i + 2]):
+            follows = reduced[i - 1] and is_chain(body[i - 1 : i + 1])
+            reduced[i] = reduced[i] or follows
+        if reduced[i]:
+            layer.dtype_policy = "mixed_bfloat16"
+
+
+def _keeps_values(layer: keras.layers.Layer, after: keras.layers.Layer) -> bool:
+    if isinstance(layer, keras.layers.Activation):
+        return layer.activation is keras.activations.relu
+    if type(layer) is Dropout:
+        # Rounding commutes with a maximum, so that a pooling need not move float32.
+        return type(after) is keras.layers.MaxPooling2D
+    # Not a subclass, which may compute another function.
+    return type(layer) in (activations.ELU, ShiftedReLU, keras.layers.MaxPooling2D)

@@ -1,0 +1,156 @@
+"""Plans choose runs by budget; specs have configs, folders, hashes and names."""
+
+import dataclasses
+import runpy
+import shlex
+from pathlib import Path
+
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.bin import config as config_flag
+from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
+from elu_zoo.training.config import as_dict, config_hash
+from elu_zoo.training.record.recorder import Observe
+
+TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
+
+
+def plan(budget="short", seeds=None):
+    return Plan(budget, seeds, Path("runs"))
+
+
+def changed(**changes):
+    return dataclasses.replace(TRIAL, **changes)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"budget": "Short"}, "Did you mean 'short'.*Known: smoke, short, full"),
+        ({"seeds": 0}, "seeds must be >= 1. Received: 0"),
+    ],
+)
+def test_wrong_options_of_a_plan_raise_an_error(arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        plan(**arguments)
+
+
+@pytest.mark.parametrize(("i", "budget"), list(enumerate(BUDGETS)))
+def test_a_plan_chooses_by_its_budget(i, budget):
+    values = (None, False, "long")
+    assert plan(budget).of(*values) is values[i]
+    assert plan(budget).smoke == (budget == "smoke")
+    assert list(plan(budget).runs(1, 5, 9)) == list(range((1, 5, 9)[i]))
+    assert list(plan(budget, seeds=3).runs(1, 5, 9)) == [0, 1, 2]
+
+
+def test_the_config_has_the_values_of_the_spec():
+    config = TRIAL.load()
+    assert config.name == "mnist_depth-3" and config.model.hidden_layers == 3
+    assert (config.model.activation.name, config.seed) == ("relu", 7)
+    assert not config.model.batch_norm and not config.smoke
+    assert changed(batch_norm=True).load().model.batch_norm
+    assert changed(budget="smoke").load().smoke
+    assert not changed(budget="full").load().smoke
+    assert changed(config="mnist_mlp_8x128", arguments="").load().seed == 7
+
+
+def test_changes_apply_to_the_config_of_one_spec():
+    changes = ("train.epochs", 3), ("data.train_examples", 100), ("seed", 1)
+    config = changed(changes=changes).load()
+    assert (config.train.epochs, config.data.train_examples) == (3, 100)
+    assert config.seed == 1
+    assert TRIAL.load().train.epochs == 40  # other specs are unchanged
+
+
+@pytest.mark.parametrize(
+    ("key", "words"),
+    [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')],
+)
+def test_a_change_of_an_unknown_field_raises_an_error(key, words):
+    with pytest.raises(KeyError, match=words):
+        changed(changes=((key, 3),)).load()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"config": "mnist_mlp_8x128", "arguments": ""},
+        {"arguments": "hidden_layers=4"},
+        {"activation": "elu"},
+        {"seed": 8},
+        {"batch_norm": True},
+        {"budget": "smoke"},
+        {"changes": (("train.epochs", 3),)},
+    ],
+)
+def test_other_configs_have_other_hashes_and_folders(changes):
+    other = changed(**changes)
+    assert other.hash != TRIAL.hash
+    assert other.folder(plan()) != TRIAL.folder(plan())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"observe": Observe(losses=True, test_every=5)},
+        {"variant": "three"},
+        {"budget": "full"},
+        {"changes": (("train.epochs", 40),)},  # the value of the config
+    ],
+)
+def test_equal_configs_have_equal_hashes_and_folders(changes):
+    other = changed(**changes)
+    assert other.hash == TRIAL.hash == config_hash(TRIAL.load())[:8]
+    assert other.folder(plan()) == TRIAL.folder(plan())
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"changes": (("train.epochs", 3),)},
+        {"observe": Observe(losses=True, test_every=5)},
+    ],
+)
+def test_the_arm_hash_depends_on_all_but_the_seed(changes):
+    assert changed(**changes).arm_hash != TRIAL.arm_hash
+    assert changed(**changes, seed=3).arm_hash == changed(**changes).arm_hash
+    assert len(TRIAL.arm_hash) == 8 and changed(seed=0).arm_hash == TRIAL.arm_hash
+
+
+def test_folders_are_named_by_config_run_and_hash():
+    folder = Path("runs/mnist_depth-3") / f"relu-s7-{TRIAL.hash}"
+    assert TRIAL.folder(plan()) == folder
+    other = changed(batch_norm=True)
+    name = f"mnist_depth-3/relu_bn-s7-{other.hash}"
+    assert other.folder(plan()) == Path("runs") / name
+
+
+def test_the_key_and_the_label_name_a_run():
+    other = changed(batch_norm=True, variant="lr 1")
+    assert other.key == {
+        "budget": "short",
+        "activation": "relu",
+        "batch_norm": "True",
+        "variant": "lr 1",
+        "seed": "7",
+        "epochs": "40",
+        "arm": other.arm_hash,
+    }
+    assert other.label == "mnist_depth, lr 1, relu + batch norm, seed 7"
+    assert TRIAL.label == "mnist_depth, relu, seed 7"
+
+
+def test_the_command_resolves_to_the_config():
+    trial = changed(changes=(("train.epochs", 3), ("train.learning_rates", (0.1,))))
+    command = shlex.split(trial.command)
+    config = config_flag.resolve_flag(command)[1].removeprefix("--config=")
+    path, _, arguments = config.partition(":")
+    resolved = runpy.run_path(path)["get_config"](arguments)
+    assert command[2:] == [
+        "--config.train.epochs=3",
+        "--config.train.learning_rates=(0.1,)",
+    ]
+    resolved.train.epochs, resolved.train.learning_rates = 3, (0.1,)
+    assert as_dict(resolved) == as_dict(trial.load())

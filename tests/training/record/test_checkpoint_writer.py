@@ -1,0 +1,101 @@
+"""The thread that writes checkpoints: copies, errors, and its end."""
+
+import json
+import threading
+import types
+
+import keras
+import numpy as np
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.training.record import checkpoint_writer
+from elu_zoo.training.record.checkpoint import Checkpoints
+from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
+
+
+@pytest.fixture
+def variable():
+    return keras.Variable(np.zeros(1000), name="v")
+
+
+@pytest.fixture
+def checkpoints(tmp_path, variable):
+    return Checkpoints(tmp_path, [variable], 3)
+
+
+@pytest.fixture
+def held(checkpoints, monkeypatch):
+    """An event until which the writing of checkpoints waits."""
+    event, save = threading.Event(), checkpoints.save
+
+    def wait(*arguments):
+        assert event.wait(60)
+        return save(*arguments)
+
+    monkeypatch.setattr(checkpoints, "save", wait)
+    return event
+
+
+def make_state(step):
+    return {"step": step, "config": {"seed": step}}
+
+
+def test_iterations_during_the_writing_do_not_change_a_checkpoint(
+    tmp_path, checkpoints, variable, held
+):
+    with CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
+        writer.begin(make_state(5))
+        variable.assign(np.ones(1000))
+        assert not (tmp_path / "checkpoints").exists()
+        held.set()
+    assert checkpoints.restore() == make_state(5)
+    assert (np.asarray(variable) == 0).all()
+    assert json.loads((tmp_path / "config.json").read_text()) == {"seed": 5}
+
+
+@pytest.mark.parametrize("later", ["join", "begin", "end"])
+def test_an_error_of_the_writing_is_raised_later_and_keeps_the_config_file(
+    tmp_path, checkpoints, variable, later
+):
+    variable.assign(np.full(1000, np.nan))
+    config = tmp_path / "config.json"
+    with (
+        pytest.raises(errors.TrainingError, match="not finite after iteration 5"),
+        CheckpointWriter(checkpoints, config, 0) as writer,
+    ):
+        writer.begin(make_state(5))
+        if later != "end":
+            getattr(writer, later)(*([make_state(6)] if later == "begin" else []))
+    assert not config.exists()
+
+
+def test_a_run_that_fails_waits_for_its_checkpoint_and_the_thread(
+    tmp_path, checkpoints, held
+):
+    threads = threading.active_count()
+    timer = threading.Timer(0.2, held.set)
+    with (
+        pytest.raises(KeyError),
+        CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer,
+    ):
+        writer.begin(make_state(5))
+        timer.start()
+        raise KeyError
+    timer.join()
+    assert threading.active_count() == threads
+    assert checkpoints.restore() == make_state(5)
+
+
+def test_a_regular_checkpoint_is_due_after_enough_seconds(
+    tmp_path, checkpoints, monkeypatch
+):
+    now = [100.0]
+    clock = types.SimpleNamespace(monotonic=lambda: now[0])
+    monkeypatch.setattr(checkpoint_writer, "time", clock)
+    with CheckpointWriter(checkpoints, tmp_path / "config.json", 30) as writer:
+        for seconds, due in ((29, False), (1, True), (29, False), (31, True)):
+            now[0] += seconds
+            assert writer.is_due() is due
+            if due:
+                writer.begin(make_state(5))

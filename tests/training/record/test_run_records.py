@@ -1,0 +1,154 @@
+"""Records of a run (metrics.jsonl, timing.jsonl, TensorBoard) and its display."""
+
+import logging
+import os
+import sys
+
+import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+from elu_zoo import errors
+from elu_zoo.training.record.records import Display, Records
+
+ROWS = [{"step": 10 * i, "epoch": i, "train_loss": 1 / i} for i in (1, 2, 3)]
+
+
+@pytest.fixture
+def records(tmp_path):
+    """A function that opens the records of `tmp_path`, which the fixture closes."""
+    opened = []
+
+    def open_(mark=(0, ""), epochs=0):
+        opened.append(Records(tmp_path, mark, epochs))
+        return opened[-1]
+
+    yield open_
+    for each in opened:
+        each.close()
+
+
+def test_rows_are_on_the_disk_after_each_write(tmp_path, records, rows):
+    written = records()
+    lengths = []
+    for row in ROWS:
+        written.write(row)
+        lengths.append(written.mark()[0])
+        assert (tmp_path / "metrics.jsonl").stat().st_size == lengths[-1]
+    assert rows(tmp_path / "metrics.jsonl") == ROWS
+    assert 0 < lengths[0] < lengths[1] < lengths[2]
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3])
+def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, count):
+    first, marks = records(), [(0, "")]
+    for row in ROWS:
+        first.write(row)
+        first.write_timing({"step": row["step"], "seconds": 1.0})
+        marks.append(first.mark())
+    first.close()
+    with (tmp_path / "metrics.jsonl").open("a") as file:
+        file.write('{"step": 2')  # the last row of a killed process
+    second = records(marks[count], count)
+    second.write(ROWS[-1])
+    if count == 2:
+        assert second.mark() == marks[3]
+    assert rows(tmp_path / "metrics.jsonl") == [*ROWS[:count], ROWS[-1]]
+    assert len(rows(tmp_path / "timing.jsonl")) == 3
+
+
+def write_rows(records):
+    first = records()
+    for row in ROWS:
+        first.write(row)
+    mark = first.mark()
+    first.close()
+    return mark
+
+
+def test_a_missing_file_of_metrics_is_logged(tmp_path, records, rows, caplog):
+    mark = write_rows(records)
+    path = tmp_path / "metrics.jsonl"
+    path.unlink()
+    with caplog.at_level(logging.WARNING, "absl"):
+        records(mark, 3).write({"step": 40, "epoch": 4})
+    assert f"{path} is missing. The run continues without the rows of" in caplog.text
+    assert "its first 3 epochs. Train again in another --workdir" in caplog.text
+    assert rows(path) == [{"step": 40, "epoch": 4}]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda content: content[:-1],
+        lambda content: content[:60],
+        lambda content: b"x" * 500,
+        lambda content: b'{"epoch": 3, "loss": 0.123}\n' * 9,
+        lambda content: content.replace(b"0.5", b"0.4"),
+    ],
+)
+def test_cut_changed_and_foreign_rows_are_refused(tmp_path, records, change):
+    mark = write_rows(records)
+    path = tmp_path / "metrics.jsonl"
+    path.write_bytes(change(path.read_bytes()))
+    before = path.read_bytes()
+    words = "metrics.jsonl was changed, is incomplete or .* Restore .* or delete the"
+    with pytest.raises(errors.CorruptError, match=words):
+        records(mark, 3)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["metrics.jsonl", "timing.jsonl"])
+def test_a_named_pipe_is_refused(tmp_path, records, within, name):
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(errors.CorruptError, match=f"{name} is not a regular file"):
+        within(records)
+
+
+def test_rows_of_timing_have_the_unix_time(tmp_path, records, rows):
+    written = records()
+    written.write_start({"step": 0, "strategy": "one"})
+    written.write_timing({"step": 10, "seconds": 2.0})
+    start, row = rows(tmp_path / "timing.jsonl")
+    assert start["strategy"] == "one" and row["seconds"] == 2.0
+    assert 1.7e9 < start["unix_time"] <= row["unix_time"]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf")])
+def test_values_that_are_not_finite_are_not_written(tmp_path, records, value):
+    with pytest.raises(ValueError):
+        records().write({"step": 1, "train_loss": value})
+    assert (tmp_path / "metrics.jsonl").read_text() == ""
+
+
+def test_tensorboard_reads_the_scalars(tmp_path, records):
+    written = records()
+    for row in ROWS:
+        written.write(row)
+        written.write_timing({"step": row["step"], "seconds": 5.0})
+    written.close()
+    board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert set(board.Tags()["scalars"]) == {"epoch", "train_loss", "seconds"}
+    points = [(e.step, e.value) for e in board.Scalars("train_loss")]
+    assert points == [(r["step"], pytest.approx(r["train_loss"])) for r in ROWS]
+
+
+def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    records = Records(None, (0, ""), 0)
+    records.write(ROWS[0])
+    records.write_timing({"step": 1})
+    records.write_start({"step": 1})
+    records.close()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_terminals_get_a_bar_and_files_get_lines(monkeypatch, capsys, terminal):
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    with Display(300_000, 40) as display:
+        display.update(234_300)
+        display.row({"step": 234_300, "epoch": 300, "train_loss": 1 / 3})
+    lines = capsys.readouterr().err
+    assert ("234300/300000" in lines) == terminal
+    expected = "step 234300, epoch 300, train_loss 0.33333\n"
+    assert (lines == expected) == (not terminal)

@@ -1,0 +1,57 @@
+"""Flags for devices and compilation, and the rules that choose a compilation."""
+
+import keras
+import pytest
+
+from elu_zoo import errors
+from elu_zoo.training.step import compilation
+from elu_zoo.training.step.compilation import check_compile, check_devices
+
+
+@pytest.mark.parametrize(
+    ("check", "arguments", "words"),
+    [
+        (
+            *(check_devices, ("miror", None)),
+            "Unknown strategy 'miror'. Did you mean 'mirrored'.*"
+            "Known: auto, one, mirrored, multi_worker",
+        ),
+        (check_devices, ("one", 0), "num_devices must be an integer >= 1. Received: 0"),
+        (
+            *(check_compile, ("yes", None, 1)),
+            "Unknown value of compile 'yes'. Known: auto, on, off",
+        ),
+        (check_compile, ("on", 0, 1), "steps_per_call must be an integer >= 1. .*: 0"),
+        (check_compile, ("auto", 1, 0), "accumulate must be an integer >= 1. .*: 0"),
+    ],
+)
+def test_invalid_flags_are_refused(check, arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        check(*arguments)
+
+
+def test_every_rule_is_used_and_has_a_reason():
+    facts = [
+        {platform, kind, *others}
+        for platform in ("cpu", "gpu")
+        for kind in ("convolutional", "dense")
+        for others in ((), ("several",), ("several", "updates"))
+    ]
+    chosen = {compilation.choose(f, how) for f in facts for how in ("auto", "off")}
+    chosen |= {compilation.choose(f, "on") for f in facts if "updates" not in f}
+    assert chosen == set(compilation.RULES)
+    assert all(len(rule.reason) > 20 for rule in compilation.RULES)
+    assert all(len(reason) > 20 for _, reason in compilation.CROSS_DEVICE_OPS.values())
+
+
+@pytest.mark.parametrize(
+    ("layer", "shape", "expected"),
+    [
+        (keras.layers.Dense(2), (4,), "dense"),
+        (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
+        (keras.layers.SeparableConv2D(2, 3), (4, 4, 1), "convolutional"),
+        (keras.Sequential([keras.layers.Conv2D(2, 1)]), (4, 4, 1), "convolutional"),
+    ],
+)
+def test_kind_distinguishes_convolutional_and_dense_networks(layer, shape, expected):
+    assert compilation.kind(keras.Sequential([keras.Input(shape), layer])) == expected

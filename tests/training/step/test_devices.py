@@ -1,0 +1,263 @@
+"""Strategies, the chief of a cluster, and the choice of the compilation."""
+
+import json
+import logging
+import types
+
+import keras
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors, zoo
+from elu_zoo.training.step import devices, precision
+from elu_zoo.training.workers import cluster
+
+WORKERS = ["a:1", "b:1"]
+
+
+def tf_config(cluster, kind="worker", index=0):
+    return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
+
+
+@pytest.fixture
+def gpus(monkeypatch):
+    """A function that makes TensorFlow list a number of GPUs."""
+
+    def fake(count):
+        devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
+        monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+
+    return fake
+
+
+@pytest.fixture
+def created(monkeypatch):
+    """Names and arguments of strategies, which are recorded instead of created."""
+    calls = []
+    for name in ("MirroredStrategy", "MultiWorkerMirroredStrategy"):
+
+        def create(*arguments, name=name, **_):
+            calls.append((name, *arguments))
+            return tf.distribute.get_strategy()
+
+        monkeypatch.setattr(tf.distribute, name, create)
+    return calls
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, words",
+    [
+        ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
+        ("one", 2, "one uses one device, but num_devices is 2. Set --strategy=m"),
+        ("mirrored", 3, "num_devices is 3, but .* started with 2 .* Start training"),
+        ("multi_worker", None, "needs the environment variable TF_CONFIG"),
+    ],
+)
+def test_strategies_that_do_not_fit_the_devices_are_refused(name, num_devices, words):
+    with pytest.raises(errors.UsageError, match=words):
+        devices.create_strategy(name, num_devices)
+
+
+def test_more_gpus_than_tensorflow_sees_are_refused(gpus):
+    gpus(2)
+    with pytest.raises(errors.UsageError, match="is 3, but TensorFlow sees only 2 GPU"):
+        devices.create_strategy("mirrored", 3)
+
+
+@pytest.mark.parametrize("name", ["auto", "multi_worker"])
+def test_invalid_tf_config_is_refused(monkeypatch, name):
+    monkeypatch.setenv("TF_CONFIG", "{")
+    with pytest.raises(
+        errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
+    ):
+        devices.create_strategy(name, None)
+
+
+@pytest.mark.parametrize(
+    "name, num_devices, gpu_count, config, expected",
+    [
+        ("auto", None, 0, "", []),
+        ("auto", None, 1, "", []),
+        ("one", None, 4, "", []),
+        ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("mirrored", 1, 2, "", [("MirroredStrategy", ["GPU:0"])]),
+        ("auto", None, 0, tf_config({"worker": ["a:1"]}), []),
+        (
+            *("auto", None, 0, tf_config({"worker": WORKERS})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+        (
+            *("multi_worker", None, 0, tf_config({"worker": ["a:1"]})),
+            [("MultiWorkerMirroredStrategy",)],
+        ),
+    ],
+)
+def test_flags_gpus_and_tf_config_choose_the_strategy(
+    monkeypatch, gpus, created, name, num_devices, gpu_count, config, expected
+):
+    monkeypatch.setenv("TF_CONFIG", config)
+    gpus(gpu_count)
+    devices.create_strategy(name, num_devices)
+    assert created == expected
+
+
+@pytest.mark.parametrize("name", ["auto", "mirrored"])
+def test_two_logical_cpu_devices_are_mirrored(name):
+    strategy = devices.create_strategy(name, 2)
+    assert isinstance(strategy, tf.distribute.MirroredStrategy)
+    assert strategy.num_replicas_in_sync == 2
+
+
+class Cluster:
+    """A fake of MultiWorkerMirroredStrategy."""
+
+
+@pytest.mark.parametrize(
+    "config, expected",
+    [
+        (tf_config({"worker": WORKERS}, index=0), True),
+        (tf_config({"worker": WORKERS}, index=1), False),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
+        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "master"), True),
+        (tf_config({"master": ["c:1"], "worker": WORKERS}, "worker", 0), False),
+        (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
+    ],
+)
+def test_is_chief_follows_tf_config(monkeypatch, config, expected):
+    monkeypatch.setenv("TF_CONFIG", config)
+    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
+    assert devices.is_chief(Cluster()) is expected
+
+
+def test_a_single_machine_is_chief_whatever_tf_config_contains(monkeypatch):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    assert devices.is_chief(tf.distribute.get_strategy())
+    assert devices.is_chief(devices.create_strategy("mirrored", 2))
+
+
+@pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
+def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
+    peers = devices.peers(devices.create_strategy(strategy, count))
+    assert isinstance(peers, cluster.Alone)
+    assert peers.stop(15) == 15 and peers.stop(0) == 0
+
+
+@pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
+    path = types.SimpleNamespace(exists=lambda: bool(driver))
+    monkeypatch.setattr(devices, "Path", lambda _: path)
+    gpus(count)
+    with caplog.at_level(logging.WARNING, "absl"):
+        devices.create_strategy("one", None)
+    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == logged
+
+
+@pytest.mark.parametrize(
+    "name, listed, logged",
+    [
+        ("one", ["CPU:0"], ""),
+        ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
+        ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
+    ],
+)
+def test_several_devices_are_logged(monkeypatch, caplog, name, listed, logged):
+    count = len(listed) if name == "mirrored" else None
+    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in listed]
+    # MirroredStrategy calls the real function with the kind of devices.
+    real = tf.config.list_logical_devices
+    monkeypatch.setattr(
+        tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
+    )
+    with caplog.at_level(logging.INFO, "absl"):
+        devices.create_strategy(name, count)
+    lines = [x for x in caplog.messages if x.startswith("Strategy")]
+    assert len(lines) == bool(logged)
+    for line in lines:
+        assert logged in line
+        assert line.endswith(", ".join(f"/device:{device}" for device in listed) + ".")
+
+
+def dense(**arguments):
+    return zoo.get_model(
+        "mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False
+    )
+
+
+def convolutional():
+    layers = [keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)]
+    return keras.Sequential(layers)
+
+
+POLICIES = [
+    # network, replicas, GPUs, compile; expected: compiled, iterations per call
+    (dense, 1, 0, "auto", True, 100),
+    (dense, 1, 0, "off", False, 10),
+    (dense, 2, 0, "auto", True, 100),
+    (dense, 1, 1, "auto", True, 100),
+    (convolutional, 1, 0, "auto", False, 10),
+    (convolutional, 1, 0, "on", True, 1),
+    (convolutional, 2, 0, "auto", False, 10),
+    (convolutional, 1, 1, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
+    (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
+    (lambda: dense(activation="rrelu"), 2, 0, "auto", False, 10),
+]
+
+
+@pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
+def test_network_devices_and_flag_choose_the_compilation(
+    gpus, build, replicas, count, compile_, compiled, steps
+):
+    gpus(count)
+    model = build()
+    chosen = devices.choose_compilation(model, replicas, compile_, None)
+    assert chosen == devices.Compilation(compiled, steps)
+    parts = 1 if replicas > 1 and not compiled else 3
+    chosen = devices.choose_compilation(model, replicas, compile_, 7, parts)
+    assert chosen == devices.Compilation(compiled, 7, parts)
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
+        (
+            (2, "on", None),
+            "compile=on is not possible with several.*Set --compile=auto",
+        ),
+        (
+            (2, "auto", None, 4),
+            "accumulate must be 1 with several replicas .*Received: 4",
+        ),
+    ],
+)
+def test_flags_that_do_not_fit_the_network_and_devices_are_refused(arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        devices.choose_compilation(dense(batch_norm=True), *arguments)
+
+
+@pytest.mark.parametrize(
+    ("flags", "reduced", "logged"),
+    [
+        ("flags : avx512f avx512_bf16", "bfloat16_conv", False),
+        ("flags : amx_bf16", "bfloat16_conv", False),
+        ("Features : asimd bf16", "bfloat16_conv", False),
+        ("flags : avx512f", "float32", False),
+        ("flags : avx512f", "bfloat16_conv", True),
+        (None, "bfloat16_conv", False),
+    ],
+)
+def test_bfloat16_without_processor_support_is_logged(
+    monkeypatch, tmp_path, caplog, flags, reduced, logged
+):
+    path = tmp_path / "cpuinfo"
+    if flags:
+        path.write_text(flags)
+    monkeypatch.setattr(devices, "Path", lambda _: path)
+    model = zoo.get_model("elu_cifar_11", width=0.01, preprocessing=False)
+    precision.apply(model, reduced)
+    devices.choose_compilation(model, 1, "auto", None)
+    assert ("This processor has no bfloat16" in caplog.text) == logged

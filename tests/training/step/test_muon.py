@@ -1,0 +1,201 @@
+"""The optimizer Muon: updates compared with NumPy in float64, and Keras' fit."""
+
+import json
+import os
+import subprocess
+import sys
+
+import keras
+import muon_fit
+import no_tensorflow
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from elu_zoo import errors
+from elu_zoo.training.step.muon import Muon
+
+# Coefficients of the Newton-Schulz iteration.
+A, B, C = 3.4445, -4.7750, 2.0315
+
+
+class Reference:
+    """A variable that is updated by SGD or by Muon, in float64."""
+
+    def __init__(self, value, momentum=0.9, steps=3, factor=5.0, decay=0.0):
+        self.value, self.m = np.float64(value), np.zeros(np.shape(value))
+        self.momentum, self.steps = momentum, steps
+        self.factor, self.decay = factor, decay
+
+    def direction(self, gradient):
+        self.m = self.momentum * self.m + gradient
+        return gradient + self.momentum * self.m
+
+    def sgd(self, gradient, rate):
+        u = self.direction(gradient + self.decay * self.value)
+        self.value = self.value - rate * self.factor * u
+
+    def muon(self, gradient, rate):
+        u = self.direction(gradient).reshape(-1, gradient.shape[-1])
+        w = self.value.reshape(u.shape)
+        x = u / np.linalg.norm(u)
+        for _ in range(self.steps):
+            x = A * x + B * (x @ x.T) @ x + C * (x @ x.T) @ (x @ x.T) @ x
+        moved = w - rate * np.linalg.norm(w) * x / np.sqrt(min(w.shape))
+        moved *= np.linalg.norm(w) / np.linalg.norm(moved)
+        self.value = moved.reshape(self.value.shape)
+
+
+def build_network():
+    keras.utils.set_random_seed(0)
+    image = keras.Input((6, 6, 3))
+    x = keras.layers.Conv2D(5, 3, name="wide")(image)
+    x = keras.layers.Conv2D(40, 2, name="tall", activation="elu")(x)
+    x = keras.layers.Dense(7, name="dense")(keras.layers.Flatten()(x))
+    x = keras.layers.PReLU(name="slopes")(x)
+    return keras.Model(image, keras.layers.Dense(4, name="classifier")(x))
+
+
+def is_sgd(variable):
+    """Returns whether SGD updates a variable. It updates vectors and the classifier."""
+    return variable.name in ("bias", "alpha") or "classifier" in variable.path
+
+
+def draw_gradients(model, steps):
+    draws = np.random.default_rng(1)
+    return [
+        [draws.normal(size=v.shape).astype("float32") for v in model.trainable_weights]
+        for _ in range(steps)
+    ]
+
+
+# Bounds are relative to the norm of a variable. The four steps change a variable by a
+# fifth of its norm. bfloat16 has 8 significant bits.
+@pytest.mark.parametrize(
+    ("dtype", "bound", "entries"),
+    [
+        ("float32", 1e-6, {}),
+        ("float32", 1e-6, {"momentum": 0.5, "steps": 5, "decay": 0.1}),
+        ("bfloat16", 1e-2, {}),
+    ],
+    ids=str,
+)
+def test_updates_equal_float64(dtype, bound, entries):
+    model = build_network()
+    names = {"steps": "newton_schulz_steps", "decay": "sgd_decay"}
+    arguments = {names.get(k, k): v for k, v in entries.items()}
+    optimizer = Muon(0.1, compute_dtype=dtype, **arguments)
+    optimizer.build(model.trainable_variables)
+    references = []
+    for v in model.trainable_weights:
+        # Only the kernel of the classifier decays.
+        no_decay = {} if v.path.endswith("classifier/kernel") else {"decay": 0.0}
+        references.append(Reference(np.asarray(v), **{**entries, **no_decay}))
+    for i, gradients in enumerate(draw_gradients(model, 4)):
+        optimizer.learning_rate.assign(0.1 / (i + 1))
+        optimizer.apply([tf.constant(g) for g in gradients])
+        for variable, reference, g in zip(
+            model.trainable_weights, references, gradients, strict=True
+        ):
+            step = reference.sgd if is_sgd(variable) else reference.muon
+            step(np.float64(g), 0.1 / (i + 1))
+    for variable, reference in zip(model.trainable_weights, references, strict=True):
+        error = np.linalg.norm(np.asarray(variable) - reference.value)
+        error /= np.linalg.norm(reference.value)
+        assert error <= (1e-6 if is_sgd(variable) else bound), variable.path
+
+
+def test_a_gradient_of_zeros_changes_nothing():
+    model = build_network()
+    before = [np.asarray(v) for v in model.trainable_weights]
+    zeros = [tf.zeros(v.shape) for v in model.trainable_weights]
+    Muon(0.1).apply(zeros, model.trainable_variables)
+    for old, variable in zip(before, model.trainable_weights, strict=True):
+        np.testing.assert_array_equal(old, np.asarray(variable))
+
+
+def test_a_kernel_of_zeros_stays_finite():
+    model = build_network()
+    model.get_layer("dense").kernel.assign(np.zeros((360, 7)))
+    (gradients,) = draw_gradients(model, 1)
+    Muon(0.1).apply([tf.constant(g) for g in gradients], model.trainable_variables)
+    assert not np.asarray(model.get_layer("dense").kernel).any()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"weight_decay": 0.01}, "have a decay. Received: weight_decay=0.01"),
+        ({"momentum": 1.0}, r"momentum must be in \[0, 1\). Received: 1.0"),
+        ({"newton_schulz_steps": 0}, "must be an integer >= 1. Received: 0"),
+        ({"sgd_factor": 0.0}, "sgd_factor must be finite and > 0. Received: 0.0"),
+        ({"sgd_decay": -1.0}, "sgd_decay must be finite and >= 0. Received: -1.0"),
+    ],
+)
+def test_wrong_arguments_are_refused(arguments, message):
+    with pytest.raises(errors.UsageError, match=message):
+        Muon(**arguments)
+
+
+@pytest.mark.parametrize(("name", "logged"), [("head", True), ("classifier", False)])
+def test_the_name_of_no_trained_layer_is_logged(name, logged, caplog):
+    Muon(sgd_layers=(name,)).build(build_network().trainable_variables)
+    assert ("has the name of no trained layer: head. The" in caplog.text) == logged
+
+
+def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
+    model, losses = muon_fit.fit()
+    assert losses[-1] < 0.7 * losses[0]
+    model.save(tmp_path / "model.keras")
+    loaded = keras.models.load_model(tmp_path / "model.keras")
+    assert isinstance(loaded.optimizer, Muon)
+    assert loaded.optimizer.get_config() == model.optimizer.get_config()
+    for network in (model, loaded):
+        network.fit(*muon_fit.draw(), shuffle=False, verbose=0)
+    for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, 1e-6, 1e-6)
+
+
+@pytest.mark.slow
+def test_keras_fit_has_the_same_losses_on_jax(tmp_path):
+    pytest.importorskip("jax")
+    command = [no_tensorflow.__file__, muon_fit.__file__, tmp_path / "losses.json"]
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    subprocess.run([sys.executable, *command], env=environment, check=True)
+    losses = json.loads((tmp_path / "losses.json").read_text())
+    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
+
+
+def test_keras_fit_has_the_same_losses_on_two_replicas():
+    with two_replicas().scope():
+        # XLA does not find the variables of the second replica.
+        losses = muon_fit.fit(jit_compile=False)[1]
+    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
+
+
+def two_replicas():
+    devices = [device.name for device in tf.config.list_logical_devices("CPU")[:2]]
+    reduction = tf.distribute.ReductionToOneDevice()
+    strategy = tf.distribute.MirroredStrategy(devices, reduction)
+    assert strategy.num_replicas_in_sync == 2
+    return strategy
+
+
+def test_two_replicas_make_the_same_update_as_one():
+    strategy = two_replicas()
+    with strategy.scope():
+        mirrored = build_network()
+        optimizer = Muon(0.1, compute_dtype="float32")
+        optimizer.build(mirrored.trainable_variables)
+    (gradients,) = draw_gradients(mirrored, 1)
+
+    def on_replica():
+        halves = [tf.constant(g) / 2 for g in gradients]
+        optimizer.apply(halves, mirrored.trainable_variables)
+
+    tf.function(strategy.run)(on_replica)
+    single = build_network()
+    single_muon = Muon(0.1, compute_dtype="float32")
+    single_muon.apply([tf.constant(g) for g in gradients], single.trainable_variables)
+    for a, b in zip(single.get_weights(), mirrored.get_weights(), strict=True):
+        np.testing.assert_allclose(a, b, 1e-5, 1e-6)
