@@ -16,9 +16,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo.configs import arguments, common
 
-ARGUMENTS = dict(
-    activation="elu", seed=0, batch_norm=False, learning_rate=1e-4, smoke=False
-)
+ARGUMENTS = dict(activation="elu", seed=0, batch_norm=False, learning_rate=1e-4, smoke=False)
 
 
 def get_config(arg: str = "") -> ConfigDict:

@@ -33,15 +33,11 @@ from elu_zoo.configs import arguments, common
 
 # (Name of a variable, factor on its learning rate).
 _MAXOUT_CONVOLUTIONS = tuple(
-    (f"{name}/{kind}", 0.05)
-    for name in ("h0", "h1", "h2")
-    for kind in ("kernel", "bias")
+    (f"{name}/{kind}", 0.05) for name in ("h0", "h1", "h2") for kind in ("kernel", "bias")
 )
 _CLASS_MAPS = (("classifier/kernel", 0.1), ("classifier/bias", 0.2), ("bias", 2.0))
 _HEADS = tuple(
-    entry
-    for i in (1, 2, 3)
-    for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
+    entry for i in (1, 2, 3) for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
 )
 # For each network: the default activation, fields of config.model and config.train,
 # the padding or config.data of another augmentation, and the peak learning rate of

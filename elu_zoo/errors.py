@@ -89,8 +89,7 @@ def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
     """Returns the error for a `name` that is not in `known`."""
     known = list(known)
     return UsageError(
-        f"Unknown {kind} {name!r}. {did_you_mean(name, known)}"
-        f"Known: {', '.join(known) or 'none'}."
+        f"Unknown {kind} {name!r}. {did_you_mean(name, known)}Known: {', '.join(known) or 'none'}."
     )
 
 
@@ -110,9 +109,7 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
     """Raises `UsageError` unless a value is an integer >= `minimum`."""
     integer = isinstance(value, numbers.Integral) and not isinstance(value, bool)
     if not (integer and value >= minimum):
-        raise UsageError(
-            f"{name} must be an integer >= {minimum}. Received: {value!r}."
-        )
+        raise UsageError(f"{name} must be an integer >= {minimum}. Received: {value!r}.")
 
 
 def is_finite(value: Any) -> bool:
@@ -121,9 +118,7 @@ def is_finite(value: Any) -> bool:
     return number and math.isfinite(value)
 
 
-def check_number(
-    name: str, value: Any, expected: str, fits: Callable[[float], bool]
-) -> None:
+def check_number(name: str, value: Any, expected: str, fits: Callable[[float], bool]) -> None:
     """Raises `UsageError` unless a value is a finite number in a range.
 
     Args:
@@ -175,7 +170,5 @@ def positive_float32(name: str, value: Any) -> float:
         # Activations compute in float32, where other numbers become infinite or 0.
         fits = 2.0**-126 <= number < 2.0**128
     if not fits:
-        raise UsageError(
-            f"{name} must be a finite number > 0. Received: {name}={value!r}"
-        )
+        raise UsageError(f"{name} must be a finite number > 0. Received: {name}={value!r}")
     return float(value)

@@ -97,9 +97,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_regular(
-    path: Path, limit: int, what: str, *, follow_links: bool = True
-) -> bytes:
+def read_regular(path: Path, limit: int, what: str, *, follow_links: bool = True) -> bytes:
     """Returns the content of a regular file.
 
     Args:
@@ -141,9 +139,7 @@ def _parsed(text: bytes, path: Path) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:  # RecursionError: deeply nested
-        raise errors.CorruptError(
-            f"{path} is damaged: {error}. Restore or delete it."
-        ) from None
+        raise errors.CorruptError(f"{path} is damaged: {error}. Restore or delete it.") from None
 
 
 def check_files(folder: Path) -> None:

@@ -19,12 +19,7 @@ Weights = str | os.PathLike | Pretrained | None
 
 
 def load_image(
-    path: Any,
-    name: str,
-    weights: Weights = None,
-    *,
-    invert: bool = False,
-    digit: bool = False,
+    path: Any, name: str, weights: Weights = None, *, invert: bool = False, digit: bool = False
 ) -> np.ndarray:
     """Reads an image of any size as the input of a model.
 
@@ -86,9 +81,7 @@ def load_image(
     return images
 
 
-def _raw_shape(
-    registered: registry.ModelEntry, trained: Pretrained | None
-) -> tuple[int, int, int]:
+def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> tuple[int, int, int]:
     """Returns the shape of the raw images of a model with preprocessing."""
     preprocessing = trained.preprocessing if trained else untrained(registered)
     if preprocessing["kind"] == "mean_crop":
@@ -98,9 +91,7 @@ def _raw_shape(
     return tuple(shape or registered.default("input_shape"))
 
 
-def preprocess_input(
-    images: np.ndarray, name: str, weights: Weights = None
-) -> np.ndarray:
+def preprocess_input(images: np.ndarray, name: str, weights: Weights = None) -> np.ndarray:
     """Returns preprocessed images, for `get_model(..., preprocessing=False)`.
 
     A warning is logged if the pixels seem to be in [0, 1].

@@ -152,9 +152,7 @@ def register_model(
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.isfunction(builder):
-            raise errors.UsageTypeError(
-                f"register_model needs a function. Received: {builder!r}."
-            )
+            raise errors.UsageTypeError(f"register_model needs a function. Received: {builder!r}.")
         name = builder.__name__
         taken = _MODELS.get(name)
         if taken and not same_origin(taken.builder, builder):
@@ -179,9 +177,7 @@ def register_model(
     return register if builder is None else register(builder)
 
 
-def _checked(
-    builder: Callable[..., Any], smallest: int, any_size: bool
-) -> Callable[..., Any]:
+def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Callable[..., Any]:
     """Returns a function that checks the shared arguments and calls the builder."""
 
     @functools.wraps(builder)
@@ -218,9 +214,7 @@ def _check_argument(name: str, value: Any) -> None:
     elif name == "seed":
         errors.check_integer(name, value, minimum=0)
     elif name == "width":
-        expected = (
-            "multiplies the number of units of every layer and must be finite and > 0"
-        )
+        expected = "multiplies the number of units of every layer and must be finite and > 0"
         errors.check_number(name, value, expected, lambda value: value > 0)
     elif name == "kernel_decay":
         errors.check_non_negative(name, value)

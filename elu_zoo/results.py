@@ -88,9 +88,7 @@ def student(values: Sequence[float], scale: float = 0.0) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def mean_text(
-    values: Sequence[float], digits: str, scale: float = 0.0, unit: str = ""
-) -> str:
+def mean_text(values: Sequence[float], digits: str, scale: float = 0.0, unit: str = "") -> str:
     """Returns the mean and Student's interval, if there is one, as text."""
     low, high = student(values, scale)
     text = f"{statistics.mean(values):{digits}}{unit}"

@@ -149,9 +149,7 @@ def get_model(
     if layers is not None:
         arguments["preprocessing"] = layers
     model = building.build(registered, arguments, trained)
-    model = cut.cut(
-        model, registered, include_top, pooling, features, classifier_activation
-    )
+    model = cut.cut(model, registered, include_top, pooling, features, classifier_activation)
     if model_name is not None:
         model.name = model_name
     return model
@@ -160,8 +158,7 @@ def get_model(
 def _check_model_name(name: Any) -> None:
     if name is not None and (not isinstance(name, str) or not name or "/" in name):
         raise errors.UsageError(
-            "model_name must be a text without '/', such as 'first_net'. Received: "
-            f"{name!r}."
+            f"model_name must be a text without '/', such as 'first_net'. Received: {name!r}."
         )
 
 
@@ -170,8 +167,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
     for argument in arguments:
         if argument == "num_classes" and registered.is_autoencoder:
             raise errors.UsageError(
-                f"{registered.name} is an autoencoder and has no classes. Remove "
-                "num_classes."
+                f"{registered.name} is an autoencoder and has no classes. Remove num_classes."
             )
         if ours := _OF_OTHER_ZOOS.get(argument):
             offer = manifest.offer(registered.name) if ours == "weights" else ""

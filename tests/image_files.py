@@ -96,15 +96,10 @@ def classes(counts, side=16, seed=0):
 def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
     """Writes the examples (dicts) of splits in the format of tensorflow-datasets."""
     identity = tfds.core.dataset_info.DatasetIdentity(
-        name=name,
-        version=tfds.core.Version("1.0.0"),
-        data_dir=str(folder),
-        module_name="tests",
+        name=name, version=tfds.core.Version("1.0.0"), data_dir=str(folder), module_name="tests"
     )
     info = tfds.core.DatasetInfo(
-        builder=identity,
-        description="",
-        features=tfds.features.FeaturesDict(features),
+        builder=identity, description="", features=tfds.features.FeaturesDict(features)
     )
     folder.mkdir(parents=True)
     writer = tfds.core.SequentialWriter(info, 20, file_format=file_format)

@@ -53,9 +53,7 @@ def write_splits(root, classes=3, train=7, val=4, **arguments):
 def get_config(folder, entries=()):
     """Returns a smoke config for a folder of images, with ENTRIES and `entries`."""
     config = elu_imagenet_15.get_config("smoke=True")
-    config.update_from_flattened_dict(
-        {**ENTRIES, "data.folder": str(folder), **dict(entries)}
-    )
+    config.update_from_flattened_dict({**ENTRIES, "data.folder": str(folder), **dict(entries)})
     return config
 
 

@@ -65,9 +65,7 @@ def test_the_error_for_an_unknown_name_lists_the_known_names():
     assert str(errors.unknown("model", 7, [])) == "Unknown model 7. Known: none."
 
 
-@pytest.mark.parametrize(
-    "value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]]
-)
+@pytest.mark.parametrize("value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]])
 def test_numbers_out_of_range_are_refused(value):
     with pytest.raises(errors.UsageError, match=r"^rate is > 0\. Received: ") as raised:
         errors.check_number("rate", value, "is > 0", lambda number: number > 0)

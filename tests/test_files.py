@@ -150,9 +150,7 @@ def test_windows_has_no_locks(monkeypatch):
 def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):
     lock = tmp_path / "run" / "LOCK"
     owner = subprocess.Popen(
-        [sys.executable, "-c", HOLD, str(lock)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
+        [sys.executable, "-c", HOLD, str(lock)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     )
     with owner:
         assert owner.stdout.readline() == b"held\n"

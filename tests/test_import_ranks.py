@@ -107,9 +107,7 @@ def wrong_imports(name: str, source: str) -> list[str]:
             allowed = False
         elif top != "elu_zoo" or not parts or parts[0] in (package, *FREE):
             allowed = parts[:1] != ["configs"] or package in ("bin", "paper")
-            allowed = allowed or (
-                name in READ_CONFIGS and imported == "elu_zoo.configs"
-            )
+            allowed = allowed or (name in READ_CONFIGS and imported == "elu_zoo.configs")
             allowed = allowed or imported in NAMED_CONFIGS.get(package, ())
         elif parts[0] in elu_zoo._PUBLIC:
             other = elu_zoo._PUBLIC[parts[0]].split(".")[1]
@@ -259,17 +257,13 @@ def at_module_level(source: str) -> set[str]:
 
 
 def test_imports_in_functions_are_not_at_module_level():
-    assert at_module_level("try:\n import tensorflow as tf\nfinally:\n pass") == {
-        "tensorflow"
-    }
+    assert at_module_level("try:\n import tensorflow as tf\nfinally:\n pass") == {"tensorflow"}
     assert at_module_level("def f():\n    import tensorflow") == set()
     assert at_module_level("if TYPE_CHECKING:\n    import tensorflow") == set()
 
 
 @pytest.mark.parametrize(
-    "path",
-    modules("elu_zoo", "configs", "tools", "tests"),
-    ids=lambda p: str(p.relative_to(ROOT)),
+    "path", modules("elu_zoo", "configs", "tools", "tests"), ids=lambda p: str(p.relative_to(ROOT))
 )
 def test_files_have_at_most_the_allowed_lines(path):
     binary = path.parent.name == "bin" and path.stem not in SHARED_BY_BINARIES

@@ -98,9 +98,7 @@ def test_initializers_are_serialized_and_keep_the_dtype(initializer):
 
 
 def test_networks_draw_by_layer_name():
-    model = elu_zoo.get_model(
-        "mnist_mlp_8x128", width=0.25, seed=5, preprocessing=False
-    )
+    model = elu_zoo.get_model("mnist_mlp_8x128", width=0.25, seed=5, preprocessing=False)
     for name in ("dense1", "dense2", "dense3", "classifier"):
         kernel = model.get_layer(name).kernel
         expected = HeUniform(layer_seed(5, name))(kernel.shape)

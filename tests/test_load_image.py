@@ -133,7 +133,7 @@ def opened(name):
         ("colour_with_alpha", lambda path: np.asarray(opened("colour_with_alpha"))),
         *((name, lambda path, name=name: opened(name)) for name in FILES
           if name != "cmyk"),
-    ],
+    ]
 )  # fmt: skip
 def test_images_in_memory_are_read_like_files(tmp_path, name, convert):
     path = tmp_path / "image"

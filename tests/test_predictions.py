@@ -52,9 +52,7 @@ def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, w
         (1 / 255, "5 of 5 images (images[0], images[1], images[2], ...) look like"),
     ],
 )
-def test_a_warning_reports_pixels_in_another_range(
-    published, images, caplog, scale, warning
-):
+def test_a_warning_reports_pixels_in_another_range(published, images, caplog, scale, warning):
     with caplog.at_level(logging.WARNING):
         elu_zoo.preprocess_input(images * scale, MODEL)
     assert len(caplog.messages) == bool(warning) and warning in caplog.text

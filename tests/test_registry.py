@@ -81,8 +81,7 @@ def test_every_loss_is_a_loss_of_training():
 
 
 @pytest.mark.parametrize(
-    ("argument", "expected"),
-    [("activation", True), ("num_classes", True), ("width", False)],
+    ("argument", "expected"), [("activation", True), ("num_classes", True), ("width", False)]
 )
 def test_takes_returns_whether_the_builder_has_an_argument(argument, expected):
     registry.register_model(builder("net"))
@@ -100,9 +99,7 @@ def test_default_returns_the_default_of_an_argument(argument, default):
 
 def test_a_name_that_another_module_uses_is_refused():
     registry.register_model(builder("net", "first"))
-    with pytest.raises(
-        errors.UsageError, match="'net' is registered already, by first"
-    ):
+    with pytest.raises(errors.UsageError, match="'net' is registered already, by first"):
         registry.register_model(builder("net", "second", "other.py"))
     assert registry.entry("net").builder.__module__ == "first"
 

@@ -134,7 +134,7 @@ def test_the_error_of_a_file_has_wilsons_interval():
             ("its recipe, 2 runs (seeds 0, 1)", "3.50 ± 0.71, squared",
              "0.00 to 9.85, squared"),
         ),
-    ],
+    ]
 )  # fmt: skip
 def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
     error = results.recipe_error(entry, rows)
@@ -203,9 +203,7 @@ def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected
 def test_the_papers_error_states_the_share_of_its_schedule():
     shorter = {"schedule_share": 0.0212, "config": {"name": "net-mnist-paper30"}}
     error = results.paper_error(ENTRY | SCHEDULE | shorter, [PAPER])
-    assert error.name.endswith(
-        " runs, after its whole schedule; this file had 2% of it"
-    )
+    assert error.name.endswith(" runs, after its whole schedule; this file had 2% of it")
 
 
 def test_other_recipes_have_no_error_of_the_paper():

@@ -13,8 +13,7 @@ from elu_zoo.paper import experiments, names
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem
-    not in "__init__ config early fitting_batch flags streams table".split()
+    if path.stem not in "__init__ config early fitting_batch flags streams table".split()
 )
 OWN_FLAGS = {
     "train": "--config",
@@ -51,10 +50,7 @@ EARLY_ERRORS = [
 
 def program(line):
     name = line.partition(" ")[0]
-    return (
-        f"import sys; sys.argv = {line.split()}\nfrom elu_zoo.bin import {name}\n"
-        f"{name}.run()"
-    )
+    return f"import sys; sys.argv = {line.split()}\nfrom elu_zoo.bin import {name}\n{name}.run()"
 
 
 CASES = {

@@ -27,9 +27,7 @@ elu_zoo.model_card(sys.argv[1])
 
 
 def run(*command, **options):
-    process = subprocess.run(
-        list(map(str, command)), capture_output=True, text=True, **options
-    )
+    process = subprocess.run(list(map(str, command)), capture_output=True, text=True, **options)
     assert process.returncode == 0, process.stderr
     return process.stdout
 

@@ -78,8 +78,7 @@ def test_list_models_matches_a_pattern(more_models, pattern, expected):
 
 
 @pytest.mark.parametrize(
-    ("weights", "expected"),
-    [(True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])],
+    ("weights", "expected"), [(True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])]
 )
 def test_list_models_selects_by_weights(more_models, published, weights, expected):
     assert elu_zoo.list_models(weights=weights) == expected
@@ -204,9 +203,7 @@ def test_weights_are_loaded(made, published, images, arguments, name):
     model = elu_zoo.get_model(MODEL, **arguments)
     trained = made[name][2]
     assert_equal_weights(body(model), body(trained), atol=1e-3)
-    np.testing.assert_allclose(
-        np.asarray(model(images)), np.asarray(trained(images)), atol=0.02
-    )
+    np.testing.assert_allclose(np.asarray(model(images)), np.asarray(trained(images)), atol=0.02)
     kernel = model.get_layer("dense1").kernel
     exact = np.asarray(trained.get_layer("dense1").kernel).astype(np.float16)
     np.testing.assert_array_equal(np.asarray(kernel), exact)
@@ -232,16 +229,12 @@ def test_another_num_classes_keeps_the_body(published, images, caplog):
         model = elu_zoo.get_model(MODEL, weights="mnist", num_classes=3, seed=7)
     assert_equal_weights(body(model), body(trained))
     for weight, initial in zip(
-        model.get_layer("classifier").weights,
-        fresh.get_layer("classifier").weights,
-        strict=True,
+        model.get_layer("classifier").weights, fresh.get_layer("classifier").weights, strict=True
     ):
         np.testing.assert_array_equal(np.asarray(weight), np.asarray(initial))
     assert model(images).shape == (5, 3)
     tag = published["elu"]["tag"]
-    assert (
-        f"{tag} has 10 classes, but num_classes is 3. The layer 'class" in caplog.text
-    )
+    assert f"{tag} has 10 classes, but num_classes is 3. The layer 'class" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -262,9 +255,7 @@ def test_arguments_that_differ_from_a_tag_are_refused(published, arguments, mess
 
 def test_arguments_without_weights_of_the_data_set_are_refused(published):
     with pytest.raises(errors.UsageError, match="no 'mnist' weights.*for: elu, elu_bn"):
-        elu_zoo.get_model(
-            MODEL, weights="mnist", activation={"name": "elu", "alpha": 2}
-        )
+        elu_zoo.get_model(MODEL, weights="mnist", activation={"name": "elu", "alpha": 2})
     with pytest.raises(errors.UsageError, match="with width=0.1"):
         elu_zoo.get_model(MODEL, weights="mnist", width=0.5)
 

@@ -19,9 +19,7 @@ def images():
 def test_an_untrained_autoencoder_can_have_either_output_activation(activation, images):
     arguments = {"width": WIDTH, "preprocessing": True}
     logits = elu_zoo.get_model("mnist_autoencoder", **arguments)(images)
-    model = elu_zoo.get_model(
-        "mnist_autoencoder", classifier_activation=activation, **arguments
-    )
+    model = elu_zoo.get_model("mnist_autoencoder", classifier_activation=activation, **arguments)
     expected = keras.activations.get(activation)(logits)
     np.testing.assert_allclose(np.asarray(model(images)), np.asarray(expected))
 
@@ -45,6 +43,4 @@ def test_wrong_arguments_are_refused(arguments, message):
 def test_the_loss_of_weights_determines_the_output_activation():
     arguments = {"weights": "mnist", "num_classes": None}
     with pytest.raises(errors.UsageError, match="must be 'sigmoid', .* is pixels in"):
-        elu_zoo.get_model(
-            "mnist_autoencoder", classifier_activation="linear", **arguments
-        )
+        elu_zoo.get_model("mnist_autoencoder", classifier_activation="linear", **arguments)

@@ -98,9 +98,7 @@ def test_whitening_uses_the_statistics_of_a_data_set(preprocessing, statistics, 
     x = elu_zoo.layers.preprocess(images, {"kind": "gcn_zca", "statistics": used})
     assert 0.2 < x.std() < 5
     bare = elu_zoo.get_model(NET, **SMALL, preprocessing=False)
-    np.testing.assert_allclose(
-        np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5
-    )
+    np.testing.assert_allclose(np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5)
 
 
 def test_a_description_replaces_whitening(images):
@@ -108,9 +106,7 @@ def test_a_description_replaces_whitening(images):
     model = elu_zoo.get_model(NET, preprocessing=description, **SMALL)
     bare = elu_zoo.get_model(NET, preprocessing=False, **SMALL)
     x = images.astype(np.float32) / 255
-    np.testing.assert_allclose(
-        np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5
-    )
+    np.testing.assert_allclose(np.asarray(model(images)), np.asarray(bare(x)), atol=1e-5)
     assert "whiten" not in [layer.name for layer in model.layers]
 
 
@@ -136,9 +132,7 @@ def test_models_with_weights_have_the_whitening_of_the_weights(trained, path, im
     model = elu_zoo.get_model(NET, weights=path)
     used = [m.get_layer("whiten").statistics for m in (model, trained)]
     assert used[0] == used[1]
-    np.testing.assert_array_equal(
-        np.asarray(model(images)), np.asarray(trained(images))
-    )
+    np.testing.assert_array_equal(np.asarray(model(images)), np.asarray(trained(images)))
 
 
 @pytest.mark.parametrize("shape", [(48, 48, 3), [64, 40, 3]])

@@ -69,18 +69,14 @@ def trained(mean, tmp_path):
 
 
 def test_the_mean_is_subtracted_from_raw_images(mean, images):
-    raw, bare = (
-        elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, False)
-    )
+    raw, bare = (elu_zoo.get_model(NET, preprocessing=x, **SMALL) for x in (True, False))
     assert raw.input_shape == (None, 256, 256, 3)
     centres = (images - mean)[:, 16:240, 16:240]
     logits = np.asarray(raw(images))
     np.testing.assert_allclose(logits, bare(centres), atol=1e-5 * np.abs(logits).max())
     photos = elu_zoo.get_model(NET, preprocessing="photos", **SMALL)
     assert "photos_mean-" in photos.get_layer("subtract_mean").statistics
-    np.testing.assert_allclose(
-        photos(images), bare(centres - 1), atol=1e-5 * np.abs(logits).max()
-    )
+    np.testing.assert_allclose(photos(images), bare(centres - 1), atol=1e-5 * np.abs(logits).max())
 
 
 def test_preprocess_input_subtracts_and_crops(mean, images):
@@ -127,9 +123,7 @@ def test_another_number_of_classes_keeps_the_body(trained, images):
     other = elu_zoo.get_model(NET, weights=path, num_classes=5)
     assert other(images).shape == (2, 5)
     for layer in ("stack4_conv3", "dense2"):
-        np.testing.assert_array_equal(
-            other.get_layer(layer).kernel, model.get_layer(layer).kernel
-        )
+        np.testing.assert_array_equal(other.get_layer(layer).kernel, model.get_layer(layer).kernel)
 
 
 @pytest.mark.parametrize(
@@ -146,9 +140,7 @@ def test_a_model_is_cut_at_a_layer(mean, arguments, layer, shape):
 
 
 @pytest.mark.parametrize("shape", [None, (97, 128, 3), (None, None, 3)])
-def test_channel_means_replace_a_missing_mean_image(
-    tmp_path, monkeypatch, images, shape
-):
+def test_channel_means_replace_a_missing_mean_image(tmp_path, monkeypatch, images, shape):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
     raw = elu_zoo.get_model(NET, input_shape=shape, **SMALL)
     assert raw.input_shape == (None, *(shape or (224, 224, 3)))

@@ -53,9 +53,7 @@ def download_wheels(folder: Path) -> None:
 def pack_data(name: str, folder: Path) -> None:
     """Writes a data set's cached arrays to the files `<name>.zip.<i>` of a folder."""
     load.load(name)
-    newest = max(
-        (files.home() / "data").glob(f"{name}-[0-9]*.npz"), key=os.path.getmtime
-    )
+    newest = max((files.home() / "data").glob(f"{name}-[0-9]*.npz"), key=os.path.getmtime)
     entry = newest.stem.rpartition("-")[0]
     arrays = cache.newest(entry)
     packed = io.BytesIO()

@@ -307,9 +307,7 @@ def store(file: Path, machine: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument(
-        "verb", choices=["losses", "check", "time", "steps", "rows", "serve"]
-    )
+    parser.add_argument("verb", choices=["losses", "check", "time", "steps", "rows", "serve"])
     parser.add_argument("argument")
     parser.add_argument("output", nargs="?")
     parser.add_argument("--seconds", type=float, default=6)

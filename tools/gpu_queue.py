@@ -116,9 +116,7 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
     print(f"{len(waiting)} runs not started")
 
 
-def _start(
-    job: Job, kit: Path, runs: Path, environment: dict[str, str]
-) -> subprocess.Popen:
+def _start(job: Job, kit: Path, runs: Path, environment: dict[str, str]) -> subprocess.Popen:
     """Starts a run, whose messages are written to its folder."""
     print(f"started {job.line}", flush=True)
     (runs / job.name).mkdir(parents=True, exist_ok=True)

@@ -36,10 +36,7 @@ def draw(digit: int, font: str, generator: np.random.Generator) -> np.ndarray:
     picture = Image.new("L", (_SIDE, _SIDE), 255)
     pen = ImageDraw.Draw(picture)
     left, top, right, bottom = pen.textbbox((0, 0), str(digit), font=face)
-    x, y = (
-        generator.integers(_MARGIN, _SIDE - n - _MARGIN)
-        for n in (right - left, bottom - top)
-    )
+    x, y = (generator.integers(_MARGIN, _SIDE - n - _MARGIN) for n in (right - left, bottom - top))
     pen.text((x - left, y - top), str(digit), font=face, fill=0)
     return np.asarray(picture)[..., None]
 

@@ -66,9 +66,7 @@ _LONGEST_CUTOUT = 0, 8
 _FINAL = {"width": 1.0, "epochs": 8}
 _SEEDS = range(3)
 
-_RUNS = flags.DEFINE_string(
-    "runs", "runs/trials", "Folder that holds the folder of each trial."
-)
+_RUNS = flags.DEFINE_string("runs", "runs/trials", "Folder that holds the folder of each trial.")
 
 Rows = list[dict[str, str]]
 

@@ -44,9 +44,7 @@ _LIMIT_BYTES = 56_500_000
 _PACKAGE = "package"
 _HUB = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)")
 
-_RESULTS_ONLY = flags.DEFINE_bool(
-    "results_only", False, "Add rows to results.csv only."
-)
+_RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows to results.csv only.")
 _TO = flags.DEFINE_string("to", _PACKAGE, "Destination: package, or hf:owner/repo.")
 _PUSH = flags.DEFINE_bool("push", False, "Make the changes of the release.")
 _OUTPUT = flags.DEFINE_string(
@@ -82,18 +80,14 @@ def check(runs: dict[Path, manifest.Entry], to: str) -> None:
 
 def _check_hub(to: str, count: int) -> None:
     if not _HUB.fullmatch(to):
-        raise errors.UsageError(
-            f"--to must be package or hf:owner/repo. Received: {to!r}."
-        )
+        raise errors.UsageError(f"--to must be package or hf:owner/repo. Received: {to!r}.")
     if count > 1:
         raise errors.UsageError(
             f"{to} must have one run, because its README.md is the model card of one "
             f"run. Received: {count} runs."
         )
     if importlib.util.find_spec("huggingface_hub") is None:
-        raise errors.UsageError(
-            f'--to={to} needs huggingface_hub. Run: pip install "elu-zoo[hub]"'
-        )
+        raise errors.UsageError(f'--to={to} needs huggingface_hub. Run: pip install "elu-zoo[hub]"')
 
 
 def _check_run(workdir: Path, entry: manifest.Entry) -> None:
@@ -125,9 +119,7 @@ def _check_statistics(entry: manifest.Entry, to: str) -> None:
 
 def _check_size(runs: dict[Path, manifest.Entry]) -> None:
     new = {entry["tag"] + manifest.SUFFIX: path for path, entry in runs.items()}
-    paths = [
-        p for kind in ("*" + manifest.SUFFIX, "*.npz") for p in _WEIGHTS.glob(kind)
-    ]
+    paths = [p for kind in ("*" + manifest.SUFFIX, "*.npz") for p in _WEIGHTS.glob(kind)]
     paths = [p for p in paths if p.name not in new]
     paths += [folder / name for name, folder in new.items()]
     # A wheel compresses each file by deflate.
@@ -182,9 +174,7 @@ def upload(folder: Path, entry: manifest.Entry, to: str) -> None:
     try:
         api = HfApi()
         api.create_repo(repository, exist_ok=True)
-        api.create_commit(
-            repository, operations, commit_message=f"Release {entry['tag']}"
-        )
+        api.create_commit(repository, operations, commit_message=f"Release {entry['tag']}")
     # Versions of huggingface_hub raise errors of different HTTP libraries.
     except Exception as error:
         raise errors.ResourceError(
@@ -207,9 +197,7 @@ def _list(entry: manifest.Entry) -> None:
     manifest.published.cache_clear()
 
 
-def release(
-    runs: dict[Path, manifest.Entry], to: str, output: Path, push: bool
-) -> list[str]:
+def release(runs: dict[Path, manifest.Entry], to: str, output: Path, push: bool) -> list[str]:
     """Builds the files of releases and, with `push`, releases them.
 
     Args:

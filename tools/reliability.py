@@ -32,17 +32,13 @@ from elu_zoo import errors, files
 
 _ROOT = Path(__file__).resolve().parent.parent
 _KILLS = flags.DEFINE_integer("kills", 100, "Number of kills.", 0)
-_CORRUPTIONS = flags.DEFINE_integer(
-    "corruptions", 100, "Flipped bits per file of a checkpoint.", 0
-)
+_CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits per file of a checkpoint.", 0)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of random choices.")
 _DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder with CIFAR-10; $TFDS_DATA_DIR by default."
 )
 _CSV = flags.DEFINE_string(
-    "output_csv",
-    str(_ROOT / "configs" / "results" / "reliability.csv"),
-    "CSV file for the counts.",
+    "output_csv", str(_ROOT / "configs" / "results" / "reliability.csv"), "CSV file for the counts."
 )
 
 _FAILURES = errors.EluZooError, OSError, subprocess.SubprocessError
@@ -64,32 +60,24 @@ def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
         ("stop", functools.partial(stops.start_second_processes, runs.DIGITS), few),
     ]
     if disks.can_mount(folder):
-        planned.append(
-            ("full disk", functools.partial(disks.fill_disks_of_runs, runs.DIGITS), few)
-        )
+        planned.append(("full disk", functools.partial(disks.fill_disks_of_runs, runs.DIGITS), few))
         planned.append(("full disk", fill_disks_of_exports, few))
     else:
         print("Full disks are left out: only root may mount disks.", file=sys.stderr)
     return [job for job in planned if job[2]]
 
 
-def kill_image_runs(
-    count: int, generator: random.Random, folder: Path
-) -> list[runs.Count]:
+def kill_image_runs(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
     command = runs.images(folder, _DATA_DIR.value)
     return kills.kill_runs(command, count, generator, folder)
 
 
-def kill_exports(
-    count: int, generator: random.Random, folder: Path
-) -> list[runs.Count]:
+def kill_exports(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
     runs.DIGITS.finish(folder / "run")
     return kills.kill_exports(count, generator, folder / "run", folder)
 
 
-def fill_disks_of_exports(
-    count: int, generator: random.Random, folder: Path
-) -> list[runs.Count]:
+def fill_disks_of_exports(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
     runs.DIGITS.finish(folder / "run")
     return disks.fill_disks_of_exports(count, generator, folder / "run", folder)
 

@@ -46,9 +46,7 @@ def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
             weights.table(published, tables.runs, tables.paper, networks, link)
             + f"\n\n{overview.caption(tables.runs, tables.paper, link)}"
         ),
-        "comparison": lambda link: comparison.summary(
-            tables.comparison, tables.tuning, link
-        ),
+        "comparison": lambda link: comparison.summary(tables.comparison, tables.tuning, link),
         "tally": lambda link: counts.tally(tables.claims, link),
         "finetune": lambda link: runs.finetuning_table(tables.runs),
         "sizes": lambda link: runs.sizes_table(tables.trials),

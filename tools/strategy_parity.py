@@ -35,9 +35,7 @@ _FLAGS = {
     "jax": (),
 }
 _FOLDER = flags.DEFINE_string("folder", "runs/parity", "Folder of the runs' folders.")
-_CONFIGS = flags.DEFINE_list(
-    "configs", ["quickstart", "mnist_mlp_8x128"], "Names of configs."
-)
+_CONFIGS = flags.DEFINE_list("configs", ["quickstart", "mnist_mlp_8x128"], "Names of configs.")
 _SEEDS = flags.DEFINE_integer("seeds", 3, "Number of seeds.", 1)
 _EPOCHS = flags.DEFINE_integer(
     "epochs", 30, "Epochs of each run; the paper's MNIST networks have 300.", 1
@@ -55,9 +53,7 @@ def train(name: str, seed: int, how: str) -> dict[str, object]:
     environment = {**os.environ, "KERAS_BACKEND": backend}
     environment.pop("TF_CONFIG", None)
     tasks = _cluster() if how == "multi_worker" else [{}]
-    processes = [
-        subprocess.Popen(command, env=environment | task, cwd=_ROOT) for task in tasks
-    ]
+    processes = [subprocess.Popen(command, env=environment | task, cwd=_ROOT) for task in tasks]
     try:
         codes = [process.wait() for process in processes]
     finally:

@@ -174,9 +174,7 @@ class ELU(keras.layers.Layer):
     Reference: https://arxiv.org/abs/1511.07289
     """
 
-    def __init__(
-        self, alpha: float = 1.0, jit_compile: bool = False, **kwargs: Any
-    ) -> None:
+    def __init__(self, alpha: float = 1.0, jit_compile: bool = False, **kwargs: Any) -> None:
         errors.check_bool("jit_compile", jit_compile)
         if jit_compile and type(self).call is ELU.call:
             # Keras passes `training` to every `call` that takes it, which costs as much

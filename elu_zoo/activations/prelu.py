@@ -40,9 +40,7 @@ class PReLU(keras.layers.Layer):
                 f"channels. Received an input of shape {tuple(input_shape)}."
             )
         self.slope = self.add_weight(
-            name="slope",
-            shape=(input_shape[-1],),
-            initializer=keras.initializers.Constant(0.25),
+            name="slope", shape=(input_shape[-1],), initializer=keras.initializers.Constant(0.25)
         )
 
     def call(self, inputs: Any) -> Any:

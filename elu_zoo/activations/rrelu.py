@@ -34,19 +34,14 @@ class RReLU(keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        lower: float = 1 / 8,
-        upper: float = 1 / 3,
-        seed: int | None = None,
-        **kwargs: Any,
+        self, lower: float = 1 / 8, upper: float = 1 / 3, seed: int | None = None, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.lower = positive_float32("lower", lower)
         self.upper = positive_float32("upper", upper)
         if self.lower >= self.upper:
             raise UsageError(
-                "RReLU needs lower < upper. Received: "
-                f"lower={self.lower}, upper={self.upper}."
+                f"RReLU needs lower < upper. Received: lower={self.lower}, upper={self.upper}."
             )
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)

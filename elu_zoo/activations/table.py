@@ -87,9 +87,7 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
         )
     taken = _table.get(name)
     if name in _ALIASES or (taken and not registry.same_origin(taken, factory)):
-        raise errors.UsageError(
-            f"An activation named {name!r} exists already. Pass another name."
-        )
+        raise errors.UsageError(f"An activation named {name!r} exists already. Pass another name.")
     if not _is_registered(factory):
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)
     _table[name] = factory
@@ -179,9 +177,7 @@ def is_maxout(activation: Any) -> bool:
     if not isinstance(name, str) or name != _MAXOUT:
         return False
     if arguments:
-        raise errors.UsageError(
-            f"The activation {name!r} has no arguments. Received: {arguments}."
-        )
+        raise errors.UsageError(f"The activation {name!r} has no arguments. Received: {arguments}.")
     return True
 
 
@@ -206,9 +202,7 @@ def _lookup(name: str) -> Callable:
     )
 
 
-def _from_mapping(
-    mapping: dict[str, Any], name: str, seed: int | None
-) -> keras.layers.Layer:
+def _from_mapping(mapping: dict[str, Any], name: str, seed: int | None) -> keras.layers.Layer:
     kind = mapping.pop("name", None)
     if not isinstance(kind, str):
         raise errors.UsageError(

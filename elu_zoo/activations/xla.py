@@ -72,9 +72,7 @@ def _times_slope_compiled(dy: tf.Tensor, y: tf.Tensor, alpha: float) -> tf.Tenso
     return _slope_program(dy, y, _factor(alpha, y.dtype))
 
 
-def _linked(
-    x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable
-) -> tf.Tensor:
+def _linked(x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable) -> tf.Tensor:
     """Returns `y`, the ELU of `x`, with gradients that are computed from `y`."""
 
     @tf.custom_gradient
@@ -180,9 +178,7 @@ def _forward(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
 
 
 # One compiled function for both passes would store three tensors instead of only y.
-_compiled = functools.partial(
-    tf.function, jit_compile=True, reduce_retracing=True, autograph=False
-)
+_compiled = functools.partial(tf.function, jit_compile=True, reduce_retracing=True, autograph=False)
 _elu_compiled = _compiled(_elu)
 _slope_program = _compiled(_times_slope)
 
@@ -207,8 +203,6 @@ def _elu_narrow(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
 
 
 @_compiled
-def _times_slope_narrow(
-    dy: tf.Tensor, x: tf.Tensor, alpha: tf.Tensor | None
-) -> tf.Tensor:
+def _times_slope_narrow(dy: tf.Tensor, x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
     y = _forward(_widen(x), alpha)
     return _narrow(_times_slope(_widen(dy), y, alpha))

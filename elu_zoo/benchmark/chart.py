@@ -17,17 +17,14 @@ def check(parts: Sequence[str], path: Path) -> None:
     """Checks that a chart can be drawn, before the benchmark runs."""
     files.check_writable(path.resolve().parent)
     if importlib.util.find_spec("matplotlib") is None:
-        raise errors.UsageError(
-            'A chart needs matplotlib. Run: pip install "elu-zoo[paper]"'
-        )
+        raise errors.UsageError('A chart needs matplotlib. Run: pip install "elu-zoo[paper]"')
     if path.suffix not in _SUFFIXES:
         raise errors.UsageError(
             f"--chart must end in one of {', '.join(_SUFFIXES)}. Received: {path}."
         )
     if not set(parts) & set(_PARTS):
         raise errors.UsageError(
-            f"A chart needs one of the parts {', '.join(_PARTS)}. Received: "
-            f"{', '.join(parts)}."
+            f"A chart needs one of the parts {', '.join(_PARTS)}. Received: {', '.join(parts)}."
         )
 
 

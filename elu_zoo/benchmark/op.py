@@ -57,8 +57,7 @@ def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:
     functions = FUNCTIONS | LAYERS | (_LIMITS if call == "jit" else {})
     tensors = [tf.constant(array) for array in arrays]
     one_call = {
-        name: _tensorflow(function, tensors, CALLS[call])
-        for name, function in functions.items()
+        name: _tensorflow(function, tensors, CALLS[call]) for name, function in functions.items()
     }
     for library, make, by in (("torch", _torch, "eager"), ("jax", _jax, "jit")):
         if call == by and importlib.util.find_spec(library):

@@ -52,9 +52,7 @@ class Settings:
         return [Case(name, batch_size=self.batch_size) for name in self.models]
 
 
-def _time_steps(
-    part: str, case: Case, forms: dict, baseline: str, extent: Extent
-) -> list[Row]:
+def _time_steps(part: str, case: Case, forms: dict, baseline: str, extent: Extent) -> list[Row]:
     """Times functions that take training steps, see `step.steps`."""
     from elu_zoo.benchmark import step
 
@@ -81,10 +79,7 @@ def op(settings: Settings) -> list[Row]:
         rows += report.timed("op", case, seconds, op.STOCK)
         rows += report.timed("op", f"{case}, layers", layers, op.STOCK_LAYER)
     size = f"{op.MEMORY_FLOATS:.1e} floats".replace("e+0", "e")
-    once = {
-        (f"memory {what}, {size}", "MiB"): values
-        for what, values in op.tape_memory().items()
-    }
+    once = {(f"memory {what}, {size}", "MiB"): values for what, values in op.tape_memory().items()}
     once |= {(f"largest error, {call}", "ULP"): op.ulps(call) for call in op.CALLS}
     for (case, unit), values in once.items():
         arrays = {name: np.array([value]) for name, value in values.items()}
@@ -99,9 +94,7 @@ def fit(settings: Settings) -> list[Row]:
     rows = []
     for case in settings.cases():
         forms = {
-            (how, name): step.keras_fit(
-                dataclasses.replace(case, activation=name), **arguments
-            )
+            (how, name): step.keras_fit(dataclasses.replace(case, activation=name), **arguments)
             for how, arguments in step.fit_arguments(case).items()
             for name in ("elu", "elu_xla")
         }
@@ -205,8 +198,7 @@ def host(settings: Settings) -> list[Row]:
 
 
 PARTS: dict[str, Callable[[Settings], list[Row]]] = {
-    part.__name__: part
-    for part in (op, fit, step, unit, replicas, inference, serving, host)
+    part.__name__: part for part in (op, fit, step, unit, replicas, inference, serving, host)
 }
 ON_JAX = ("step", "unit", "host")
 

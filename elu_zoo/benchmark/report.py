@@ -49,29 +49,19 @@ class Row:
 
 
 def rows(
-    part: str,
-    case: str,
-    values: Mapping[str, np.ndarray],
-    baseline: str,
-    unit: str = "ms",
+    part: str, case: str, values: Mapping[str, np.ndarray], baseline: str, unit: str = "ms"
 ) -> list[Row]:
     """Returns a row for each form; `values` holds an array `(rounds,)` per form."""
     result = []
     for form, per_round in values.items():
-        low, median, high = (
-            float(f"{v:.4g}") for v in np.percentile(per_round, [25, 50, 75])
-        )
+        low, median, high = (float(f"{v:.4g}") for v in np.percentile(per_round, [25, 50, 75]))
         ratio = (round(v, 4) for v in rounds.ratio(per_round, values[baseline]))
         count = len(per_round)
-        result.append(
-            Row(part, case, form, unit, count, median, low, high, baseline, *ratio)
-        )
+        result.append(Row(part, case, form, unit, count, median, low, high, baseline, *ratio))
     return result
 
 
-def timed(
-    part: str, case: str, seconds: Mapping[str, np.ndarray], baseline: str
-) -> list[Row]:
+def timed(part: str, case: str, seconds: Mapping[str, np.ndarray], baseline: str) -> list[Row]:
     """Returns rows in milliseconds for the result of `rounds.time_interleaved`."""
     return rows(part, case, {k: 1e3 * v for k, v in seconds.items()}, baseline)
 
@@ -126,8 +116,7 @@ def read(path: Path) -> list[Row]:
         return [Row(*(f.type(row[f.name]) for f in fields)) for row in table]
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise errors.CorruptError(
-            f"{path} must be a CSV file of elu-zoo-benchmark: {error!r}. Set --csv to "
-            "a new file."
+            f"{path} must be a CSV file of elu-zoo-benchmark: {error!r}. Set --csv to a new file."
         ) from None
 
 
@@ -142,9 +131,7 @@ def markdown(found: Iterable[Row]) -> str:
 
 def markdown_of_values(found: Iterable[Row]) -> str:
     """Returns the medians of one part as a Markdown table, like `markdown`."""
-    return _markdown(
-        (row, f"{row.case} ({row.unit})", _number(row.value)) for row in found
-    )
+    return _markdown((row, f"{row.case} ({row.unit})", _number(row.value)) for row in found)
 
 
 def _number(value: float) -> str:
@@ -156,8 +143,7 @@ def _markdown(found: Iterable[tuple[Row, str, str]]) -> str:
     forms, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
     lines = [f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
     lines += [
-        f"| {form} | {' | '.join(cells.get((form, c), '') for c in columns)} |"
-        for form in forms
+        f"| {form} | {' | '.join(cells.get((form, c), '') for c in columns)} |" for form in forms
     ]
     return "\n".join(lines)
 

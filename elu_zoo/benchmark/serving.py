@@ -52,9 +52,7 @@ def _forms(
     from elu_zoo.export.saved_model import load_saved_model
 
     loaded = load_saved_model(folder / name)
-    forms = {
-        BASELINE: functools.partial(load.time_threads, lambda: loaded.predict(images))
-    }
+    forms = {BASELINE: functools.partial(load.time_threads, lambda: loaded.predict(images))}
     for suffix, batched in (("", True), (", unbatched", False)):
         rest, grpc = stack.enter_context(_server(folder, batched))
         forms[f"gRPC{suffix}"] = functools.partial(load.time_grpc, grpc, name, images)
@@ -90,9 +88,7 @@ def _statistics(
     }
 
 
-def _rows(
-    name: str, clients: int, statistics: dict[str, dict[str, np.ndarray]]
-) -> list[Row]:
+def _rows(name: str, clients: int, statistics: dict[str, dict[str, np.ndarray]]) -> list[Row]:
     case = f"{name}, {clients} client{'s' if clients > 1 else ''}"
     rows = []
     for suffix in ("", ", p95", ", p99", ", throughput"):

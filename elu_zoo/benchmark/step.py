@@ -47,9 +47,7 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
 
 def steps(case: Case, forms: Iterable[str]) -> dict[str, int]:
     """Returns the number of training steps in a call of each form."""
-    return {
-        name: case.steps * (FIT_CALLS if name.startswith(FIT) else 1) for name in forms
-    }
+    return {name: case.steps * (FIT_CALLS if name.startswith(FIT) else 1) for name in forms}
 
 
 def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
@@ -62,9 +60,7 @@ def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
 
 
 def ours(
-    case: Case,
-    dtype: str | None = None,
-    devices: int | None = None,
+    case: Case, dtype: str | None = None, devices: int | None = None
 ) -> Callable[[], np.ndarray]:
     """Returns a function that runs our training step on all batches.
 
@@ -129,9 +125,7 @@ def keras_fit(
     return lambda: model.fit(images, labels, size, shuffle=False, verbose=0)
 
 
-def pytorch(
-    case: Case, bfloat16: bool = False, device: str = "cpu"
-) -> Callable[[], list[float]]:
+def pytorch(case: Case, bfloat16: bool = False, device: str = "cpu") -> Callable[[], list[float]]:
     """Returns a function that runs the same training in PyTorch."""
     from elu_zoo.benchmark.peers import pytorch as peer
 

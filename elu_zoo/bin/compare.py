@@ -42,8 +42,7 @@ _JOBS = absl_flags.DEFINE_integer(
 _OUTPUT = flags.define_path(
     "output",
     None,
-    "Folder for tables, figures, report.md and runs. By default "
-    "runs/compare/<config>[-<budget>].",
+    "Folder for tables, figures, report.md and runs. By default runs/compare/<config>[-<budget>].",
 )
 flags.define("config", "data", "data_dir", "module")
 

@@ -55,9 +55,7 @@ def resolve_flag(argv: list[str]) -> list[str]:
             f"{', '.join(installed())}."
         )
     if len(configs) > 1:
-        raise errors.UsageError(
-            f"--config must be set once. Received: {' and '.join(configs)}."
-        )
+        raise errors.UsageError(f"--config must be set once. Received: {' and '.join(configs)}.")
     name, colon, arguments = configs[0].partition("=")[2].partition(":")
     path = _path(name)
     config = _load(path, arguments)
@@ -136,9 +134,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     the run, because the number of iterations changes with the number of images.
     """
     name, section = config.get("name"), config.get("data")
-    if isinstance(name, str) and (
-        not name or os.path.isabs(name) or ".." in name.split(os.sep)
-    ):
+    if isinstance(name, str) and (not name or os.path.isabs(name) or ".." in name.split(os.sep)):
         raise errors.UsageError(
             'The config entry name must be a relative path without "..", because it is '
             f"part of the path runs/<name>/. Received: {name!r}."
@@ -173,8 +169,7 @@ def _make_boundaries_fractions(config: ConfigDict) -> None:
             if key in config.train:
                 # A boundary after the end is no share: the check names it as it is.
                 config.train[key] = tuple(
-                    b / total if isinstance(b, int) and b < total else b
-                    for b in config.train[key]
+                    b / total if isinstance(b, int) and b < total else b for b in config.train[key]
                 )
 
 

@@ -15,9 +15,7 @@ _SPLIT = absl_flags.DEFINE_enum(
     "split", "test", ["train", "validation", "test", "all"], "The split to measure."
 )
 _CHANGES = absl_flags.DEFINE_bool(
-    "changes",
-    False,
-    "Measure errors under noise, blur, contrast, shifts and rotations instead.",
+    "changes", False, "Measure errors under noise, blur, contrast, shifts and rotations instead."
 )
 _JSON = absl_flags.DEFINE_bool("json", False, "Print one JSON object.")
 flags.define_model()

@@ -14,9 +14,7 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags
 from elu_zoo.export import versions
 
-_EXPORT_DIR = flags.define_path(
-    "export_dir", None, "Folder for <name>/<version>/.", required=True
-)
+_EXPORT_DIR = flags.define_path("export_dir", None, "Folder for <name>/<version>/.", required=True)
 _NAME = absl_flags.DEFINE_string(
     "name", None, "Name of the model on a server; by default the value of --model."
 )
@@ -27,10 +25,7 @@ _FORMAT = absl_flags.DEFINE_enum(
     "File format; onnx needs the extra elu-zoo[onnx], litert needs elu-zoo[litert].",
 )
 _QUANTIZE = absl_flags.DEFINE_enum(
-    "quantize",
-    None,
-    versions.QUANTIZATIONS,
-    "Makes a LiteRT file smaller. Default: float32.",
+    "quantize", None, versions.QUANTIZATIONS, "Makes a LiteRT file smaller. Default: float32."
 )
 _VERSION = absl_flags.DEFINE_integer(
     "version", None, "Version number; by default the next free number.", lower_bound=1

@@ -44,8 +44,7 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
                     count = pool.submit(_count_images, *arguments).result()
                 except concurrent.futures.process.BrokenProcessPool:
                     raise errors.ResourceError(
-                        "The process that decodes the images died, perhaps for lack "
-                        "of memory."
+                        "The process that decodes the images died, perhaps for lack of memory."
                     ) from None
         else:
             with _no_warnings():
@@ -87,9 +86,7 @@ def _configures_devices() -> bool:
     return several or bool(flags.FLAGS.num_devices) or "TF_CONFIG" in os.environ
 
 
-def _count_images(
-    settings: ConfigDict, data_dir: str | None, shape: Shape | None
-) -> int:
+def _count_images(settings: ConfigDict, data_dir: str | None, shape: Shape | None) -> int:
     """Returns the number of training images of a config's section `data`."""
     if settings.name in load.names():
         count = load.training_images(settings.name, settings.train_on_validation)

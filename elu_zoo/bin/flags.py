@@ -41,8 +41,7 @@ _STRINGS = {
 _DEBUG = flags.DEFINE_bool(
     "debug",
     False,
-    "Print the traceback of an error, and all messages of libraries with time and "
-    "file.",
+    "Print the traceback of an error, and all messages of libraries with time and file.",
 )
 
 
@@ -93,9 +92,7 @@ def pretrained() -> "Pretrained | None":
 def no_arguments(argv: list[str]) -> None:
     """Checks that the command line has flags only."""
     if len(argv) > 1:
-        raise errors.UsageError(
-            f"Unexpected arguments: {' '.join(argv[1:])}. Remove them."
-        )
+        raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}. Remove them.")
 
 
 def check_alone(name: str, arguments: list[str]) -> None:
@@ -189,9 +186,7 @@ def _parse(argv: list[str]) -> list[str]:
     except flags.UnrecognizedFlagError as error:
         known = [name for name in flags.FLAGS if len(name) > 1]
         hint = errors.did_you_mean(error.flagname, known).replace("'", "'--", 1)
-        raise errors.UsageError(
-            f"Unknown flag --{error.flagname}. {hint}See --help."
-        ) from None
+        raise errors.UsageError(f"Unknown flag --{error.flagname}. {hint}See --help.") from None
     except (flags.Error, AttributeError, TypeError, ValueError) as error:
         missing = sorted(re.findall(r"Flag (--\w+) must have a value", str(error)))
         message = f"Missing: {', '.join(missing)}. See --help."

@@ -19,9 +19,7 @@ from elu_zoo.bin import early, flags, table
 from elu_zoo.weights import fetch_weights
 
 _SAVED_MODEL = flags.define_path(
-    "saved_model",
-    None,
-    "Folder of an exported model, instead of --model and --weights.",
+    "saved_model", None, "Folder of an exported model, instead of --model and --weights."
 )
 _COUNT = absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 _TOP = absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)

@@ -25,8 +25,7 @@ _BUDGET = absl_flags.DEFINE_enum(
     "budget",
     "short",
     ["smoke", "short", "full"],
-    "full: length of the paper's runs; short: hours or a day on two CPU cores; smoke: "
-    "a test.",
+    "full: length of the paper's runs; short: hours or a day on two CPU cores; smoke: a test.",
 )
 _JOBS = absl_flags.DEFINE_integer(
     "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
@@ -34,12 +33,8 @@ _JOBS = absl_flags.DEFINE_integer(
 _OUTPUT = flags.define_path(
     "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
 )
-_WORKDIR = flags.define_path(
-    "workdir", "runs/reproduction", "Folder with one subfolder per run."
-)
-_IMAGENET = flags.define_path(
-    "imagenet", None, "Folder of ImageNet's images, for fig6."
-)
+_WORKDIR = flags.define_path("workdir", "runs/reproduction", "Folder with one subfolder per run.")
+_IMAGENET = flags.define_path("imagenet", None, "Folder of ImageNet's images, for fig6.")
 flags.define("data_dir")
 
 

@@ -27,9 +27,7 @@ absl_flags.DEFINE_string(
     "host", "127.0.0.1", "Address; 0.0.0.0 accepts any machine, without access control."
 )
 absl_flags.DEFINE_integer("port", 8500, "Port of gRPC; 0: any free port.", 0, 65535)
-absl_flags.DEFINE_integer(
-    "rest_api_port", 8501, "Port of HTTP; 0: any free port.", 0, 65535
-)
+absl_flags.DEFINE_integer("rest_api_port", 8501, "Port of HTTP; 0: any free port.", 0, 65535)
 absl_flags.DEFINE_bool("enable_batching", True, "Combine waiting requests in batches.")
 absl_flags.DEFINE_integer(
     "max_batch_size", 64, "Largest number of examples in a batch or request.", 1

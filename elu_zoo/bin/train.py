@@ -19,9 +19,7 @@ _WORKDIR = flags.define_path(
 )
 absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
 _STRATEGIES = ["auto", "one", "mirrored", "multi_worker"]
-absl_flags.DEFINE_enum(
-    "strategy", "auto", _STRATEGIES, "Distribution strategy of TensorFlow."
-)
+absl_flags.DEFINE_enum("strategy", "auto", _STRATEGIES, "Distribution strategy of TensorFlow.")
 absl_flags.DEFINE_integer(
     "num_devices", None, "Number of GPUs or logical CPU devices.", lower_bound=1
 )

@@ -87,7 +87,6 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
         for key in keys:
             # A boundary after the end is no share: the check names it as it is.
             config.train[key] = tuple(
-                b / total if isinstance(b, int) and b < total else b
-                for b in config.train[key]
+                b / total if isinstance(b, int) and b < total else b for b in config.train[key]
             )
     return config

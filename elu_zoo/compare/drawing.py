@@ -63,12 +63,9 @@ def _curves(answer: Answer, stem: Path) -> None:
         figures.draw([panels], stem, height=3.6)
 
 
-def _series(
-    activation: str, runs: Mapping[int, Measured], column: str
-) -> Series | None:
+def _series(activation: str, runs: Mapping[int, Measured], column: str) -> Series | None:
     curves = [
-        {row["epoch"]: row[column] for row in run.curve if column in row}
-        for run in runs.values()
+        {row["epoch"]: row[column] for row in run.curve if column in row} for run in runs.values()
     ]
     curves = [curve for curve in curves if curve]
     epochs = sorted({epoch for curve in curves for epoch in curve})
@@ -98,7 +95,5 @@ def _rates(answer: Answer, stem: Path) -> None:
             _LOWEST * min(min(each.low) for each in dots),
             _HIGHEST * max(min(each.middle) for each in dots),
         )
-        panel = DotPanel(
-            title, "factor on the learning rate", value, dots, logx=True, ylim=ylim
-        )
+        panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True, ylim=ylim)
         figures.bars([panel], stem, height=4.4)

@@ -104,15 +104,12 @@ def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
     resolved = [resolve(spec.load()) for spec in specs]
     data = build.load_data(resolved[0], plan.data_dir)
     built = [
-        _checked(spec.activation, each, data)
-        for spec, each in zip(specs, resolved, strict=True)
+        _checked(spec.activation, each, data) for spec, each in zip(specs, resolved, strict=True)
     ]
     _check_pairs(specs, [kernels for *_, kernels in built])
     times = _in_turn([call for call, *_ in built])
     costs = []
-    for spec, (_, run, start, evaluation, _), seconds in zip(
-        specs, built, times, strict=True
-    ):
+    for spec, (_, run, start, evaluation, _), seconds in zip(specs, built, times, strict=True):
         validations = run.train.epochs // run.train.evaluate_every
         ratios = [step / base for step, base in zip(seconds, times[0], strict=True)]
         costs.append(
@@ -260,8 +257,7 @@ def decidable(seeds: int, tests: int) -> str:
 
     # Half the width of the interval in the first and in the last step of Holm.
     first, last = (
-        float(stats.t.ppf(1 - 0.025 / m, seeds - 1)) / math.sqrt(seeds)
-        for m in (tests, 1)
+        float(stats.t.ppf(1 - 0.025 / m, seeds - 1)) / math.sqrt(seeds) for m in (tests, 1)
     )
     widths = f"{last:.2f}" + f" to {first:.2f}" * (tests > 1)
     p = smallest_p(seeds)

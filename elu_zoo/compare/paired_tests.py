@@ -82,9 +82,7 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
     ranks = _ranks({name: errors[name] for name in runs if name not in incomplete})
     results = []
     for name in runs:
-        result = Tested(
-            name, errors[name], diverged[name], "reference", rank=ranks.get(name)
-        )
+        result = Tested(name, errors[name], diverged[name], "reference", rank=ranks.get(name))
         if name in testable:
             difference, p = tested[name]
             result = dataclasses.replace(
@@ -143,7 +141,4 @@ def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:
 def _ranks(complete: Mapping[str, Values]) -> dict[str, int]:
     # Rounded, because the mean of equal errors depends on their order.
     means = {n: float(f"{np.mean([*x.values()]):.12g}") for n, x in complete.items()}
-    return {
-        name: 1 + sum(other < mean for other in means.values())
-        for name, mean in means.items()
-    }
+    return {name: 1 + sum(other < mean for other in means.values()) for name, mean in means.items()}

@@ -153,9 +153,7 @@ def _limits(answer: Answer) -> str:
             "farther this rate is from the config's."
         )
     else:
-        tuned = (
-            "Nothing was tuned: at another learning rate the order may be another one."
-        )
+        tuned = "Nothing was tuned: at another learning rate the order may be another one."
     return (
         f"These errors were measured for {config.model.name} on {config.data.name}, "
         f"after {config.train.epochs} of the {config.schedule_epochs} epochs of the "

@@ -98,9 +98,7 @@ def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
     error, classes = entry["metrics"][f"{split}_{name}"], len(entry["classes"])
     # The choice of a rate needs the error of a tuning run, even if it is chance.
     if not spec.tuning and not results.is_trained(error, classes):
-        reason = (
-            f"The error is that of guessing among {classes} classes: {error:.4g} %."
-        )
+        reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
         return [Measured(curve=tuple(rows), diverged=reason)]
     return [Measured(error, rows[-1]["train_loss"], tuple(rows))]
 

@@ -25,8 +25,7 @@ def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
     return paired_tests.compared(
         {
             name: {
-                seed: measured.error
-                for seed, measured in answer.paired(name, tuned=tuned).items()
+                seed: measured.error for seed, measured in answer.paired(name, tuned=tuned).items()
             }
             for name in answer.question.activations
         }

@@ -72,9 +72,7 @@ def again(errors: Errors) -> list[tuple[float, int]]:
     """
     factors = _best({factor: each[:1] for factor, each in errors.items()})[:_REPEATED]
     return [
-        (factor, seed)
-        for factor in factors
-        for seed in range(1, 1 + FURTHER_RUNS // len(factors))
+        (factor, seed) for factor in factors for seed in range(1, 1 + FURTHER_RUNS // len(factors))
     ]
 
 

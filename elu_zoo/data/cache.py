@@ -51,10 +51,7 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
 
 
 def load_decoded(
-    name: str,
-    sources: Iterable[Path],
-    shape: tuple[int, ...],
-    build: Callable[[], Arrays],
+    name: str, sources: Iterable[Path], shape: tuple[int, ...], build: Callable[[], Arrays]
 ) -> Arrays:
     """Returns the arrays of a user's images, decoded to a shape; see `load`.
 

@@ -149,10 +149,7 @@ def _problem(entry: Entry, arrays: cache.Arrays) -> str:
         images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
         shape = (count, *entry.image_shape)
         if images.shape != shape or images.dtype != "uint8":
-            return (
-                f"expected {split} images uint8 {shape}, "
-                f"got {images.dtype} {images.shape}"
-            )
+            return f"expected {split} images uint8 {shape}, got {images.dtype} {images.shape}"
         if labels.shape != (count,):
             return f"expected {count} {split} labels, got shape {labels.shape}"
         bad = labels[(labels < 0) | (labels >= classes)]

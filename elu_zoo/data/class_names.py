@@ -55,9 +55,7 @@ def normal(name: str) -> str:
     return unicodedata.normalize("NFC", name)
 
 
-def matched(
-    data: ImageData, owner: str, classes: Sequence[str], count: int
-) -> ImageData:
+def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> ImageData:
     """Returns a data set whose labels are a model's classes, matched by name.
 
     Args:

@@ -29,9 +29,7 @@ def describe(folder: Path, error: Exception, *splits: str) -> str:
         files = [
             (Path(path), length)
             for split in splits
-            for path, length in zip(
-                infos[split].filepaths, infos[split].shard_lengths, strict=True
-            )
+            for path, length in zip(infos[split].filepaths, infos[split].shard_lengths, strict=True)
         ]
     # TFDS raises errors of many types for damaged metadata.
     except Exception:

@@ -50,8 +50,7 @@ class Split:
     def joined(self, other: "Split") -> "Split":
         """Returns the examples of this split, then the examples of another split."""
         return Split(
-            np.concatenate([self.images, other.images]),
-            np.concatenate([self.labels, other.labels]),
+            np.concatenate([self.images, other.images]), np.concatenate([self.labels, other.labels])
         )
 
 
@@ -116,6 +115,4 @@ class ImageData:
 def check_count(count: int, available: int) -> None:
     """Raises `DataError` unless `count` examples are available in a split."""
     if count > available:
-        raise errors.DataError(
-            f"{count} examples were requested; the split has {available}."
-        )
+        raise errors.DataError(f"{count} examples were requested; the split has {available}.")

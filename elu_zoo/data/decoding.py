@@ -41,9 +41,7 @@ class DecodedImage:
     processed: Any = None
 
 
-def readers(
-    examples: Examples, positions: Iterable[int]
-) -> Iterator[Callable[[], Example]]:
+def readers(examples: Examples, positions: Iterable[int]) -> Iterator[Callable[[], Example]]:
     """Yields one function per position, which reads the example at the position."""
     for position in positions:
         yield lambda position=position: examples.read([position])[0]
@@ -72,9 +70,7 @@ def decode_all(
         except errors.DataError as error:
             return DecodedImage(example.name, example.label, problem=str(error))
         processed = process(pixels) if process else None
-        return DecodedImage(
-            example.name, example.label, pixels, unusual, processed=processed
-        )
+        return DecodedImage(example.name, example.label, pixels, unusual, processed=processed)
 
     workers = os.cpu_count() or 1
     pending: collections.deque[Future[DecodedImage]] = collections.deque()

@@ -19,9 +19,7 @@ _SMALL = 32  # pixels of the longest side of a picture whose paper is measured
 _FAINTEST = 0.15  # contrast of ink, as a share of the paper's brightness
 _DIM, _LEAST = 64, 128  # smallest whole contrasts of dark and light ink, of 255
 _PIECE = 0.05  # shortest piece of ink, as a share of the picture's longest side
-_INSIDE = (
-    0.125  # Beside a piece of this share that touches no edge, others are dropped.
-)
+_INSIDE = 0.125  # Beside a piece of this share that touches no edge, others are dropped.
 _WHOLE = 10  # pixels; a smaller piece may be a part of a digit at the edge
 _SPECK = 0.1  # A piece with less of the largest piece's area is a speck.
 _DIGIT = 0.5  # A piece of this share of the tallest one's height may be a digit.
@@ -162,9 +160,7 @@ def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
     digits = sum(edges[i][1] >= _DIGIT * tallest for i in chosen)
     odd = ""
     if digits > 1:
-        odd = (
-            f"shows {digits} separate shapes, which are read as one digit: crop to one"
-        )
+        odd = f"shows {digits} separate shapes, which are read as one digit: crop to one"
     elif any(edges[i][0] for i in chosen):
         odd = "shows ink that touches the edge: leave some paper around the digit"
     return [pieces[i] for i in chosen], odd

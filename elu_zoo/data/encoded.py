@@ -174,9 +174,7 @@ class EncodedSplit:
                 raise failures[0] from error
             raise self._decoding_error(positions[done : done + size], error) from error
 
-    def _decoding_error(
-        self, positions: np.ndarray, error: Exception
-    ) -> errors.DataError:
+    def _decoding_error(self, positions: np.ndarray, error: Exception) -> errors.DataError:
         """Returns an error that names the first bad image at these positions."""
         from elu_zoo.data import images
 

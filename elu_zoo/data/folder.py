@@ -145,9 +145,7 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     return {"train": folder}
 
 
-def _split_folders(
-    folder: Path, folders: Sequence[Path], names: Sequence[str]
-) -> dict[str, Path]:
+def _split_folders(folder: Path, folders: Sequence[Path], names: Sequence[str]) -> dict[str, Path]:
     """Returns the folder of each split by its name; one with classes comes first."""
     roots = {}
     for split in names:
@@ -163,9 +161,7 @@ def _split_folders(
     return roots
 
 
-def _label_files(
-    root: Path, paths: Sequence[str], classes: Sequence[str]
-) -> FilesOfSplit:
+def _label_files(root: Path, paths: Sequence[str], classes: Sequence[str]) -> FilesOfSplit:
     """Returns the files of a split with their labels."""
     names = [path.split("/")[0] for path in paths]
     unknown = sorted({*names} - {*classes})
@@ -176,9 +172,7 @@ def _label_files(
             "Add training images of these classes, or remove their folders."
         )
     labels = {name: label for label, name in enumerate(classes)}
-    return FilesOfSplit(
-        root, tuple(paths), np.array([labels[name] for name in names], np.int32)
-    )
+    return FilesOfSplit(root, tuple(paths), np.array([labels[name] for name in names], np.int32))
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
@@ -239,8 +233,7 @@ def _scan(root: Path) -> list[tuple[str, int]]:
     loose = [x.name for x in _visible(root) if x.name.lower().endswith(SUFFIXES)]
     if images and loose:
         logging.warning(
-            "%d images in %s itself are not read, such as %s. Move the images into "
-            "class folders.",
+            "%d images in %s itself are not read, such as %s. Move the images into class folders.",
             *(len(loose), root, min(loose)),
         )
     if nested:
@@ -300,6 +293,4 @@ def _no_images_error(root: Path, split: str) -> errors.DataError:
             hint += " If it is a class, move the images in its folders up into it."
     elif others := {p.suffix for p in files_within if p.suffix and p.is_file()}:
         hint = f" It holds {' '.join(sorted(others))} files. Convert images to PNG."
-    return errors.DataError(
-        f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}"
-    )
+    return errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}")

@@ -37,9 +37,7 @@ class Images(NamedTuple):
 
 
 def read_images(
-    paths: str | os.PathLike | Sequence[str | os.PathLike],
-    shape: Shape,
-    digit: bool = False,
+    paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape, digit: bool = False
 ) -> Images:
     """Reads image files for prediction; unusable files are left out.
 
@@ -93,9 +91,7 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
             raise errors.NotFoundError(f"{path} does not exist.")
 
 
-def read_image(
-    source: Any, shape: Shape, digit: bool = False, name: str = ""
-) -> Images:
+def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:
     """Returns the images of a path, the bytes of a file, an array or a list of these.
 
     Args:
@@ -164,11 +160,7 @@ def _pixels(array: np.ndarray) -> np.ndarray:
             f"height, width, channels), with 1 to 4 channels. Received: {shape}."
         )
     lowest, highest = array.min(), array.max()
-    if (
-        not 0 <= lowest <= highest <= 255
-        or array.dtype.kind == "f"
-        and 0 < highest <= 1
-    ):
+    if not 0 <= lowest <= highest <= 255 or array.dtype.kind == "f" and 0 < highest <= 1:
         raise errors.UsageError(
             f"Pixels must be 0..255. Received: {lowest} to {highest}. Multiply pixels "
             "in [0, 1] by 255."

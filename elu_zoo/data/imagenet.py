@@ -59,9 +59,7 @@ def load(
 
 
 def shuffled(
-    source: EncodedImages,
-    image_size: int,
-    validation_images: int = VALIDATION_IMAGES,
+    source: EncodedImages, image_size: int, validation_images: int = VALIDATION_IMAGES
 ) -> ImageData:
     """Returns the shuffled data set of an indexed folder; see `load`.
 
@@ -75,9 +73,7 @@ def shuffled(
         test, train = test[:count], test[count:]
         logging.info("%d images of %s are held out for validation.", count, source.name)
         if (labels := getattr(source.splits["train"], "labels", None)) is not None:
-            splits.warn_of_untrained(
-                source.name, source.class_names, labels[train], labels[test]
-            )
+            splits.warn_of_untrained(source.name, source.class_names, labels[train], labels[test])
     else:
         train = order.permutation(order.SPLIT_SEED, 1, len(source.splits["train"]))
 
@@ -119,7 +115,6 @@ def find(folder: Path) -> EncodedImages:
         raise errors.DataError(f"The data set in {folder} has no split 'train'.")
     if len(source.classes) < 2:
         raise errors.DataError(
-            f"All images in {folder} are of one class, {source.classes[0]}. "
-            f"{image_folder.LAYOUT}"
+            f"All images in {folder} are of one class, {source.classes[0]}. {image_folder.LAYOUT}"
         )
     return source

@@ -16,9 +16,7 @@ _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 _BATCH = 1000  # images that are adapted at once, to bound the memory
 
 
-def decode(
-    encoded: tf.Tensor, shape: Shape, is_plain: tf.Tensor | None = None
-) -> tf.Tensor:
+def decode(encoded: tf.Tensor, shape: Shape, is_plain: tf.Tensor | None = None) -> tf.Tensor:
     """Decodes a PNG or JPEG image, eagerly or in a graph.
 
     Training, prediction and exports use this function. A JPEG has the same pixels as in
@@ -130,9 +128,7 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
         images = tf.cond(
             tf.reduce_all(tf.shape(images)[-3:-1] == (height, width)),
             lambda: images,
-            lambda: _rounded(
-                tf.image.resize(images, (height, width), "bilinear", antialias=True)
-            ),
+            lambda: _rounded(tf.image.resize(images, (height, width), "bilinear", antialias=True)),
         )
     return tf.ensure_shape(images, (*images.shape[:-3], *shape))
 
@@ -168,10 +164,7 @@ def webp_as_png(encoded: bytes) -> bytes:
 
 
 def decode_checked(
-    encoded: bytes,
-    shape: Shape,
-    min_side: int = shapes.MIN_SIDE,
-    max_pixels: int | None = None,
+    encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE, max_pixels: int | None = None
 ) -> tuple[np.ndarray, str]:
     """Decodes a file that may be damaged; the text of a `DataError` is the reason.
 

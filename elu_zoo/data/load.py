@@ -33,9 +33,7 @@ def training_images(name: str, with_validation: bool) -> int:
 
 
 def load(
-    name: str | os.PathLike,
-    data_dir: str | Path | None = None,
-    image_shape: Shape | None = None,
+    name: str | os.PathLike, data_dir: str | Path | None = None, image_shape: Shape | None = None
 ) -> ImageData:
     """Loads a data set from local files into memory.
 
@@ -72,9 +70,7 @@ def load(
     if name not in catalog.ENTRIES:
         return _load_user_data(name, data_dir, image_shape)
     if os.path.isdir(name):
-        logging.warning(
-            "Loading the zoo's data set %r. Pass ./%s to load the folder.", name, name
-        )
+        logging.warning("Loading the zoo's data set %r. Pass ./%s to load the folder.", name, name)
     data = catalog.load(name, data_dir)
     return data if image_shape is None else _adapted(data, image_shape)
 
@@ -92,9 +88,7 @@ def check_exists(name: str) -> None:
         if not path.exists():
             raise errors.NotFoundError(f"There is no file {path}.")
     elif name and _is_path(name):
-        raise errors.NotFoundError(
-            f"There is no folder or .npz file {name}. {_similar_file(path)}"
-        )
+        raise errors.NotFoundError(f"There is no folder or .npz file {name}. {_similar_file(path)}")
 
 
 def _adapted(data: ImageData, shape: Shape) -> ImageData:
@@ -118,9 +112,7 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
     )
 
 
-def _load_user_data(
-    name: str, data_dir: str | Path | None, image_shape: Shape | None
-) -> ImageData:
+def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape | None) -> ImageData:
     """Loads images that are not a data set of the zoo; see `load`."""
     if not isinstance(name, str) or not name:
         raise errors.unknown("data set", name, names())
@@ -161,9 +153,7 @@ def _identifier(name: str) -> str:
     return f"{identifier}_own" if identifier in names() else identifier
 
 
-def _read_tfds(
-    name: str, data_dir: str | Path | None, shape: Shape | None
-) -> cache.Arrays:
+def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> cache.Arrays:
     try:
         source = tfds.find_images(name, data_dir, shape)
     except errors.DataError as error:

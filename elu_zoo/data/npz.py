@@ -55,8 +55,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
         if counts[0] != counts[1]:
             raise errors.DataError(
-                f"{path}: {images} has {counts[0]} images, but {labels} has "
-                f"{counts[1]} labels."
+                f"{path}: {images} has {counts[0]} images, but {labels} has {counts[1]} labels."
             )
     if "train_images" not in arrays:
         raise errors.DataError(
@@ -99,8 +98,7 @@ def _stored_arrays(path: Path) -> Arrays:
         if isinstance(error, MemoryError):
             reason = "its arrays do not fit the memory"
         raise errors.DataError(
-            f"{path} is not a readable .npz file: {reason}. Write arrays of numbers "
-            "with np.savez."
+            f"{path} is not a readable .npz file: {reason}. Write arrays of numbers with np.savez."
         ) from error
 
 

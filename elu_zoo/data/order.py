@@ -120,9 +120,7 @@ def _draw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
     ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
     for name, value, bound in ranges:
         if not 0 <= value < bound:
-            raise errors.UsageError(
-                f"{name} must be at least 0 and below {bound}, got {value}."
-            )
+            raise errors.UsageError(f"{name} must be at least 0 and below {bound}, got {value}.")
     return np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(values)
 
 

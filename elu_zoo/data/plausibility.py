@@ -39,9 +39,7 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
     return _sentence(names, (highest > 0) & (highest <= 1), "looks", "look", text)
 
 
-def ground_complaint(
-    images: np.ndarray, names: Sequence[str], option: str, inverted: bool
-) -> str:
+def ground_complaint(images: np.ndarray, names: Sequence[str], option: str, inverted: bool) -> str:
     """Returns sentences that list images unlike MNIST's light digits on black, or "".
 
     The border of an image that is dark on light, such as ink on paper, is bright and
@@ -66,10 +64,7 @@ def ground_complaint(
     grey = (borders > _BLACK) & ~dark
     shades = sorted({round(border) for border in borders[grey]})
     shade = " to ".join(str(x) for x in shades[:1] + shades[1:][-1:])  # lowest, highest
-    grey_text = (
-        f" a grey background ({shade} of 255 around the digit); {_TRAINED} black: "
-        f"{remedy}"
-    )
+    grey_text = f" a grey background ({shade} of 255 around the digit); {_TRAINED} black: {remedy}"
     moved = ~dark & ~grey & misplaced(images)
     moved_text = (
         f" ink off the centre, or smaller or larger than MNIST's; {_TRAINED} centred "

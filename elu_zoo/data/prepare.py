@@ -114,14 +114,11 @@ def _find(
     if not source.is_indexed:
         names = [name for name in imagenet.SPLITS if name in source.splits]
         examples = {name: records.read_sequentially(path, name) for name in names}
-        return source, {
-            name: ((lambda x=x: x) for x in split) for name, split in examples.items()
-        }
+        return source, {name: ((lambda x=x: x) for x in split) for name, split in examples.items()}
     data = imagenet.shuffled(source, image_size)
     splits = zip(imagenet.SPLITS, (data.train, data.test), strict=True)
     return source, {
-        name: decoding.readers(split.examples, split.positions)
-        for name, split in splits
+        name: decoding.readers(split.examples, split.positions) for name, split in splits
     }
 
 

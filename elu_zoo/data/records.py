@@ -116,10 +116,7 @@ def read_sequentially(folder: Path, split: str) -> Iterator[Example]:
 
 
 def write(
-    folder: Path,
-    name: str,
-    classes: Sequence[str],
-    splits: dict[str, Iterable[Example]],
+    folder: Path, name: str, classes: Sequence[str], splits: dict[str, Iterable[Example]]
 ) -> None:
     """Writes a data set that `find` and tensorflow-datasets read.
 
@@ -152,8 +149,6 @@ def write(
     )
     writer.initialize_splits(list(splits))
     for split, examples in splits.items():
-        rows = (
-            {"file_name": x.name, "image": x.image, "label": x.label} for x in examples
-        )
+        rows = ({"file_name": x.name, "image": x.image, "label": x.label} for x in examples)
         writer.add_examples({split: rows})
     writer.close_all()

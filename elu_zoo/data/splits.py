@@ -66,9 +66,7 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     )
 
 
-def _with_held_out(
-    name: str, by_name: dict[str, Split], hashes: np.ndarray
-) -> dict[str, Split]:
+def _with_held_out(name: str, by_name: dict[str, Split], hashes: np.ndarray) -> dict[str, Split]:
     """Returns all three splits; missing splits are cut from the training split."""
     missing = [part for part in NAMES if part not in by_name]
     train = by_name["train"]
@@ -105,10 +103,7 @@ def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: Any) -> N
 
 
 def warn_of_untrained(
-    name: str,
-    class_names: Sequence[str],
-    train: np.ndarray,
-    held_out: np.ndarray,
+    name: str, class_names: Sequence[str], train: np.ndarray, held_out: np.ndarray
 ) -> None:
     """Warns of the classes of held-out labels that no training label has."""
     untrained = np.setdiff1d(held_out, train)

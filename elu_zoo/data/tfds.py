@@ -34,9 +34,7 @@ class Source:
     remedy: str
 
 
-def find(
-    name: str, major: int, data_dir: str | Path | None, label: str = "label"
-) -> Source:
+def find(name: str, major: int, data_dir: str | Path | None, label: str = "label") -> Source:
     """Finds the newest version `major.*.*` of a data set of the zoo.
 
     Args:
@@ -47,9 +45,7 @@ def find(
     return _source(name, folder, lambda remedy: _read(folder, label, remedy))
 
 
-def find_images(
-    name: str, data_dir: str | Path | None, shape: shapes.Shape | None
-) -> Source:
+def find_images(name: str, data_dir: str | Path | None, shape: shapes.Shape | None) -> Source:
     """Finds any data set with one image and one label per example.
 
     Args:
@@ -180,9 +176,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
             "(height, width, channels) to resize the images. Received: None."
         )
     if "train" not in info.splits:
-        raise errors.DataError(
-            f"{folder} has no split 'train'. It has {', '.join(info.splits)}."
-        )
+        raise errors.DataError(f"{folder} has no split 'train'. It has {', '.join(info.splits)}.")
     present = [split for split in splits.NAMES if split in info.splits]
     counts = {split: info.splits[split].num_examples for split in present}
     shapes.check_memory(sum(counts.values()), target)
@@ -221,9 +215,7 @@ def _read_split(
         decoders=decoders,
         read_config=tfds.ReadConfig(try_autocache=False),
     )
-    dataset = dataset.map(
-        select, num_parallel_calls=os.cpu_count() or 1, deterministic=True
-    )
+    dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
     batches = list(tfds.as_numpy(dataset.batch(1000)))
     return {
         f"{split}_{array}": np.concatenate([batch[array] for batch in batches])
@@ -254,15 +246,9 @@ def _features(folder: Path, features: Any) -> tuple[str, str]:
 def _terms(info: Any) -> str:
     licence = info.redistribution_info.license.strip()
     page = f" See {info.homepage}." if info.homepage else ""
-    return (
-        f"{info.full_name}: {licence or 'terms unknown to tensorflow-datasets'}.{page}"
-    )
+    return f"{info.full_name}: {licence or 'terms unknown to tensorflow-datasets'}.{page}"
 
 
-def _unreadable(
-    folder: Path, error: Exception, remedy: str, *in_splits: str
-) -> errors.DataError:
+def _unreadable(folder: Path, error: Exception, remedy: str, *in_splits: str) -> errors.DataError:
     described = damage.describe(folder, error, *in_splits)
-    return errors.DataError(
-        f"Cannot read the data set in {folder}: {described} {remedy}"
-    )
+    return errors.DataError(f"Cannot read the data set in {folder}: {described} {remedy}")

@@ -13,9 +13,7 @@ NO_TWIN = (
 )
 
 
-def temperature(
-    entry: Entry, evaluator: Evaluator, data: ImageData
-) -> tuple[float | None, str]:
+def temperature(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float | None, str]:
     """Returns the temperature of weights and its source, or None and the reason.
 
     The temperature is read from the entry, or else fitted on the validation images if

@@ -28,9 +28,7 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
             "than imagenet2012."
         )
     cases = [(UNCHANGED, 0)]
-    cases += [
-        (kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES
-    ]
+    cases += [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]
     rows = []
     for kind, severity in cases:
         images = split.images
@@ -52,9 +50,7 @@ def by_kind(rows: list[Row]) -> list[dict[str, str]]:
     unchanged = rows[0]["error_percent"]
     lines = []
     for kind, mean in cards_measures.means(rows[1:]).items():
-        by_severity = {
-            str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind
-        }
+        by_severity = {str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind}
         cells = {"none": unchanged, **by_severity, "mean": mean}
         lines.append({"error, %": kind} | {k: f"{v:.2f}" for k, v in cells.items()})
     return lines

@@ -29,12 +29,7 @@ class Evaluator:
             evaluation.
     """
 
-    def __init__(
-        self,
-        model: keras.Model,
-        objective: Objective,
-        source: keras.Model | None = None,
-    ):
+    def __init__(self, model: keras.Model, objective: Objective, source: keras.Model | None = None):
         self._model = model
         self._objective = objective
         self._source = source
@@ -89,8 +84,7 @@ class Evaluator:
         shape = tuple(self._model.input_shape[1:])
         if split.image_shape != shape:
             raise errors.UsageError(
-                f"{self._model.name} needs images of shape {shape}. Received: "
-                f"{split.image_shape}."
+                f"{self._model.name} needs images of shape {shape}. Received: {split.image_shape}."
             )
         self.current()
         size = min(_BATCH_SIZE, _PIXELS // math.prod(split.image_shape[:2]))

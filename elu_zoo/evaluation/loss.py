@@ -115,9 +115,7 @@ class Objective:
             distributes equally over all classes.
     """
 
-    def __init__(
-        self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0
-    ):
+    def __init__(self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0):
         self._loss = get(loss)
         self._label_smoothing = label_smoothing
         self._readout = keras.activations.get(registry.READOUTS[loss])
@@ -147,9 +145,7 @@ class Objective:
         """
         if not self._label_smoothing:
             return None
-        heads = (
-            [outputs] if len(outputs.shape) == 2 else keras.ops.unstack(outputs, axis=1)
-        )
+        heads = [outputs] if len(outputs.shape) == 2 else keras.ops.unstack(outputs, axis=1)
         added = sum(smoothing(labels, logits) for logits in heads)
         return self._label_smoothing * added
 

@@ -37,9 +37,7 @@ class Autoencoder:
         if self.readout not in _READOUTS:
             raise errors.unknown("readout", self.readout, _READOUTS)
         if not isinstance(self.scale, int | float) or not 0 < self.scale < math.inf:
-            raise errors.UsageError(
-                f"scale must be a finite number above 0, got {self.scale!r}."
-            )
+            raise errors.UsageError(f"scale must be a finite number above 0, got {self.scale!r}.")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,15 +106,12 @@ def make(
         return _classifier(model, class_names, classifier)
     if not isinstance(autoencoder, Autoencoder):
         raise errors.UsageTypeError(
-            "autoencoder must be an Autoencoder(code, readout, scale), got "
-            f"{autoencoder!r}."
+            f"autoencoder must be an Autoencoder(code, readout, scale), got {autoencoder!r}."
         )
     return _autoencoder(model, autoencoder)
 
 
-def _classifier(
-    model: keras.Model, class_names: Sequence[str], classifier: str | None
-) -> Answer:
+def _classifier(model: keras.Model, class_names: Sequence[str], classifier: str | None) -> Answer:
     _check_form(model, "(batch, classes)", lambda _, y: len(y) == 2 and y[-1])
     classes = model.outputs[0].shape[-1]
     if isinstance(class_names, str):

@@ -115,9 +115,7 @@ def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray
     expected = {name: named[name].numpy() for name in names}
     for name, values in expected.items():
         if not np.isfinite(values).all():
-            raise errors.EluZooError(
-                f"The model's {name} for noise images are not finite."
-            )
+            raise errors.EluZooError(f"The model's {name} for noise images are not finite.")
     _check_logits(answer.readout, keras.tree.flatten(outputs)[0])
     return expected
 

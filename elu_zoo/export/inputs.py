@@ -36,9 +36,7 @@ class Inputs:
 
     def inverse(self) -> "Inputs":
         """Returns the images with 255 - pixels."""
-        return dataclasses.replace(
-            self, images=255 - self.images, inverted=not self.inverted
-        )
+        return dataclasses.replace(self, images=255 - self.images, inverted=not self.inverted)
 
     def complaints(self, predictor: Predictor) -> list[str]:
         """Returns warnings about files left out and about implausible pixels."""
@@ -75,9 +73,7 @@ class Inputs:
         return rows, np.concatenate(pixels) if pixels else None
 
 
-def read_files(
-    paths: Sequence[str], predictor: Predictor, digit: bool = False
-) -> Inputs:
+def read_files(paths: Sequence[str], predictor: Predictor, digit: bool = False) -> Inputs:
     """Returns the images of files and folders, see `read_images`."""
     if digit:
         digits.check_shape(predictor.image_shape, "--digit")
@@ -87,9 +83,7 @@ def read_files(
     return Inputs(read.pixels, rows, read.left_out, remarks=remarks)
 
 
-def load_test_images(
-    name: str, data_dir: str | None, count: int, predictor: Predictor
-) -> Inputs:
+def load_test_images(name: str, data_dir: str | None, count: int, predictor: Predictor) -> Inputs:
     """Returns the first test images of a data set."""
     if name in load.ENCODED:
         raise errors.UsageError(

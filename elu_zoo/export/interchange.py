@@ -29,9 +29,7 @@ def load_onnx(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
     """Returns a function from images to the named outputs of a model.onnx."""
     import onnxruntime
 
-    session = onnxruntime.InferenceSession(
-        str(path), providers=["CPUExecutionProvider"]
-    )
+    session = onnxruntime.InferenceSession(str(path), providers=["CPUExecutionProvider"])
     names = [output.name for output in session.get_outputs()]
 
     def call(images):
@@ -193,13 +191,7 @@ def _convert(answer: Answer, format: str, file: Path, options: dict[str, Any]) -
     # its options.
     with warnings.catch_warnings(), constants, quiet.native():
         warnings.simplefilter("ignore")
-        named.export(
-            str(file),
-            format=format,
-            verbose=False,
-            input_signature=[spec],
-            **options,
-        )
+        named.export(str(file), format=format, verbose=False, input_signature=[spec], **options)
 
 
 def _check_installed(format: str) -> None:
@@ -222,6 +214,5 @@ def _converter_errors(format: str) -> Iterator[None]:
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise errors.EluZooError(
-            f"The model cannot be written as {format} and run: "
-            f"{type(error).__name__}: {reason}"
+            f"The model cannot be written as {format} and run: {type(error).__name__}: {reason}"
         ) from error

@@ -57,9 +57,7 @@ def join(first: bytes, second: bytes) -> bytes:
     return bytes(builder.Output())
 
 
-def _map_tensors(
-    owner: Any, fields: tuple[str, ...], moved: Callable[[int], int]
-) -> None:
+def _map_tensors(owner: Any, fields: tuple[str, ...], moved: Callable[[int], int]) -> None:
     for field in fields:
         indices = getattr(owner, field)
         if indices is not None:

@@ -42,8 +42,7 @@ class LoadedModel:
         if images.shape[1:] != self.image_shape or not len(images):
             expected = ", ".join(map(str, self.image_shape))
             raise errors.UsageError(
-                f"images must have the shape (batch >= 1, {expected}), "
-                f"got {images.shape}."
+                f"images must have the shape (batch >= 1, {expected}), got {images.shape}."
             )
         return self._answer("serving_default", images=tf.constant(images))
 
@@ -89,8 +88,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     except Exception as error:
         reason = str(error).strip().partition("\n")[0]
         raise errors.CorruptError(
-            f"{path} is damaged or not an export of elu_zoo: {reason} "
-            "Export the model again."
+            f"{path} is damaged or not an export of elu_zoo: {reason} Export the model again."
         ) from error
     return LoadedModel(path, class_names, tuple(image_shape), saved)
 

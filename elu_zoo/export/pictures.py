@@ -16,9 +16,7 @@ GREY = 128
 _SIDE = 112  # in pixels; small images are enlarged up to this side.
 
 
-def write_pairs(
-    path: str | os.PathLike, images: np.ndarray, reconstructions: np.ndarray
-) -> int:
+def write_pairs(path: str | os.PathLike, images: np.ndarray, reconstructions: np.ndarray) -> int:
     """Writes the picture `pairs` of the first `LIMIT` images as a PNG file, atomically.
 
     Returns:
@@ -55,9 +53,7 @@ def pairs(images: np.ndarray, reconstructions: np.ndarray) -> np.ndarray:
     bands = -(-count // columns)
     band_height = 2 * height + GAP + BAND_GAP
     picture = np.full(
-        (bands * band_height - BAND_GAP, columns * (width + GAP) - GAP, channels),
-        GREY,
-        np.uint8,
+        (bands * band_height - BAND_GAP, columns * (width + GAP) - GAP, channels), GREY, np.uint8
     )
     for index, (image, reconstruction) in enumerate(tiles):
         band, column = divmod(index, columns)

@@ -57,9 +57,7 @@ def from_weights(weights: Pretrained) -> Predictor:
     return Predictor(predict, answer.image_shape, answer.class_names, weights.dataset)
 
 
-def description(
-    model: keras.Model, name: str, weights: Pretrained | None = None
-) -> dict[str, Any]:
+def description(model: keras.Model, name: str, weights: Pretrained | None = None) -> dict[str, Any]:
     """Returns the `class_names`, `autoencoder` and `classifier` of a model.
 
     The result holds arguments of `answers.make` and `export_saved_model`. Without
@@ -107,8 +105,7 @@ def _distinct(names: Sequence[str]) -> list[str]:
     """Returns names, with an index for names that several classes share (ImageNet)."""
     counts = collections.Counter(names)
     return [
-        name if counts[name] == 1 else f"{name} (class {index})"
-        for index, name in enumerate(names)
+        name if counts[name] == 1 else f"{name} (class {index})" for index, name in enumerate(names)
     ]
 
 
@@ -125,9 +122,7 @@ def reconstructed(
     squared_errors = (difference**2).sum(axis=(1, 2, 3))
     rows = [
         {"squared_error": round(error, 6), "code": [round(unit, 6) for unit in code]}
-        for error, code in zip(
-            squared_errors.tolist(), outputs["codes"].tolist(), strict=True
-        )
+        for error, code in zip(squared_errors.tolist(), outputs["codes"].tolist(), strict=True)
     ]
     return rows, reconstructions
 

@@ -16,11 +16,7 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.export import joining, versions
 from elu_zoo.export.answers import Answer
-from elu_zoo.layers import (
-    GlobalContrastNormalization,
-    MeanSubtraction,
-    ZCAWhitening,
-)
+from elu_zoo.layers import GlobalContrastNormalization, MeanSubtraction, ZCAWhitening
 from elu_zoo.models.nested import all_layers
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)

@@ -10,15 +10,7 @@ import keras
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.export import (
-    answers,
-    checks,
-    models_config,
-    origin,
-    signatures,
-    versions,
-    warmup,
-)
+from elu_zoo.export import answers, checks, models_config, origin, signatures, versions, warmup
 from elu_zoo.export.answers import Autoencoder
 from elu_zoo.export.loaded import LoadedModel, load_saved_model
 from elu_zoo.export.target import Target

@@ -61,9 +61,7 @@ def endpoints(answer: Answer) -> dict:
     @tf.function(input_signature=[tf.TensorSpec((None,), tf.string, "image_bytes")])
     def serve_bytes(image_bytes):
         files = _check_not_empty(tf.ensure_shape(image_bytes, (None,)), shape)
-        return outputs_without_features(
-            tf.cast(decode_images(files, shape), tf.float32)
-        )
+        return outputs_without_features(tf.cast(decode_images(files, shape), tf.float32))
 
     @tf.function(input_signature=[images_spec])
     def features(images):
@@ -116,8 +114,7 @@ def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
     counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
     guards = [
         tf.debugging.Assert(
-            tf.reduce_max(counts) <= MOST_PIXELS,
-            [f"An image has more than {MOST_PIXELS} pixels"],
+            tf.reduce_max(counts) <= MOST_PIXELS, [f"An image has more than {MOST_PIXELS} pixels"]
         ),
         tf.debugging.Assert(
             tf.reduce_sum(counts) <= MOST_PIXELS_OF_A_BATCH,
@@ -131,8 +128,7 @@ def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
 def _check_not_empty(batch: tf.Tensor, shape: tuple[int, int, int]) -> tf.Tensor:
     size = "x".join(map(str, shape))
     guard = tf.debugging.Assert(
-        tf.shape(batch)[0] > 0,
-        [f"The batch is empty, expected at least one image of {size}"],
+        tf.shape(batch)[0] > 0, [f"The batch is empty, expected at least one image of {size}"]
     )
     # The images depend on the guard, so that no optimization drops the guard.
     with tf.control_dependencies([guard]):

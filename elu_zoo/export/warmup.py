@@ -21,9 +21,7 @@ _KEY, _VALUE = 1, 2  # of an entry of a map
 _NAME, _SIGNATURE_NAME = 1, 3  # of ModelSpec
 
 
-def write(
-    path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]
-) -> None:
+def write(path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]) -> None:
     """Writes warm-up requests with seeded noise for each signature.
 
     Args:
@@ -51,9 +49,7 @@ def write(
         raise OSError(error.message) from error
 
 
-def _prediction_log(
-    name: str, signature: str, argument: str, value: np.ndarray
-) -> bytes:
+def _prediction_log(name: str, signature: str, argument: str, value: np.ndarray) -> bytes:
     tensor = tf.make_tensor_proto(value).SerializeToString()
     spec = _field(_NAME, name.encode()) + _field(_SIGNATURE_NAME, signature.encode())
     inputs = _field(_KEY, argument.encode()) + _field(_VALUE, tensor)

@@ -39,8 +39,7 @@ class Cutout(keras.layers.Layer):
     def call(self, images: Any, centres: Any) -> Any:
         first = keras.ops.cast(centres, "int32") - self.size // 2
         rows, columns = (
-            self._is_in_square(n, first[:, axis, None])
-            for axis, n in enumerate(images.shape[1:3])
+            self._is_in_square(n, first[:, axis, None]) for axis, n in enumerate(images.shape[1:3])
         )
         square = rows[:, :, None, None] & columns[:, None, :, None]
         return keras.ops.where(square, keras.ops.full_like(images, self.value), images)

@@ -12,9 +12,7 @@ import numpy as np
 
 from elu_zoo import errors
 
-_keys: contextvars.ContextVar = contextvars.ContextVar(
-    "elu_zoo_dropout_keys", default=None
-)
+_keys: contextvars.ContextVar = contextvars.ContextVar("elu_zoo_dropout_keys", default=None)
 # Multipliers of the 32-bit hash "lowbias32" of C. Wellons.
 _FIRST, _SECOND = np.uint32(0x7FEB352D), np.uint32(0x846CA68B)
 
@@ -58,11 +56,7 @@ class Dropout(keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        rate: float,
-        seed: int | None = None,
-        scaled: bool = True,
-        **kwargs: Any,
+        self, rate: float, seed: int | None = None, scaled: bool = True, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.rate = check_rate(rate)
@@ -107,9 +101,7 @@ def check_rate(rate: Any) -> float:
         UsageError: the rate is not a number in [0, 1).
     """
     if not is_rate(rate):
-        raise errors.UsageError(
-            f"A dropout rate must be in [0, 1). Received: {rate!r}."
-        )
+        raise errors.UsageError(f"A dropout rate must be in [0, 1). Received: {rate!r}.")
     return float(rate)
 
 
@@ -145,9 +137,7 @@ def batch_draws(layer: Any, count: int) -> Any:
     """
     keys = _keys.get()
     if keys is None:
-        return keras.random.uniform(
-            (count,), dtype="float32", seed=layer.seed_generator
-        )
+        return keras.random.uniform((count,), dtype="float32", seed=layer.seed_generator)
     iteration, _ = keys
     bits = _mix(_mix(_hash_step(seed_of(layer), iteration)) ^ _hash_units(count))
     # float32 represents 24 bits exactly. More bits could be rounded to 1.

@@ -34,11 +34,7 @@ class PadCropFlip(keras.layers.Layer):
     """
 
     def __init__(
-        self,
-        padding: int = 4,
-        size: Sequence[int] | None = None,
-        value: float = 0.0,
-        **kwargs: Any,
+        self, padding: int = 4, size: Sequence[int] | None = None, value: float = 0.0, **kwargs: Any
     ) -> None:
         super().__init__(**kwargs)
         self.padding = padding

@@ -17,9 +17,7 @@ from elu_zoo.layers.zca_whitening import ZCAWhitening
 _VALUES = 2**22  # largest number of values processed at once, which bounds the memory
 
 
-def _rescale(
-    scale: float, offset: float | Sequence[float] = 0.0
-) -> list[keras.layers.Layer]:
+def _rescale(scale: float, offset: float | Sequence[float] = 0.0) -> list[keras.layers.Layer]:
     offsets = offset if isinstance(offset, list | tuple) else [offset]
     if not (errors.is_finite(scale) and scale and all(map(errors.is_finite, offsets))):
         raise errors.UsageError(
@@ -114,8 +112,7 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
             arguments[key] = preprocessing[key]
         elif parameter.default is parameter.empty:
             raise errors.UsageError(
-                f"The preprocessing {kind!r} needs an entry {key!r}. "
-                f"Received: {preprocessing}."
+                f"The preprocessing {kind!r} needs an entry {key!r}. Received: {preprocessing}."
             )
     return _KINDS[kind](**arguments)
 
@@ -156,9 +153,7 @@ def _check_fits(preprocessing: dict[str, Any], shape: tuple) -> None:
     """Checks that a preprocessing can return images of a shape."""
     offset = preprocessing.get("offset")
     if "statistics" in preprocessing and None in shape:
-        expected = (
-            f"The statistics {preprocessing['statistics']} fit images of one size"
-        )
+        expected = f"The statistics {preprocessing['statistics']} fit images of one size"
     elif isinstance(offset, list | tuple) and len(offset) != shape[2]:
         expected = f"The offsets {offset} fit images with {len(offset)} channels"
     else:

@@ -101,9 +101,7 @@ def read(name: str) -> Statistics:
     size = mean.size
     if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
         shapes = f"{mean.shape} and {triangle.shape}"
-        raise _corrupt(
-            find(name), f"cannot be read: its arrays have the shapes {shapes}"
-        )
+        raise _corrupt(find(name), f"cannot be read: its arrays have the shapes {shapes}")
     return Statistics(mean, _symmetric(triangle, size))
 
 

@@ -41,9 +41,7 @@ class WithinChannelNormalization(keras.layers.Layer):
     ) -> None:
         super().__init__(**kwargs)
         if type(size) is not int or size < 1 or size % 2 == 0:
-            raise errors.UsageError(
-                f"size must be an odd integer >= 1. Received: size={size!r}."
-            )
+            raise errors.UsageError(f"size must be an odd integer >= 1. Received: size={size!r}.")
         self.size = size
         self.alpha = errors.positive_float32("alpha", alpha)
         self.beta = errors.positive_float32("beta", beta)

@@ -18,9 +18,7 @@ CLASSIFIER_DEVIATION = 0.01
 
 
 @register_model(
-    section="4.3, table 1",
-    preprocessing={"kind": "mean", "statistics": "cifar10"},
-    smallest=2,
+    section="4.3, table 1", preprocessing={"kind": "mean", "statistics": "cifar10"}, smallest=2
 )
 def alexnet_cifar(
     activation="relu",

@@ -85,14 +85,7 @@ def _penalty(kernel_decay: float) -> keras.regularizers.Regularizer | None:
     return keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
 
 
-def norm_act(
-    x,
-    name: str,
-    activation: Any,
-    batch_norm: bool,
-    seed: int,
-    dtype: str | None = None,
-):
+def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: str | None = None):
     """Returns the output of the activation layer `act_<name>`.
 
     Args:
@@ -142,26 +135,14 @@ def dropout(x, rate: float, name: str, seed: int, **arguments: Any):
     return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
 
 
-def classifier(
-    x,
-    num_classes: int,
-    initial: keras.initializers.Initializer,
-    **arguments: Any,
-):
+def classifier(x, num_classes: int, initial: keras.initializers.Initializer, **arguments: Any):
     """Returns float32 logits, the output of the dense layer `classifier`."""
     return dense(x, num_classes, "classifier", initial, dtype="float32", **arguments)
 
 
-def classifier_maps(
-    x,
-    num_classes: int,
-    initial: keras.initializers.Initializer,
-    **arguments: Any,
-):
+def classifier_maps(x, num_classes: int, initial: keras.initializers.Initializer, **arguments: Any):
     """Returns float32 class maps, the output of the 1 x 1 convolution `classifier`."""
-    return convolution(
-        x, num_classes, 1, "classifier", initial, dtype="float32", **arguments
-    )
+    return convolution(x, num_classes, 1, "classifier", initial, dtype="float32", **arguments)
 
 
 def average(maps):

@@ -101,10 +101,7 @@ def _warn_of_float16(model: keras.Model) -> None:
 
 
 def _load(
-    model: keras.Model,
-    registered: ModelEntry,
-    arguments: dict[str, Any],
-    weights: Pretrained,
+    model: keras.Model, registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> None:
     """Loads weights; a classifier of another size keeps its initial weights."""
     classifier = registered.classifier

@@ -13,9 +13,7 @@ POOLINGS = {
 }
 
 
-def check(
-    include_top: Any, pooling: Any, features: Any, classifier_activation: Any
-) -> None:
+def check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
     """Checks the arguments of `cut` before a network is built."""
     errors.check_bool("include_top", include_top)
     if pooling is not None:

@@ -97,6 +97,4 @@ def _head(x, name, num_classes, seed, kernel_decay):
     # In the authors' Caffe, the fan-in of "xavier" is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
     initial = Uniform(limit, layer_seed(seed, name))
-    return blocks.dense(
-        x, num_classes, name, initial, kernel_decay=kernel_decay, dtype="float32"
-    )
+    return blocks.dense(x, num_classes, name, initial, kernel_decay=kernel_decay, dtype="float32")

@@ -17,9 +17,7 @@ STACKS = (
 _PREPROCESSING = {"kind": "gcn_zca", "statistics": "cifar100"}
 
 
-@register_model(
-    section="4.2, figures 4 and 5", preprocessing=_PREPROCESSING, any_size=True
-)
+@register_model(section="4.2, figures 4 and 5", preprocessing=_PREPROCESSING, any_size=True)
 def elu_cifar_11(
     activation="elu",
     *,

@@ -29,7 +29,7 @@ MEANS = (123.68, 116.779, 103.939)
         "kind": "mean_crop", "statistics": "imagenet2012", "crop": (224, 224)
     },
     fallback={"kind": "rescale", "scale": 1.0, "offset": [-mean for mean in MEANS]},
-    any_size=True,
+    any_size=True
 )  # fmt: skip
 def elu_imagenet_15(
     activation: Any = "elu",
@@ -110,9 +110,7 @@ def elu_imagenet_15(
     return keras.Model(image, logits, name="elu_imagenet_15")
 
 
-def _check_size(
-    input_shape: tuple[int, int, int], levels: Sequence[int], stride: int
-) -> None:
+def _check_size(input_shape: tuple[int, int, int], levels: Sequence[int], stride: int) -> None:
     """Checks that the last map has a pixel for each bin, before any weight is drawn."""
     bins = max(levels)
     # The strided convolution and each pooling layer round the output size up.

@@ -83,9 +83,7 @@ def mnist_mlp_5x256(
 
 
 @register_model(
-    section="4.1.2 Autoencoder learning, figure 3",
-    loss="sigmoid_cross_entropy",
-    code="code",
+    section="4.1.2 Autoencoder learning, figure 3", loss="sigmoid_cross_entropy", code="code"
 )
 def mnist_autoencoder(
     activation="elu",
@@ -139,13 +137,7 @@ def _flat_input(input_shape, preprocessing):
 
 
 def _hidden_layers(
-    x,
-    prefix: str,
-    units: Sequence[int],
-    activation: Any,
-    batch_norm: bool,
-    width: float,
-    seed: int,
+    x, prefix: str, units: Sequence[int], activation: Any, batch_norm: bool, width: float, seed: int
 ):
     """Returns the output of hidden layers `<prefix><i>` with their activations."""
     for i, layer_units in enumerate(units, 1):

@@ -85,9 +85,7 @@ def conv_stacks(
     return keras.Model(image, blocks.average(x), name=name)
 
 
-def _pool_and_drop(
-    x, stack: int, rate: float, seed: int, placement: str, dtype: str | None = None
-):
+def _pool_and_drop(x, stack: int, rate: float, seed: int, placement: str, dtype: str | None = None):
     """Returns the output of a stack's max-pooling and dropout, in either order."""
     first = placement == "before_pooling"
     if not first:

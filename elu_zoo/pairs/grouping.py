@@ -118,9 +118,7 @@ def series(
     return curves_of_arms
 
 
-def dots(
-    activation: str, values: Mapping[str | float, list[float]], ours: bool = False
-) -> Dots:
+def dots(activation: str, values: Mapping[str | float, list[float]], ours: bool = False) -> Dots:
     """Returns means and standard deviations over runs.
 
     Args:
@@ -130,8 +128,7 @@ def dots(
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [
-        float(np.std(runs, ddof=1)) if len(runs) > 1 else math.nan
-        for runs in values.values()
+        float(np.std(runs, ddof=1)) if len(runs) > 1 else math.nan for runs in values.values()
     ]
     low = [mean - d for mean, d in zip(means, deviations, strict=True)]
     high = [mean + d for mean, d in zip(means, deviations, strict=True)]

@@ -36,11 +36,7 @@ def default_jobs() -> int:
 
 
 def run(
-    trials: Sequence[Trial],
-    plan: Plan,
-    measure: Measure,
-    jobs: int,
-    per_process: int | None = None,
+    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, per_process: int | None = None
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     """Trains or resumes runs, and yields the rows of each run when the run ends.
 
@@ -84,11 +80,7 @@ def run(
 
 
 def _run_pool(
-    trials: Sequence[Trial],
-    plan: Plan,
-    measure: Measure,
-    jobs: int,
-    signalled: set[int],
+    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, signalled: set[int]
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),

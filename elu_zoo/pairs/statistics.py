@@ -118,9 +118,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     """
     p = np.asarray(p_values, np.float64)
     if not ((p >= 0) & (p <= 1)).all():
-        raise errors.UsageError(
-            f"p values must be between 0 and 1. Received: {p_values!r}"
-        )
+        raise errors.UsageError(f"p values must be between 0 and 1. Received: {p_values!r}")
     order = np.argsort(p)
     factors = np.arange(len(p), 0, -1)  # the smallest p is multiplied by all tests
     corrected = np.empty_like(p)
@@ -153,11 +151,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
     return Comparison(
-        n=len(left),
-        w=w,
-        p=less,
-        opposite=greater,
-        effect=float(signs @ ranks / ranks.sum()),
+        n=len(left), w=w, p=less, opposite=greater, effect=float(signs @ ranks / ranks.sum())
     )
 
 
@@ -214,7 +208,5 @@ def _round(differences: np.ndarray, scale: float) -> np.ndarray:
 def _finite(values: Sequence[float], name: str) -> np.ndarray:
     array = np.asarray(values, np.float64)
     if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-        raise errors.UsageError(
-            f"{name} must be one or more finite numbers. Received: {values!r}"
-        )
+        raise errors.UsageError(f"{name} must be one or more finite numbers. Received: {values!r}")
     return array

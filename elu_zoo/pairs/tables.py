@@ -79,9 +79,7 @@ def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
 
 
 def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
-    pair = grouping.pairs(
-        *(grouping.final_values(rows, a, column) for a in (first, second))
-    )
+    pair = grouping.pairs(*(grouping.final_values(rows, a, column) for a in (first, second)))
     if not pair[0]:
         return []
     comparison = statistics.paired(*pair)

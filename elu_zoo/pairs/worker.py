@@ -70,11 +70,7 @@ def _perform(trial, plan, measure):
     config = trial.load()
     try:
         training.train(
-            config,
-            workdir,
-            data_dir=plan.data_dir,
-            observe=trial.observe,
-            command=trial.command,
+            config, workdir, data_dir=plan.data_dir, observe=trial.observe, command=trial.command
         )
     except errors.Interrupted as error:
         _stopped.append(str(error))

@@ -148,11 +148,7 @@ def mean_value(read: Read) -> Judge:
     def judge(rows: Rows, support: Support) -> Finding:
         values = read(rows)
         finding = _compared(values, dict.fromkeys(values, 0.0), support)
-        if (
-            not support.by_low_end
-            or finding.n < statistics.LEAST_PAIRS
-            or finding.outcome
-        ):
+        if not support.by_low_end or finding.n < statistics.LEAST_PAIRS or finding.outcome:
             return finding
         outcome = "supports" if support.includes(finding.low) else "contradicts"
         return dataclasses.replace(finding, p=math.nan, outcome=outcome)
@@ -207,8 +203,7 @@ def mean_of_layers(layers: Mapping[str, Values]) -> Values:
     """Returns the mean over the layers that have a value for a seed, by seed."""
     seeds = sorted({seed for values in layers.values() for seed in values})
     return {
-        seed: float(np.mean([of[seed] for of in layers.values() if seed in of]))
-        for seed in seeds
+        seed: float(np.mean([of[seed] for of in layers.values() if seed in of])) for seed in seeds
     }
 
 

@@ -108,9 +108,7 @@ def _overview(judged: Sequence[Judged]) -> str:
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claims.table(judged):
-        effect = tables.interval(
-            row["effect"], row["low"], row["high"], signed=_is_signed(row)
-        )
+        effect = tables.interval(row["effect"], row["low"], row["high"], signed=_is_signed(row))
         measured = f"{row['measure']}: {effect}" if effect else ""
         supports_if = row["supports_if"] if effect else ""
         cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
@@ -194,9 +192,7 @@ def _begun(name: str, begun: View | None) -> list[str]:
 def _tests(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claims.table_of_tests(judged):
-        effect = tables.interval(
-            row["effect"], row["low"], row["high"], signed=_is_signed(row)
-        )
+        effect = tables.interval(row["effect"], row["low"], row["high"], signed=_is_signed(row))
         numbers = row["n"] or "", effect, row["layers"]
         p = tables.p_value(row["p"]), tables.p_value(row["wilcoxon"])
         measure = row["measure"] + " (ours)" * (row["whose"] == "ours")

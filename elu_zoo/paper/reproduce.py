@@ -31,12 +31,7 @@ def check(names: Sequence[str], output: Path) -> list[str]:
 
 
 def reproduce(
-    names: Sequence[str],
-    plan: Plan,
-    output: Path,
-    *,
-    jobs: int,
-    say: _Say = print,
+    names: Sequence[str], plan: Plan, output: Path, *, jobs: int, say: _Say = print
 ) -> None:
     """Runs experiments in the order of `names`.
 

@@ -77,8 +77,7 @@ class Batcher:
             if self._waiting + size > self._max_waiting:
                 raise StatusError(
                     grpc.StatusCode.UNAVAILABLE,
-                    "The batch scheduling queue to which this task was submitted is "
-                    "full",
+                    "The batch scheduling queue to which this task was submitted is full",
                 )
             self._queue.append(job)
             self._waiting += size

@@ -40,9 +40,7 @@ class Bodies:
         known only after the body is parsed.
         """
         signatures = model.signatures.values()
-        values = max(
-            (s.max_values(self._max_batch_size) for s in signatures), default=0
-        )
+        values = max((s.max_values(self._max_batch_size) for s in signatures), default=0)
         strings = any(t.is_string for s in signatures for t in s.inputs.values())
         size = self._max_body_bytes
         if not strings:

@@ -45,9 +45,7 @@ class Connections:
         """Records that a request is answered."""
         self._change(request.protocol, None)
 
-    def _change(
-        self, connection: web.RequestHandler, request: web.BaseRequest | None
-    ) -> None:
+    def _change(self, connection: web.RequestHandler, request: web.BaseRequest | None) -> None:
         if connection in self._requests:
             del self._requests[connection]
             self._requests[connection] = request

@@ -8,11 +8,7 @@ from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError, Message
-from tensorflow_serving.apis import (
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    predict_pb2,
-)
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, predict_pb2
 
 from elu_zoo.serving import metadata, tensors
 from elu_zoo.serving.batching import Batcher
@@ -47,9 +43,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
         self.running = 0
         prediction = "/tensorflow.serving.PredictionService"
         self._methods = {
-            f"{prediction}/Predict": self._handler(
-                predict_pb2.PredictRequest, self._predict
-            ),
+            f"{prediction}/Predict": self._handler(predict_pb2.PredictRequest, self._predict),
             f"{prediction}/GetModelMetadata": self._handler(
                 get_model_metadata_pb2.GetModelMetadataRequest, self._get_metadata
             ),
@@ -66,9 +60,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
         handler = self._methods.get(handler_call_details.method)
         return self._stopping if handler and self.draining else handler
 
-    def _handler(
-        self, message: type[Message], method: _Method
-    ) -> grpc.RpcMethodHandler:
+    def _handler(self, message: type[Message], method: _Method) -> grpc.RpcMethodHandler:
         def handle(content, context):
             with self._lock:
                 self.running += 1
@@ -85,9 +77,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
                 with self._lock:
                     self.running -= 1
             names = [name for name in error.available if name.isascii()]
-            context.set_trailing_metadata(
-                [(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]]
-            )
+            context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
             context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
 
         # `handle` parses, because gRPC reports errors of a deserializer as INTERNAL.
@@ -123,9 +113,7 @@ class GrpcSurface(grpc.GenericRpcHandler):
             return response
 
     def _get_metadata(
-        self,
-        request: get_model_metadata_pb2.GetModelMetadataRequest,
-        context: grpc.ServicerContext,
+        self, request: get_model_metadata_pb2.GetModelMetadataRequest, context: grpc.ServicerContext
     ) -> get_model_metadata_pb2.GetModelMetadataResponse:
         _check_spec(request)
         if not request.metadata_field:
@@ -134,15 +122,11 @@ class GrpcSurface(grpc.GenericRpcHandler):
             )
         for field in request.metadata_field:
             if field != metadata.FIELD:
-                raise invalid_argument(
-                    f"Metadata field {shorten(field)} is not supported"
-                )
+                raise invalid_argument(f"Metadata field {shorten(field)} is not supported")
         return metadata.response(self._repository.find(request.model_spec))
 
     def _get_status(
-        self,
-        request: get_model_status_pb2.GetModelStatusRequest,
-        context: grpc.ServicerContext,
+        self, request: get_model_status_pb2.GetModelStatusRequest, context: grpc.ServicerContext
     ) -> get_model_status_pb2.GetModelStatusResponse:
         _check_spec(request)
         return self._repository.status(request.model_spec)

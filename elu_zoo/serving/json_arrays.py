@@ -27,9 +27,7 @@ _JSON_TYPES = {
 }
 
 
-def to_array(
-    value: Any, tensor: Tensor, strict: bool, row_key: str | None = None
-) -> np.ndarray:
+def to_array(value: Any, tensor: Tensor, strict: bool, row_key: str | None = None) -> np.ndarray:
     """Converts the JSON value of an input to an array.
 
     Args:
@@ -102,13 +100,11 @@ def _collect_rows(
         try:
             if math.prod(row_shape) != math.prod(shape):
                 raise invalid_argument(
-                    f"Expecting tensor size: {math.prod(shape)} but got: "
-                    f"{math.prod(row_shape)}"
+                    f"Expecting tensor size: {math.prod(shape)} but got: {math.prod(row_shape)}"
                 )
             if row_shape != shape:
                 raise invalid_argument(
-                    f"Expecting shape {shape_text(shape)} but got: "
-                    f"{shape_text(row_shape)}"
+                    f"Expecting shape {shape_text(shape)} but got: {shape_text(row_shape)}"
                 )
             _collect(row, 0, shape, leaves, tensor)
         except StatusError as error:
@@ -155,9 +151,7 @@ def _leaf(leaf: Any, tensor: Tensor) -> Any:
                 f"Cannot convert JSON value: {json_text(leaf)} to "
                 f"{data_type_name(tensor.data_type)} without loss of precision."
             )
-    elif isinstance(leaf, float) or not (
-        np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max
-    ):
+    elif isinstance(leaf, float) or not (np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max):
         _raise_type_error(leaf, tensor)
     return leaf
 

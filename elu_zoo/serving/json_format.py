@@ -32,9 +32,7 @@ class Request:
     by_row: bool
 
 
-def read(
-    body: bytes, signature: Callable[[str], Signature], max_examples: int
-) -> Request:
+def read(body: bytes, signature: Callable[[str], Signature], max_examples: int) -> Request:
     """Parses a request body.
 
     Args:
@@ -84,10 +82,7 @@ def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
     if len(values) == 1:
         rows = next(iter(values.values()))
     else:
-        rows = [
-            dict(zip(values, row, strict=True))
-            for row in zip(*values.values(), strict=True)
-        ]
+        rows = [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
     return orjson.dumps({"predictions": rows}, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
@@ -97,9 +92,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise invalid_argument(
-            f"JSON Parse error: {error.msg} at offset: {error.pos}"
-        ) from None
+        raise invalid_argument(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
     if not isinstance(document, dict):
         raise invalid_argument(f"JSON Value: {json_text(document)} Is not object")
     return document
@@ -121,9 +114,7 @@ def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     return marks > 2 * keys or b"true" in body or b"false" in body
 
 
-def _check_examples(
-    document: dict[str, Any], signature: Signature, max_examples: int
-) -> None:
+def _check_examples(document: dict[str, Any], signature: Signature, max_examples: int) -> None:
     inputs = document.get("inputs")
     values = inputs.values() if _is_object(inputs) else [inputs]
     for value in document.get("instances"), *values:
@@ -137,13 +128,10 @@ def _rows(document: dict[str, Any], signature: Signature, strict: bool) -> Array
     rows = document["instances"]
     if not isinstance(rows, list):
         raise invalid_argument(
-            f"JSON Value: {json_text(document)} Excepting 'instances' to be an "
-            "list/array"
+            f"JSON Value: {json_text(document)} Excepting 'instances' to be an list/array"
         )
     if not rows:
-        raise invalid_argument(
-            f"JSON Value: {json_text(document)} No values in 'instances' array"
-        )
+        raise invalid_argument(f"JSON Value: {json_text(document)} No values in 'instances' array")
     names = list(signature.inputs)
     has_names = _is_object(rows[0])
     if not has_names and len(names) > 1:
@@ -187,8 +175,7 @@ def _columns(content: Any, signature: Signature, strict: bool) -> Arrays:
         if name not in content:
             raise invalid_argument(f"Missing named input: {name} in 'inputs' object.")
     return {
-        name: to_array(content[name], tensor, strict)
-        for name, tensor in signature.inputs.items()
+        name: to_array(content[name], tensor, strict) for name, tensor in signature.inputs.items()
     }
 
 

@@ -36,9 +36,7 @@ def as_json(model: Servable) -> dict[str, Any]:
 def message_json(message: Message) -> dict[str, Any]:
     """Returns a protobuf message as JSON, including fields with default values."""
     return json_format.MessageToDict(
-        message,
-        always_print_fields_with_no_presence=True,
-        preserving_proto_field_name=True,
+        message, always_print_fields_with_no_presence=True, preserving_proto_field_name=True
     )
 
 

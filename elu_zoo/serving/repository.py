@@ -100,15 +100,11 @@ class Repository:
                 served = None
         if served is None:
             raise StatusError(
-                grpc.StatusCode.NOT_FOUND,
-                f"Servable not found for request: {requested}",
-                available,
+                grpc.StatusCode.NOT_FOUND, f"Servable not found for request: {requested}", available
             )
         return served
 
-    def status(
-        self, spec: model_pb2.ModelSpec
-    ) -> get_model_status_pb2.GetModelStatusResponse:
+    def status(self, spec: model_pb2.ModelSpec) -> get_model_status_pb2.GetModelStatusResponse:
         """Returns the states of a model's versions, from the highest version down."""
         name = shorten(spec.name)
         model = self.models.get(spec.name)

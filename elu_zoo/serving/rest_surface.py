@@ -79,9 +79,7 @@ class RestSurface:
         return application
 
     @web.middleware
-    async def _middleware(
-        self, request: web.Request, handler: _Handler
-    ) -> web.StreamResponse:
+    async def _middleware(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         self.running += 1
         self._connections.begin(request)
         try:
@@ -96,9 +94,7 @@ class RestSurface:
             self._connections.end(request)
         return response
 
-    async def _respond(
-        self, request: web.Request, handler: _Handler
-    ) -> web.StreamResponse:
+    async def _respond(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Returns the handler's response, or converts its error to a response."""
         host = request.headers.get("Host", "")
         if not hosts.is_allowed(host, self._allowed_hosts):
@@ -141,9 +137,7 @@ class RestSurface:
             return _json(metadata.message_json(self._repository.status(spec)))
         raise invalid_argument(f"Malformed request: {request.method} {shorten(path)}")
 
-    async def _predict(
-        self, request: web.Request, spec: model_pb2.ModelSpec
-    ) -> web.Response:
+    async def _predict(self, request: web.Request, spec: model_pb2.ModelSpec) -> web.Response:
         model = self._repository.find(spec)
         with self._metrics.request(model.name, "REST"):
             try:
@@ -225,9 +219,7 @@ def _spec(name: str, version: str | None, label: str | None) -> model_pb2.ModelS
 
 
 def _json(content: object, status: int = 200) -> web.Response:
-    return web.Response(
-        body=orjson.dumps(content), content_type="application/json", status=status
-    )
+    return web.Response(body=orjson.dumps(content), content_type="application/json", status=status)
 
 
 def _error(status: int, message: str, available: tuple[str, ...] = ()) -> web.Response:

@@ -89,9 +89,7 @@ def load(
             f"{path} cannot be served: {errors.graph_reason(text) or repr(error)}"
         ) from error
     batchers = {key: batcher(name, signature) for key, signature in signatures.items()}
-    return Servable(
-        name, version, definitions, signatures, batchers, class_names, origin, saved
-    )
+    return Servable(name, version, definitions, signatures, batchers, class_names, origin, saved)
 
 
 def _definitions(file: Path) -> dict[str, meta_graph_pb2.SignatureDef]:

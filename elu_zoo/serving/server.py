@@ -55,20 +55,14 @@ class Server:
         self._metrics = Metrics()
         threads = os.cpu_count() or 1
         self._threads = concurrent.futures.ThreadPoolExecutor(threads, "inference")
-        self._grpc_threads = concurrent.futures.ThreadPoolExecutor(
-            _GRPC_THREADS, "grpc"
-        )
+        self._grpc_threads = concurrent.futures.ThreadPoolExecutor(_GRPC_THREADS, "grpc")
         self._poll_thread = concurrent.futures.ThreadPoolExecutor(1, "versions")
         self._repository = Repository(Path(settings.model_base_path), self._batcher)
         max_connections = max_per_port()
         self._connections = Connections(max_connections)
-        self._rest = RestSurface(
-            settings, self._repository, self._metrics, self._connections
-        )
+        self._rest = RestSurface(settings, self._repository, self._metrics, self._connections)
         self._runner = web.AppRunner(
-            self._rest.application(),
-            handler_cancellation=True,
-            shutdown_timeout=_CUT_SECONDS,
+            self._rest.application(), handler_cancellation=True, shutdown_timeout=_CUT_SECONDS
         )
         self._surface = GrpcSurface(self._repository, self._metrics)
         self._health = health.HealthServicer()

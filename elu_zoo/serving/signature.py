@@ -86,15 +86,12 @@ class Signature:
             inputs and outputs have a first dimension of unknown size.
     """
 
-    def __init__(
-        self, name: str, definition: meta_graph_pb2.SignatureDef, function: Callable
-    ):
+    def __init__(self, name: str, definition: meta_graph_pb2.SignatureDef, function: Callable):
         self.name = name
         self.inputs = _tensors(definition.inputs)
         self.outputs = _tensors(definition.outputs)
         self.is_batched = bool(self.inputs) and all(
-            tensor.is_batched
-            for tensor in (*self.inputs.values(), *self.outputs.values())
+            tensor.is_batched for tensor in (*self.inputs.values(), *self.outputs.values())
         )
         self._feeds = {name: info.name for name, info in definition.inputs.items()}
         self._function = function
@@ -150,8 +147,7 @@ class Signature:
         if len(requests) == 1:
             return [self._call(requests[0])]
         batch = {
-            name: np.concatenate([arrays[name] for arrays in requests])
-            for name in self.inputs
+            name: np.concatenate([arrays[name] for arrays in requests]) for name in self.inputs
         }
         ends = np.cumsum([self.size(arrays) for arrays in requests])
         outputs = self._call(batch)
@@ -162,10 +158,7 @@ class Signature:
                     f"rows for {ends[-1]} examples."
                 )
         parts = {name: np.split(values, ends[:-1]) for name, values in outputs.items()}
-        return [
-            {name: values[i] for name, values in parts.items()}
-            for i in range(len(requests))
-        ]
+        return [{name: values[i] for name, values in parts.items()} for i in range(len(requests))]
 
     def _call(self, arrays: Arrays) -> Arrays:
         outputs = self._function(

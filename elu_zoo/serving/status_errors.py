@@ -54,9 +54,7 @@ def invalid_argument(message: str) -> StatusError:
 
 
 def too_many_examples(size: int, most: int) -> StatusError:
-    return invalid_argument(
-        f"Task size {size} is larger than maximum input batch size {most}"
-    )
+    return invalid_argument(f"Task size {size} is larger than maximum input batch size {most}")
 
 
 def shorten(text: str, length: int = 100) -> str:

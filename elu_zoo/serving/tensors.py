@@ -29,9 +29,7 @@ _FIELDS = {
 def read(inputs: Mapping[str, tensor_pb2.TensorProto], signature: Signature) -> Arrays:
     """Returns the inputs of a request as arrays."""
     signature.check_names(inputs)
-    return {
-        name: _array(inputs[name], tensor) for name, tensor in signature.inputs.items()
-    }
+    return {name: _array(inputs[name], tensor) for name, tensor in signature.inputs.items()}
 
 
 def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:

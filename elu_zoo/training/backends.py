@@ -64,6 +64,4 @@ def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:
         from elu_zoo.training.step import jax_pooling, jax_step
 
         return jax_step, jax_step.JaxStep, jax_pooling
-    raise errors.UsageError(
-        f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
-    )
+    raise errors.UsageError(f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}.")

@@ -118,9 +118,7 @@ def build(
     )
 
 
-def network_input(
-    data: ImageData, preprocessing: dict[str, Any]
-) -> tuple[int, int, int]:
+def network_input(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
     """Returns the shape of preprocessed and cropped images."""
     *size, channels = data.image_shape
     return (*preprocessing.get("crop", size), channels)

@@ -52,9 +52,7 @@ class Call:
             )
 
 
-def remaining_calls(
-    run: Run, state: TrainState, until: Callable[[int], int]
-) -> Iterator[Call]:
+def remaining_calls(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Call]:
     """Yields the calls from the state's iteration to the end of the run.
 
     A call ends at the latest at the end of the epoch, at the end of the phase, or at
@@ -133,9 +131,7 @@ class PendingCall:
     def begin(self, call: Call) -> None:
         """Begins a call, and then reads the losses of the previous call."""
         self._outputs.timer.start(call.batches.size)
-        losses = self._run.step.run(
-            call.batches, call.learning_rates, call.first, call.draws
-        )
+        losses = self._run.step.run(call.batches, call.learning_rates, call.first, call.draws)
         self._read()
         self._pending = call, losses
 

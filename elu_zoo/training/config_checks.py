@@ -36,8 +36,7 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(f"seed must be in [0, 2**64). Received: {config.seed}.")
     errors.check_positive("model.width", config.model.width)
     errors.check_number(
-        *("train.momentum", train.momentum, "must be in [0, 1)"),
-        lambda value: 0 <= value < 1,
+        *("train.momentum", train.momentum, "must be in [0, 1)"), lambda value: 0 <= value < 1
     )
     errors.check_choice("train.optimizer", train.optimizer, optimizer.OPTIMIZERS)
     rates = train.learning_rates
@@ -122,9 +121,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     data = config.data
     in_memory = "pad_crop_flip", "affine_recolor"
     augmentations = ("none", *(["crop_flip"] if encoded else in_memory))
-    errors.check_choice(
-        f"augmentation of {data.name}", data.augmentation, augmentations
-    )
+    errors.check_choice(f"augmentation of {data.name}", data.augmentation, augmentations)
     for key, required in (("padding", in_memory[0]), ("field_size", in_memory[1])):
         # Allowed for "none", because no flag can remove the field from a config.
         fits = data.augmentation in ("none", required)
@@ -155,9 +152,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
         )
 
 
-def check_run(
-    config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1
-) -> None:
+def check_run(config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1) -> None:
     """Checks the values that depend on the size of the data and on the devices."""
     size, parts = config.train.batch_size, replicas * max(1, accumulate)
     if size % parts:
@@ -170,8 +165,6 @@ def check_run(
             f"{' and '.join(shares)}. Received: {size}. Set it to {near}."
         )
     train = config.train
-    schedules.check(
-        train.boundaries, train.learning_rates, iterations, train.learning_rate_shape
-    )
+    schedules.check(train.boundaries, train.learning_rates, iterations, train.learning_rate_shape)
     phases.check(config, iterations)
     optimizer.check(config, iterations)

@@ -66,9 +66,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     return config, parent
 
 
-def _resolve_shape(
-    config: ConfigDict, parent: Pretrained | None
-) -> tuple[int, int, int]:
+def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int]:
     """Completes `data.image_shape` with the channels, and checks that it fits."""
     registered, shape = registry.entry(config.model.name), config.data.image_shape
     usual = registered.default("input_shape")
@@ -129,9 +127,7 @@ def _add_arguments(
             model[key] = value if is_list or not isinstance(value, list) else (*value,)
 
 
-def image_shape(
-    config: ConfigDict, parent: Pretrained | None
-) -> tuple[int, int, int] | None:
+def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int] | None:
     """Returns the shape to which images are resized, or None for no resizing.
 
     `data.image_shape` comes first, then the input shape of the parent weights. Without

@@ -261,8 +261,7 @@ def _keep(run: Run, state: TrainState) -> None:
     if run.best:
         run.best.restore()
         logging.info(
-            "The weights of iteration %d are kept, whose validation loss %.4g is the "
-            "lowest.",
+            "The weights of iteration %d are kept, whose validation loss %.4g is the lowest.",
             state.best_step,
             state.best_loss,
         )
@@ -276,7 +275,4 @@ def _keep(run: Run, state: TrainState) -> None:
 
 def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
     """Returns the text after the signal's name in the error of a stopped run."""
-    return (
-        f"after iteration {state.step} of {run.length.total}. "
-        f"{unfinished.kept(workdir)}"
-    )
+    return f"after iteration {state.step} of {run.length.total}. {unfinished.kept(workdir)}"

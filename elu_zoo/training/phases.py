@@ -78,9 +78,7 @@ def check(config: ConfigDict, iterations: int) -> None:
             )
     if not registered.is_phased or "dropout" not in train:
         return
-    schedules.check_boundaries(
-        "train.phase_boundaries", train.phase_boundaries, iterations
-    )
+    schedules.check_boundaries("train.phase_boundaries", train.phase_boundaries, iterations)
     count = len(train.phase_boundaries) + 1
     for key in ("dropout", "dropout_placement"):
         if len(train[key]) != count:

@@ -61,9 +61,7 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
             f"checkpoint. Restore the file, or delete {workdir} to train again."
         )
     logging.warning(
-        "The weight file %s is missing. The file will be written from the last "
-        "checkpoint.",
-        path,
+        "The weight file %s is missing. The file will be written from the last checkpoint.", path
     )
     return None
 
@@ -151,9 +149,7 @@ def _round(model: keras.Model) -> None:
             variable.assign(weight_file.rounded(variable))
 
 
-def _metrics(
-    run: Run, measure_test: bool, check: Callable[[], None]
-) -> dict[str, float]:
+def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[str, float]:
     splits = {"test": run.data.test if measure_test else None}
     splits["validation"] = run.validation
     return {

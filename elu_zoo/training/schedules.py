@@ -70,14 +70,11 @@ def check(
         )
     if shape == "exponential" and not all(values):
         raise errors.UsageError(
-            "train.learning_rates of the shape exponential must be > 0. Received: "
-            f"{tuple(values)}."
+            f"train.learning_rates of the shape exponential must be > 0. Received: {tuple(values)}."
         )
 
 
-def check_boundaries(
-    name: str, boundaries: Sequence[int | float], iterations: int
-) -> None:
+def check_boundaries(name: str, boundaries: Sequence[int | float], iterations: int) -> None:
     """Checks that boundaries increase within a run."""
     _check_numbers(name, boundaries)
     shares = [b for b in boundaries if not isinstance(b, numbers.Integral)]
@@ -88,14 +85,10 @@ def check_boundaries(
         )
     at = in_iterations(boundaries, iterations)
     if any(a >= b for a, b in itertools.pairwise([0, *at, iterations])):
-        received = f"{tuple(boundaries)}" + f", in iterations {tuple(at)}" * bool(
-            shares
-        )
+        received = f"{tuple(boundaries)}" + f", in iterations {tuple(at)}" * bool(shares)
         remedy = "Fractions fit every length: 0.5 is the middle of the run."
         if len(shares) == len(at) and shares == sorted(set(shares)):
-            remedy = (
-                "They are rounded to whole iterations, of which this run has too few."
-            )
+            remedy = "They are rounded to whole iterations, of which this run has too few."
         raise errors.UsageError(
             f"{name} must increase, between 0 and the run's {iterations} iterations. "
             f"Received: {received}. {remedy} A run needs more iterations than "
@@ -110,9 +103,5 @@ def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
 
 
 def _check_numbers(name: str, entries: Sequence) -> None:
-    if not all(
-        isinstance(x, numbers.Real) and not isinstance(x, bool) for x in entries
-    ):
-        raise errors.UsageError(
-            f"{name} must be a tuple of numbers. Received: {tuple(entries)}."
-        )
+    if not all(isinstance(x, numbers.Real) and not isinstance(x, bool) for x in entries):
+        raise errors.UsageError(f"{name} must be a tuple of numbers. Received: {tuple(entries)}.")

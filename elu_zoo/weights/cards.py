@@ -90,9 +90,7 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
     return manifest.read(entry_path)
 
 
-def text(
-    entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bool = False
-) -> str:
+def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
     """Returns the model card of a weight file, in Markdown.
 
     Args:

@@ -7,9 +7,7 @@ from elu_zoo.results import Row
 from elu_zoo.weights.manifest import Entry
 
 # The columns of configs/results/image_changes.csv.
-COLUMNS = (
-    "tag config model dataset activation seed kind severity images error_percent"
-).split()
+COLUMNS = ("tag config model dataset activation seed kind severity images error_percent").split()
 
 
 def limit(entry: Entry) -> str:
@@ -46,9 +44,7 @@ def means(rows: Sequence[Row]) -> dict[str, float]:
     """Returns the mean error over the severities of each kind, in percent."""
     kinds = dict.fromkeys(row["kind"] for row in rows)
     return {
-        kind: statistics.mean(
-            float(row["error_percent"]) for row in rows if row["kind"] == kind
-        )
+        kind: statistics.mean(float(row["error_percent"]) for row in rows if row["kind"] == kind)
         for kind in kinds
     }
 

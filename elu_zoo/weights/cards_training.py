@@ -41,8 +41,7 @@ def preprocessing(entry: Entry) -> str:
         f"{statistics} of such images is subtracted",
         "gcn_zca": "global contrast normalisation, then ZCA whitening with the "
         f"statistics {statistics}, which fit images of this size only",
-        "mean_crop": f"the mean image {statistics} is subtracted, and the centre is "
-        "cut out",
+        "mean_crop": f"the mean image {statistics} is subtracted, and the centre is cut out",
     }
     data = entry["config"]["data"]
     augmentation = data.get("augmentation", "none")
@@ -70,10 +69,7 @@ def procedure(entry: Entry) -> str:
         name = _config_name(command)
         installed = resources.files("elu_zoo.configs")
         if name.isidentifier() and installed.joinpath(f"{name}.py").is_file():
-            how += (
-                f"\n\n`configs/{name}.py` describes what the paper leaves open, and "
-                "our choices."
-            )
+            how += f"\n\n`configs/{name}.py` describes what the paper leaves open, and our choices."
     rows = {
         "schedule": schedule(entry),
         "learning rate": _learning_rate(entry),
@@ -124,9 +120,7 @@ def _learning_rate(entry: Entry) -> str:
     train = _train_fields(entry)
     steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
     # A boundary is an iteration or a fraction of the run.
-    bounds = [
-        b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]
-    ]
+    bounds = [b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]]
     shape = train["learning_rate_shape"]
     if shape == "exponential":
         first, how, when = f"{rates[0]}, exponentially to ", "at", [*bounds, steps]
@@ -184,9 +178,7 @@ def _update(entry: Entry) -> dict[str, str]:
         rates = rates if isinstance(rates, list | tuple) else [rates]
         rows["dropout"] = ", ".join(f"{rate:g}" for rate in rates)
     if train.get("dropout"):
-        phases = [
-            ", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]
-        ]
+        phases = [", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]]
         rows["dropout"] = "; then ".join(phases)
     precision = train["precision"]
     precision += ", variables in float32" if precision != "float32" else ""

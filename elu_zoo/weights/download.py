@@ -195,9 +195,7 @@ def download(file: File) -> Path:
         if failures:
             reasons = "; ".join(failures)
             logging.warning("%s was not downloaded from %s.", file.name, reasons)
-        logging.info(
-            "Downloaded %s, %d bytes, from %s.", file.name, len(content), source
-        )
+        logging.info("Downloaded %s, %d bytes, from %s.", file.name, len(content), source)
         return file.folder / file.name
     missing = f"{file.name} is neither in the package nor in {file.folder}"
     size = "" if file.size is None else f", {file.size} bytes"
@@ -251,9 +249,7 @@ def _request(source: str, name: str) -> urllib.request.Request:
     try:
         from huggingface_hub import constants, get_token, hf_hub_url
     except ImportError:
-        raise ValueError(
-            'huggingface_hub is not installed: pip install "elu-zoo[hub]"'
-        ) from None
+        raise ValueError('huggingface_hub is not installed: pip install "elu-zoo[hub]"') from None
     if constants.HF_HUB_OFFLINE:
         raise ValueError("$HF_HUB_OFFLINE is set")
     request = urllib.request.Request(hf_hub_url(repository[1], name), headers=headers)

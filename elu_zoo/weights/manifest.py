@@ -108,8 +108,7 @@ def check(entry: Any, origin: str) -> Entry:
 def _check(is_right: Any, values: dict, field: str, expected: str, origin: str) -> None:
     if not is_right:
         raise errors.CorruptError(
-            f"{origin}: {field} must be a {expected}. "
-            f"Received: {reprlib.repr(values[field])}."
+            f"{origin}: {field} must be a {expected}. Received: {reprlib.repr(values[field])}."
         )
 
 
@@ -229,9 +228,7 @@ def offer(model: str) -> str:
     datasets = sorted({e["dataset"] for e in entries if e["model"] == model})
     if datasets:
         calls = " or ".join(f"weights={name!r}" for name in datasets)
-        return (
-            f"Weights of {model} were trained on {', '.join(datasets)}: pass {calls}."
-        )
+        return f"Weights of {model} were trained on {', '.join(datasets)}: pass {calls}."
     models = sorted({e["model"] for e in entries}, key=natural)
     return f"{model} has no weights. Networks with weights: {', '.join(models)}."
 

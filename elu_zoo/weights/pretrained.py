@@ -305,8 +305,7 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
         return [e for e in of_model if e["dataset"] == name]
     if of_model and any(name == e["dataset"] for e in published.values()):
         raise errors.UsageError(
-            f"{model} has no weights for {name!r}. There are weights for: "
-            f"{', '.join(datasets)}."
+            f"{model} has no weights for {name!r}. There are weights for: {', '.join(datasets)}."
         )
     if not name or name.lower().startswith(_OF_OTHER_ZOOS):
         raise errors.UsageError(
@@ -332,9 +331,7 @@ def _from_manifest(
     if name == entries[0]["tag"]:
         return entries[0]
     for keys in [["activation", "batch_norm"]] + [["batch_norm"]] * any_activation:
-        matching = [
-            e for e in entries if all(e["arguments"][k] == arguments[k] for k in keys)
-        ]
+        matching = [e for e in entries if all(e["arguments"][k] == arguments[k] for k in keys)]
         if matching:
             return min(matching, key=manifest.rank)
     variants = sorted({manifest.variant(e["arguments"]) for e in entries})

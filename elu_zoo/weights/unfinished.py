@@ -17,10 +17,7 @@ def kept(folder: Path) -> str:
     step = newest_step(folder)
     if step is None:
         return f"{folder} has no checkpoint: the same command trains from the start."
-    return (
-        f"The checkpoint of iteration {step} is kept: the same command resumes "
-        f"{folder} from it."
-    )
+    return f"The checkpoint of iteration {step} is kept: the same command resumes {folder} from it."
 
 
 def check(folder: Path) -> None:

@@ -81,9 +81,7 @@ class Saved:
 
 
 def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> list[str]:
-    old, new = (
-        {"class": layer["class_name"], **layer["config"]} for layer in (saved, built)
-    )
+    old, new = ({"class": layer["class_name"], **layer["config"]} for layer in (saved, built))
     return [
         f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
         for key in old
@@ -92,9 +90,7 @@ def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> lis
     ]
 
 
-def find(
-    path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
-) -> Saved:
+def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool) -> Saved:
     """Returns what a file without an entry states, if such a file is allowed.
 
     Args:

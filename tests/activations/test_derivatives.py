@@ -79,9 +79,7 @@ def _derivative(name, mode, alpha, dtype, graph):
         return MODES[mode][0](lambda z: FUNCTIONS[name](z, alpha), x)
 
     if graph != "eager":
-        function = tf.function(
-            function, jit_compile=graph == "compiled", autograph=False
-        )
+        function = tf.function(function, jit_compile=graph == "compiled", autograph=False)
     return function(tf.constant(X, dtype))
 
 

@@ -77,9 +77,7 @@ assert sys.modules["tensorflow"] is None
 
 
 @pytest.mark.slow  # tests/layers/test_layers_on_jax.py tests some values quickly
-@pytest.mark.skipif(
-    importlib.util.find_spec("jax") is None, reason="JAX is not installed"
-)
+@pytest.mark.skipif(importlib.util.find_spec("jax") is None, reason="JAX is not installed")
 def test_activations_run_on_jax_without_tensorflow(tmp_path):
     result = subprocess.run(
         [sys.executable, "-c", PROGRAM, str(tmp_path / "m.keras")],

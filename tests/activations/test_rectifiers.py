@@ -39,9 +39,7 @@ def test_prelu_has_one_slope_for_each_channel(shape):
         y = layer(x)
     assert [w.shape for w in layer.trainable_weights] == [(5,)]
     elements = np.prod(shape) / 5
-    np.testing.assert_allclose(
-        tape.gradient(y, layer.slope.value), np.full(5, -elements)
-    )
+    np.testing.assert_allclose(tape.gradient(y, layer.slope.value), np.full(5, -elements))
     layer.slope.assign([1, 2, 3, 4, 5])
     np.testing.assert_array_equal(layer(x)[..., 2], x[..., 2] * 3)
 

@@ -9,16 +9,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.activations import (
-    ELU,
-    describe,
-    elu,
-    elu_xla,
-    make,
-    names,
-    register_activation,
-    table,
-)
+from elu_zoo.activations import ELU, describe, elu, elu_xla, make, names, register_activation, table
 from elu_zoo.activations.rectifiers import VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
 
@@ -92,9 +83,7 @@ def test_names_start_with_the_activations_of_the_zoo():
 
 def test_the_seed_of_make_determines_the_draws():
     x = -np.ones([20], np.float32)
-    draws = [
-        np.asarray(make("rrelu", "act", seed)(x, training=True)) for seed in (1, 1, 2)
-    ]
+    draws = [np.asarray(make("rrelu", "act", seed)(x, training=True)) for seed in (1, 1, 2)]
     np.testing.assert_array_equal(draws[0], draws[1])
     assert not np.array_equal(draws[0], draws[2])
     assert describe({"name": "rrelu"}) == describe(RReLU)
@@ -248,9 +237,7 @@ def test_maxout_is_described_but_not_made(activation):
         make(activation, "act")
 
 
-@pytest.mark.parametrize(
-    "activation", ["elu", {"name": "relu"}, keras.layers.ReLU, abs]
-)
+@pytest.mark.parametrize("activation", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
 def test_other_activations_are_not_maxout(activation):
     assert not table.is_maxout(activation)
 

@@ -159,9 +159,7 @@ def test_float16_without_a_gpu_is_logged(monkeypatch, caplog, policy, devices, l
 def test_elu_xla_is_refused_by_a_tensorflow_without_xla(monkeypatch, call):
     x = tf.constant([-1.0, 1.0])
     monkeypatch.setattr(tf.test, "is_built_with_xla", lambda: False)
-    with pytest.raises(
-        errors.UsageError, match="without XLA.*elu_zoo.elu.*compile=off"
-    ):
+    with pytest.raises(errors.UsageError, match="without XLA.*elu_zoo.elu.*compile=off"):
         if call == "elu_xla":
             elu_zoo.elu_xla(x)
         else:

@@ -31,9 +31,7 @@ def measured():
         pytest.param("fit", {"elu_xla"}, marks=pytest.mark.slow),
         ("unit", {"elu", "relu", "relu, batch norm"}),
         pytest.param(
-            "inference",
-            {"SavedModel", "model.predict", "tf.function, XLA"},
-            marks=pytest.mark.slow,
+            "inference", {"SavedModel", "model.predict", "tf.function, XLA"}, marks=pytest.mark.slow
         ),
         ("host", {"a checkpoint every 500 iterations"}),
         pytest.param("replicas", {"Keras fit, two devices"}, marks=pytest.mark.slow),
@@ -81,9 +79,7 @@ def test_a_killed_process_raises_a_resource_error(monkeypatch):
         (["step", "op"], [], None, "jax", "The part op needs KERAS_BACKEND=tensorflow"),
     ],
 )
-def test_wrong_arguments_are_refused(
-    monkeypatch, names, models, batch_size, backend, words
-):
+def test_wrong_arguments_are_refused(monkeypatch, names, models, batch_size, backend, words):
     monkeypatch.setattr(parts.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(errors.EluZooError, match=words):
         parts.check(names, models, batch_size, backend)

@@ -33,7 +33,7 @@ def exported(trained, tmp_path_factory):
     base = tmp_path_factory.mktemp("exported")
     result = run_here(
         "export", *("--model=mnist_mlp_8x128", "--weights", trained),
-        "--export_dir", base,
+        "--export_dir", base
     )  # fmt: skip
     assert result.code == 0, result.err
     return base

@@ -61,9 +61,7 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
             assert row["true"] == str(test.labels[i])
             error = (difference[i] ** 2).sum()
             np.testing.assert_allclose(row["squared_error"], error, rtol=1e-5)
-            np.testing.assert_allclose(
-                row["code"], outputs["codes"][i], rtol=1e-4, atol=1e-4
-            )
+            np.testing.assert_allclose(row["code"], outputs["codes"][i], rtol=1e-4, atol=1e-4)
         pixels = tf.io.decode_png(picture.read_bytes()).numpy().astype(int)
         assert np.abs(pixels - pairs).max() <= 1
 

@@ -49,9 +49,7 @@ def test_by_default_all_parts_are_measured(cli, measured):
     assert settings == parts.Settings(models, None, None)
 
 
-@pytest.mark.parametrize(
-    ("names", "code"), [("step,unit", 0), ("op,step", 1), ("op", 1)]
-)
+@pytest.mark.parametrize(("names", "code"), [("step,unit", 0), ("op,step", 1), ("op", 1)])
 def test_a_chart_of_the_measured_parts_is_drawn(cli, measured, tmp_path, names, code):
     pytest.importorskip("matplotlib")
     result = cli("benchmark", f"--parts={names}", *SMALL, "--chart=bars.png")
@@ -71,9 +69,7 @@ def test_a_chart_of_the_measured_parts_is_drawn(cli, measured, tmp_path, names, 
         (["--partz=op"], "Unknown flag --partz. Did you mean '--parts'"),
     ],
 )
-def test_mistakes_are_refused_before_measuring(
-    cli, measured, tmp_path, arguments, words
-):
+def test_mistakes_are_refused_before_measuring(cli, measured, tmp_path, arguments, words):
     (tmp_path / "file").touch()
     result = cli("benchmark", *arguments)
     assert result.code in (1, 2)

@@ -57,7 +57,7 @@ def asked(monkeypatch):
          "runs/compare/quickstart-smoke", 9),
         (["--seeds=7", "--tune=1", "--output=out"], 7, 1, "out", 30),
         (["--data=mnist_5k"], 5, 5, "runs/compare/quickstart@mnist_5k", 30),
-    ],
+    ]
 )  # fmt: skip
 def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epochs):
     result = cli("compare", QUICK, "--activations=elu,srelu", *arguments)
@@ -96,7 +96,7 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
          "belong to one activation. Set config.model.weights to ''"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
          "images of imagenet2012 are test images. Use --tune=1"),
-    ],
+    ]
 )  # fmt: skip
 def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words):
     (tmp_path / "file").touch()

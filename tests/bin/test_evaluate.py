@@ -58,10 +58,7 @@ def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     assert result.code == 0, result.err
     metrics = json.loads(next(folder.glob("mnist_*.json")).read_text())["metrics"]
     model = ("--model=mnist_autoencoder", "--weights", folder, DATA)
-    measures = (
-        f"squared error {metrics['test_squared_error']:.3f}, "
-        f"loss {metrics['test_loss']:.4f}"
-    )
+    measures = f"squared error {metrics['test_squared_error']:.3f}, loss {metrics['test_loss']:.4f}"
     assert result.out.splitlines()[0] == f"test {measures}"
     result = cli("evaluate", *model)
     assert (result.code, result.err) == (0, "")
@@ -161,17 +158,13 @@ def test_a_damaged_weight_file_is_refused(cli, trained, tmp_path):
 def letters(monkeypatch):
     """Makes `load.load` return mnist_5k as the data set mnist with classes a to j."""
     data = load.load("mnist_5k")
-    renamed = dataclasses.replace(
-        data, name="mnist", class_names=tuple("abcdefghij"), note=""
-    )
+    renamed = dataclasses.replace(data, name="mnist", class_names=tuple("abcdefghij"), note="")
     monkeypatch.setattr(load, "load", lambda *_: renamed)
 
 
 def test_data_with_other_classes_are_refused(cli, trained, letters):
     result = cli("evaluate", MODEL, "--weights", trained, "--data=mnist")
-    assert (
-        result.code == 2 and "the 10 classes of the data set mnist: a, b," in result.err
-    )
+    assert result.code == 2 and "the 10 classes of the data set mnist: a, b," in result.err
 
 
 def test_all_images_of_new_data_are_measured(cli, trained, tmp_path):

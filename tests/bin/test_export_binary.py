@@ -26,9 +26,7 @@ def test_help_keeps_the_line_break_of_the_example(cli):
 @pytest.mark.parametrize(
     "binary", "train predict evaluate export serve benchmark compare reproduce".split()
 )
-def test_help_is_the_docstring_even_if_python_has_removed_it(
-    binary, monkeypatch, capsys
-):
+def test_help_is_the_docstring_even_if_python_has_removed_it(binary, monkeypatch, capsys):
     module = binaries.load(binary)
     text = module.__doc__.strip()
     monkeypatch.setattr(module, "__doc__", None)  # as `python -OO` does
@@ -46,9 +44,7 @@ def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (2, 28, 28, 1))
     model = zoo.get_model("mnist_mlp_8x128", weights=trained)
     loaded = load_saved_model(tmp_path / "out")
-    np.testing.assert_allclose(
-        loaded.predict(images)["logits"], model(images), rtol=0, atol=1e-5
-    )
+    np.testing.assert_allclose(loaded.predict(images)["logits"], model(images), rtol=0, atol=1e-5)
     assert loaded.class_names == tuple("0123456789")
     result = cli("export", *arguments, "--version=1")
     assert result.code == 2 and "out/mnist_mlp_8x128/1 exists already" in result.error
@@ -59,13 +55,9 @@ def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
 
 
 @pytest.mark.slow
-def test_other_weights_need_another_name_or_replace(
-    cli, process, trained, tmp_path, monkeypatch
-):
+def test_other_weights_need_another_name_or_replace(cli, process, trained, tmp_path, monkeypatch):
     entry = json.loads((trained / "outcome.json").read_text())
-    (published,) = [
-        t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")
-    ]
+    (published,) = [t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")]
     assert cli("export", MODEL, "--weights=mnist", "--export_dir=out").code == 0
     flags = MODEL, "--weights", trained, "--export_dir=out"
     with monkeypatch.context() as patch:
@@ -89,9 +81,7 @@ def test_other_weights_need_another_name_or_replace(
     assert line.endswith(f"version 2 of {NET} replaces version 1: {change}")
 
 
-def test_a_wrong_name_is_refused_before_the_lookup_of_weights(
-    cli, trained, tmp_path, monkeypatch
-):
+def test_a_wrong_name_is_refused_before_the_lookup_of_weights(cli, trained, tmp_path, monkeypatch):
     monkeypatch.setattr(origin, "of_weights", pytest.fail)
     arguments = MODEL, "--weights", trained, "--export_dir=o", "--name=../net"
     result = cli("export", *arguments)
@@ -143,9 +133,7 @@ def test_a_file_in_place_of_the_export_folder_is_refused(cli, trained, tmp_path)
     ("format", "file", "package"),
     [("onnx", "model.onnx", "tf2onnx"), ("litert", "model.tflite", "ai_edge_litert")],
 )
-def test_other_formats_need_their_package(
-    cli, tmp_path, monkeypatch, format, file, package
-):
+def test_other_formats_need_their_package(cli, tmp_path, monkeypatch, format, file, package):
     arguments = [MODEL, "--weights=mnist", f"--format={format}", "--export_dir=out"]
     with monkeypatch.context() as patch:
         find = importlib.util.find_spec
@@ -162,6 +150,4 @@ def test_other_formats_need_their_package(
     result = cli("export", *arguments)
     assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n"), result.err
     folder = tmp_path / "out/mnist_mlp_8x128/1"
-    assert {path.name for path in folder.iterdir()} == {
-        *(file, "labels.txt", "elu_zoo.json")
-    }
+    assert {path.name for path in folder.iterdir()} == {*(file, "labels.txt", "elu_zoo.json")}

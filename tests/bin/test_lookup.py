@@ -17,9 +17,7 @@ FINETUNE = "--config=finetune:model=mnist_mlp_8x128,weights={},smoke=True"
         ("train", (FINETUNE, DATA, "--workdir=run"), True),
     ],
 )
-def test_a_command_looks_weights_up_once(
-    cli, trained, monkeypatch, command, arguments, is_folder
-):
+def test_a_command_looks_weights_up_once(cli, trained, monkeypatch, command, arguments, is_folder):
     weights = trained if is_folder else "mnist"
     looked_up = []
 

@@ -82,9 +82,7 @@ def test_a_finished_run_refuses_changed_images(cli, photos):
     added.write_bytes((photos / "night/3.png").read_bytes())
     result = cli(*TRAIN, "--data=photos", *SHORT)
     assert (result.code, result.out) == (1, "")
-    assert "changed since the run in run began. The run began with photos-" in (
-        result.error
-    )
+    assert "changed since the run in run began. The run began with photos-" in (result.error)
     assert result.error.endswith("files and folders, or pass another --workdir.")
     added.unlink()
     again = cli(*TRAIN, "--data=photos", *SHORT)
@@ -118,9 +116,7 @@ def test_a_network_is_trained_from_scratch_on_a_folder(cli, photos, tmp_path):
         ([], "data.name is missing. Set --data"),
     ],
 )
-def test_a_mistake_is_refused_before_work_starts(
-    cli, photos, tmp_path, arguments, message
-):
+def test_a_mistake_is_refused_before_work_starts(cli, photos, tmp_path, arguments, message):
     result = cli(*TRAIN, *SHORT, *arguments)
     assert result.code == 2 and message in result.error
     assert not (tmp_path / "run").exists()

@@ -19,8 +19,7 @@ def published(tmp_path, monkeypatch):
 
     with loopback.serve(Handler) as server:
         made = [
-            made_weights.make(activation=name, sources=[server.address])
-            for name in ("relu", "elu")
+            made_weights.make(activation=name, sources=[server.address]) for name in ("relu", "elu")
         ]
         made_weights.publish(monkeypatch, tmp_path / "home", *made)
         tags = {e["arguments"]["activation"]["name"]: e["tag"] for e, _, _ in made}

@@ -12,9 +12,7 @@ from elu_zoo.paper.figures import timing
 def called(monkeypatch):
     """Arguments of each call of `reproduce.reproduce`, whose stand-in does nothing."""
     found = []
-    monkeypatch.setattr(
-        reproduce, "reproduce", lambda *args, **named: found.append((*args, named))
-    )
+    monkeypatch.setattr(reproduce, "reproduce", lambda *args, **named: found.append((*args, named)))
     return found
 
 

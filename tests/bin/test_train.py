@@ -176,9 +176,7 @@ def test_a_missing_backend_is_refused(cli, monkeypatch, backend, message):
     monkeypatch.setenv("KERAS_BACKEND", backend)
     find = importlib.util.find_spec
     monkeypatch.setattr(
-        importlib.util,
-        "find_spec",
-        lambda name, *a: None if name == backend else find(name, *a),
+        importlib.util, "find_spec", lambda name, *a: None if name == backend else find(name, *a)
     )
     result = cli("train", "--config=quickstart:smoke=True")
     assert result.code == 2 and message in result.error

@@ -114,7 +114,7 @@ def test_a_smoke_test_says_first_that_it_shows_nothing(question, compare):
          "not tested, because runs of elu did not train."),
         (lambda r: r.tuning and r.activation == "relu",
          "not tested, because every rate diverged."),
-    ],
+    ]
 )  # fmt: skip
 def test_the_report_states_divergences(question, compare, diverges, line):
     compare(question, lambda run: math.nan if diverges(run) else error(run))

@@ -25,11 +25,9 @@ ONE, FOUR = (dict.fromkeys(("elu", "relu", "tanh"), n) for n in (1, 4))
         (2, (ONE, ONE), {}, 9, (": 76 seconds,",)),  # a stage waits for the one before
         (2, (ONE, {}), {}, 9, (": 38 seconds,",)),
         (1, ({},), {}, 2, ("train: 0 runs", ": 0 seconds,")),
-    ],
+    ]
 )  # fmt: skip
-def test_the_text_has_runs_times_and_the_smallest_p(
-    question, tune, stages, perhaps, jobs, words
-):
+def test_the_text_has_runs_times_and_the_smallest_p(question, tune, stages, perhaps, jobs, words):
     question = dataclasses.replace(question, tune=tune)
     text = estimate.text(COSTS, question, (jobs, 4), stages, perhaps)
     assert [word for word in words if word not in text] == []

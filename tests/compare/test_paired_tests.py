@@ -67,9 +67,7 @@ def test_the_interval_and_the_number_of_pairs_decide_the_verdict(values, verdict
     assert (reference.verdict, found.verdict) == ("reference", verdict)
     is_tested = "error" in verdict or "apart" in verdict
     has_wilcoxon = is_tested or "equal" in verdict  # exact for any differences
-    assert math.isnan(found.p) == math.isnan(
-        found.difference.low if found.difference else NAN
-    )
+    assert math.isnan(found.p) == math.isnan(found.difference.low if found.difference else NAN)
     assert (math.isnan(found.p), math.isnan(found.wilcoxon)) == (
         not is_tested,
         not has_wilcoxon,
@@ -84,9 +82,7 @@ def test_nothing_is_tested_against_a_reference_that_diverged():
 
 
 def test_a_worse_and_a_better_activation_have_p_and_ranks():
-    _, worse, better = compared(
-        np.add(REFERENCE, 1 + SHIFTS), np.subtract(REFERENCE, 1 + SHIFTS)
-    )
+    _, worse, better = compared(np.add(REFERENCE, 1 + SHIFTS), np.subtract(REFERENCE, 1 + SHIFTS))
     assert (better.rank, worse.rank) == (1, 3)
     assert worse.wilcoxon == better.wilcoxon == 2 / 2**5
     assert worse.difference.mean == pytest.approx(1)

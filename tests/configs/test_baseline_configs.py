@@ -89,9 +89,7 @@ def observe(tmp_path_factory):
         values["kernel"] = float(np.std(np.asarray(weighted[1].kernel)))
         values["parameters"] = model.count_params()
         values["regions"] = {x.regions for x in model.layers if hasattr(x, "regions")}
-        for key, layer in (
-            *(("decay", weighted[0]), ("classifier_decay", layers["classifier"])),
-        ):
+        for key, layer in (*(("decay", weighted[0]), ("classifier_decay", layers["classifier"])),):
             penalty = layer.kernel_regularizer
             values[key] = pytest.approx(2 * float(penalty.l2)) if penalty else 0
         for key, layer in ("first", weighted[0]), ("classifier", layers["classifier"]):
@@ -103,9 +101,7 @@ def observe(tmp_path_factory):
         rise = getattr(optimizer, "_first_momentum", 0), getattr(optimizer, "_rise", 0)
         values["momentum_rise"] = rise
         labels = self._labels.numpy()[batches[0]]
-        loss = self._update._learner.objective(
-            None, labels, np.zeros((16, 10), "float32")
-        )
+        loss = self._update._learner.objective(None, labels, np.zeros((16, 10), "float32"))
         values["loss"] = pytest.approx(float(np.mean(loss)))
         return np.full(len(batches), np.mean(loss))
 
@@ -151,9 +147,7 @@ def base(observe):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "row", FIELDS, ids=[f"{net}-{field}" for net, field, *_ in FIELDS]
-)
+@pytest.mark.parametrize("row", FIELDS, ids=[f"{net}-{field}" for net, field, *_ in FIELDS])
 def test_a_field_changes_its_observable(observe, base, row):
     net, field, *columns = row
     entries = {field: columns[0], **NEEDED_ENTRIES.get(field, {})}
@@ -223,9 +217,7 @@ def test_the_fast_schedules_of_all_networks_differ_only_in_the_peak_learning_rat
         assert (config.data.augmentation, config.data.padding) == ("pad_crop_flip", 4)
 
 
-@pytest.mark.parametrize(
-    "net, dropout", [("nin", 0.125), ("allcnn_c", (0.05, 0.125, 0.125))]
-)
+@pytest.mark.parametrize("net, dropout", [("nin", 0.125), ("allcnn_c", (0.05, 0.125, 0.125))])
 def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
     config = get_config(NAME, f"net={net},schedule=quick")
     ours, theirs = flat(config), flat(get_config("elu_cifar_11", "schedule=quick"))
@@ -242,8 +234,7 @@ def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
     assert "learning_rate_factors" not in config.train
     assert config.model.get("init_scale") == (1.0 if net == "nin" else None)
     long, short = (
-        get_config(NAME, f"net={net},schedule=quick,epochs={epochs}")
-        for epochs in (61, 60)
+        get_config(NAME, f"net={net},schedule=quick,epochs={epochs}") for epochs in (61, 60)
     )
     assert (long.data.cutout, short.data.cutout) == (8, 0)
     assert np.array_equal(long.model.dropout, np.multiply(2, short.model.dropout))
@@ -258,9 +249,7 @@ def test_the_quick_schedule_is_that_of_elu_cifar_11(net, dropout):
         ("dataset=cifar10", None),
     ],
 )
-def test_nin_has_graded_initial_deviations_only_for_the_paper_schedule_on_cifar100(
-    arg, deviations
-):
+def test_nin_has_graded_initial_deviations_only_for_the_paper_schedule_on_cifar100(arg, deviations):
     assert get_config(NAME, f"net=nin,{arg}").model.get("deviations") == deviations
 
 

@@ -194,9 +194,7 @@ def test_the_default_is_the_schedule_of_paper_sections_4_2_and_4_3(name, iterati
         ),
     ],
 )
-def test_wrong_arguments_raise_before_the_run_starts(
-    name, arg, words, tmp_path, monkeypatch
-):
+def test_wrong_arguments_raise_before_the_run_starts(name, arg, words, tmp_path, monkeypatch):
     """Either `get_config` or `train` raises the error."""
     if "padding" in arg:
         random_data = loader((32, 32, 3), classes=10, images="cifar10")

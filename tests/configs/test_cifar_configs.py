@@ -6,15 +6,7 @@ import keras
 import numpy as np
 import observed
 import pytest
-from observed import (
-    CIFAR,
-    check_change,
-    flat,
-    get_config,
-    learner_observables,
-    loader,
-    observables,
-)
+from observed import CIFAR, check_change, flat, get_config, learner_observables, loader, observables
 
 from elu_zoo import registry, training, zoo
 from elu_zoo.data import load
@@ -168,9 +160,7 @@ def test_fields_of_elu_cifar_18_that_differ_from_elu_cifar_11(smoke, arg):
         "train.dropout": [rates, rates, [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0]],
         "train.dropout_placement": ["last", "all", "all"],
     }
-    elu_cifar_11, elu_cifar_18 = (
-        get_config(name, f"{arg},smoke={smoke}") for name in CIFAR
-    )
+    elu_cifar_11, elu_cifar_18 = (get_config(name, f"{arg},smoke={smoke}") for name in CIFAR)
     assert flat(elu_cifar_18) == {**flat(elu_cifar_11), **expected}
 
 

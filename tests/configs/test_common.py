@@ -13,9 +13,7 @@ from elu_zoo.bin.config import installed
 from elu_zoo.configs import common
 from elu_zoo.training import config_checks
 
-MODULES = {
-    name: importlib.import_module(f"elu_zoo.configs.{name}") for name in installed()
-}
+MODULES = {name: importlib.import_module(f"elu_zoo.configs.{name}") for name in installed()}
 GROUPS = (
     *(common.base, common.phases, common.kernels, common.stacks),
     *(common.encoded_images, common.pretrained, common.baselines),

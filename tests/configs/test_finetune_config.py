@@ -172,8 +172,7 @@ def test_with_data_changes_the_names_of_the_config_and_the_data(name, data, expe
 
 
 @pytest.mark.parametrize(
-    ("name", "key"),
-    [("elu_cifar_11", "boundaries"), ("elu_cifar_18", "phase_boundaries")],
+    ("name", "key"), [("elu_cifar_11", "boundaries"), ("elu_cifar_18", "phase_boundaries")]
 )
 def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
     cifar, photos = get_config(name), with_data(get_config(name), "my_photos")

@@ -6,13 +6,7 @@ import numpy as np
 import observed
 import pytest
 import small_images
-from observed import (
-    check_change,
-    flat,
-    get_config,
-    learner_observables,
-    observables,
-)
+from observed import check_change, flat, get_config, learner_observables, observables
 
 from elu_zoo import errors, registry, training
 from elu_zoo.evaluation import loss
@@ -66,8 +60,7 @@ FIELDS = {
     "data.measure_test": (False, "evaluated_images", [5, 5, 9, 5], [5, 5, 5]),
     "data.cutout": (
         *(8, "error", ""),
-        "data.cutout must be in [0, 64] pixels, and 0 unless data.augmentation is "
-        "pad_crop_flip",
+        "data.cutout must be in [0, 64] pixels, and 0 unless data.augmentation is pad_crop_flip",
     ),
     "data.augmentation": ("none", "draws_shape", (4, 3), None),
     "train.batch_size": (6, "epoch_ends", [3, 6], [2, 4]),
@@ -96,9 +89,7 @@ def observe(tmp_path_factory, root):
 
     def record(self, batches, rates, first_step, draws):
         model, count = self._update._model, len(batches)
-        conv, classifier = (
-            model.get_layer(name) for name in ("stack2_conv1", "classifier")
-        )
+        conv, classifier = (model.get_layer(name) for name in ("stack2_conv1", "classifier"))
         values["rates"] += [pytest.approx(rate) for rate in rates.tolist()]
         values["draws_shape"] = None if draws is None else draws[0].shape
         values["image_shape"] = self._data.image_shape

@@ -34,9 +34,7 @@ def train(row, path):
     weights = path.with_name(f"{row.name}.weights.h5")
     weights.write_bytes(weight_file.write(model))
     # test_on_jax.py reads these weights from the file, where they are in float16.
-    weight_file.assign(
-        model, weight_file.read(weights, weight_file.shapes(model), None)
-    )
+    weight_file.assign(model, weight_file.read(weights, weight_file.shapes(model), None))
     np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
 
 

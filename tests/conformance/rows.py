@@ -98,8 +98,7 @@ def layer(*names, arguments=None, **properties) -> Row:
         image = keras.Input(shape, name="image")
         x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
         parts = [
-            activations.make({"name": n, **(arguments or {})}, f"act_{n}", seed=1)(x)
-            for n in names
+            activations.make({"name": n, **(arguments or {})}, f"act_{n}", seed=1)(x) for n in names
         ]
         x = keras.layers.Concatenate(name="all")(parts) if parts[1:] else parts[0]
         return keras.Model(image, _classifier(x), name="layer")
@@ -187,7 +186,7 @@ def net(name, activation, image_shape=(28, 28, 1), **arguments) -> Row:
     row_name = f"{name}-{activation}" + "-bn" * updates
     return Row(
         row_name, (name, activation), make, image_shape,
-        updates=updates, registered=name, **properties,
+        updates=updates, registered=name, **properties
     )  # fmt: skip
 
 
@@ -245,13 +244,13 @@ NETS = (
     net("elu_cifar_11", "elu", COLOUR, width=0.04, kernel_decay=0.0005, padded=4),
     net(
         "elu_cifar_11", "relu", COLOUR, width=0.04, batch_norm=True, rate=0.001,
-        padding="same", dropout_placement="all",
+        padding="same", dropout_placement="all"
     ),
     net("elu_cifar_18", "relu", COLOUR, width=0.02),
     net("alexnet_cifar", "elu", COLOUR, width=0.1, kernel_decay=0.004, rate=1e-4),
     net(
         "nin", "relu", COLOUR, width=0.04, rate=0.001, padded=4,
-        deviations=(0.1, 0.5, 0.3),
+        deviations=(0.1, 0.5, 0.3)
     ),
     net("dsn", "elu", COLOUR, width=0.04),
     net("maxout", "maxout", COLOUR, width=0.02, constrained=True),
@@ -260,7 +259,7 @@ NETS = (
     net("fmp", "very_leaky_relu", COLOUR, width=0.0125, rate=0.001, recolored=True),
     net(
         "elu_imagenet_15", "elu", LARGER, width=0.02, rate=1e-4, kernel_decay=0.0005,
-        input_shape=COLOUR, stem_stride=1, spp_levels=(1, 2), preprocessing=MEAN_CROP,
+        input_shape=COLOUR, stem_stride=1, spp_levels=(1, 2), preprocessing=MEAN_CROP
     ),
 )  # fmt: skip
 ROWS = LAYERS + NETS
@@ -281,8 +280,7 @@ QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 def each(rows, quick=QUICK):
     """Parametrizes a test with rows; rows whose names `quick` lacks are marked slow."""
     parameters = [
-        pytest.param(row, marks=() if row.name in quick else pytest.mark.slow)
-        for row in rows
+        pytest.param(row, marks=() if row.name in quick else pytest.mark.slow) for row in rows
     ]
     return pytest.mark.parametrize("row", parameters, ids=lambda row: row.name)
 

@@ -29,9 +29,7 @@ def test_a_network_without_arguments_predicts_and_is_saved(name, tmp_path):
     loaded = keras.models.load_model(tmp_path / "x.keras")
     np.testing.assert_allclose(loaded(images), outputs, rtol=0, atol=1e-5 * scale)
     description = predictor.description(model, name)
-    exported = load_saved_model(
-        export_saved_model(loaded, tmp_path, name=name, **description)
-    )
+    exported = load_saved_model(export_saved_model(loaded, tmp_path, name=name, **description))
     answer = exported.predict(images)
     if not registry.entry(name).is_autoencoder:
         difference = answer["logits"] - outputs

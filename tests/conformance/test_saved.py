@@ -10,11 +10,7 @@ import rows
 from rows import QUICK, QUICK_LAYERS, ROWS, each, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
-from elu_zoo.export.saved_model import (
-    Autoencoder,
-    export_saved_model,
-    load_saved_model,
-)
+from elu_zoo.export.saved_model import Autoencoder, export_saved_model, load_saved_model
 from elu_zoo.weights.hdf5 import weight_file
 
 each_row = each(ROWS)
@@ -102,9 +98,7 @@ def test_logits_and_optimizer_are_equal_after_loading_a_keras_file(row, tmp_path
     model.fit(data.images, targets, batch_size=8, epochs=2, verbose=0)
     model.save(tmp_path / "x.keras")
     loaded = keras.models.load_model(tmp_path / "x.keras")
-    np.testing.assert_array_equal(
-        logits(loaded, data.images), logits(model, data.images)
-    )
+    np.testing.assert_array_equal(logits(loaded, data.images), logits(model, data.images))
     saved = [np.asarray(v) for v in model.optimizer.variables]
     assert [v.path for v in loaded.optimizer.variables] == [
         v.path for v in model.optimizer.variables

@@ -69,8 +69,7 @@ def _prepare(root, examples, *, version="3.0.1", num_classes=3):
     }
     splits = {
         split: [
-            {"image": image, "label": label}
-            for image, label in zip(images, labels, strict=True)
+            {"image": image, "label": label} for image, label in zip(images, labels, strict=True)
         ]
         for split, (images, labels) in examples.items()
     }

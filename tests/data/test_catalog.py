@@ -145,12 +145,9 @@ def test_splits_have_their_sizes_and_labels(tmp_path, small, examples, prepare):
     assert keys(data.test) == {image.tobytes() for image in examples["test"][0]}
 
 
-def test_splits_do_not_depend_on_the_order_of_the_records(
-    tmp_path, small, examples, prepare
-):
+def test_splits_do_not_depend_on_the_order_of_the_records(tmp_path, small, examples, prepare):
     reversed_examples = {
-        split: (images[::-1], labels[::-1])
-        for split, (images, labels) in examples.items()
+        split: (images[::-1], labels[::-1]) for split, (images, labels) in examples.items()
     }
     prepare(tmp_path / "a", examples)
     prepare(tmp_path / "b", reversed_examples, version="3.0.2")
@@ -219,9 +216,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
         ("dataset_info.json", "{}", "Error"),
     ],
 )
-def test_damaged_files_are_refused(
-    tmp_path, small, examples, prepare, pattern, content, message
-):
+def test_damaged_files_are_refused(tmp_path, small, examples, prepare, pattern, content, message):
     """Damaged records are tested in test_tfds.py."""
     folder = prepare(tmp_path, examples)
     (path,) = folder.glob(pattern)

@@ -36,9 +36,7 @@ def label_of(*splits):
 def prepared(tmp_path, monkeypatch, examples):
     """A folder with a small cifar100. Fine labels 0, 1, 2 are coarse labels 0, 0, 1."""
     labels = {"label": 3, "coarse_label": 2}
-    features = {
-        "image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")
-    }
+    features = {"image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")}
     for name, num_classes in labels.items():
         label = tensorflow_data.features.ClassLabel(num_classes=num_classes)
         features[name] = label

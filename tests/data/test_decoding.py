@@ -21,8 +21,7 @@ SHAPE = SIDE, SIDE, 3
 def readers_of(*images):
     """Returns, for each encoded image, a function that returns its example."""
     return [
-        lambda i=i, image=image: Example(f"{i}", image, i % 3)
-        for i, image in enumerate(images)
+        lambda i=i, image=image: Example(f"{i}", image, i % 3) for i, image in enumerate(images)
     ]
 
 
@@ -39,9 +38,7 @@ def test_images_keep_their_order_on_any_number_of_cores(monkeypatch, cores):
     assert [x.name for x in decoded] == [str(i) for i in range(60)]
     assert [x.label for x in decoded] == [i % 3 for i in range(60)]
     np.testing.assert_array_equal([x.pixels for x in decoded], images)
-    assert {(x.unusual, x.problem, x.processed) for x in decoded} == {
-        ("png, tiny", "", None)
-    }
+    assert {(x.unusual, x.problem, x.processed) for x in decoded} == {("png, tiny", "", None)}
 
 
 def test_usable_images_are_processed_on_the_decoding_threads():

@@ -70,10 +70,7 @@ def paths_and_labels(images):
         (
             ["n2/1.png", "n10/1.png", "Z/1.png", "a b/1.png"],
             ("Z", "a b", "n10", "n2"),
-            {
-                "train": [("Z/1.png", 0), ("a b/1.png", 1)]
-                + [("n10/1.png", 2), ("n2/1.png", 3)]
-            },
+            {"train": [("Z/1.png", 0), ("a b/1.png", 1)] + [("n10/1.png", 2), ("n2/1.png", 3)]},
         ),
     ],
 )
@@ -113,8 +110,7 @@ def test_linked_folders_and_files_are_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("path", "target"),
-    [("a/2.jpg", "gone.jpg"), ("a/2.jpg", "2.jpg"), ("b", "b")],
+    ("path", "target"), [("a/2.jpg", "gone.jpg"), ("a/2.jpg", "2.jpg"), ("b", "b")]
 )
 def test_broken_links_are_refused(tmp_path, path, target):
     write_tree(tmp_path, "a/1.jpg")

@@ -43,9 +43,7 @@ def first_box(brand):  # of a HEIC or AVIF file
 )
 def test_the_error_states_the_format(content, name, is_image):
     expected = f"it is {name}; expected PNG or JPEG" if name else None
-    assert str(formats.unsupported_error(content)) == (
-        expected or "it is neither JPEG nor PNG"
-    )
+    assert str(formats.unsupported_error(content)) == (expected or "it is neither JPEG nor PNG")
     assert formats.is_image(content) == is_image
 
 

@@ -71,9 +71,7 @@ def test_a_shift_moves_the_content(rows, columns, images):
     floats = images.astype(np.float32)
     shifts = np.tile([rows, columns], (4, 1))
     shifted = image_changes._resample(floats, np.zeros(4), shifts)
-    y, x = (
-        np.clip(np.arange(n) - move, 0, n - 1) for n, move in ((9, rows), (7, columns))
-    )
+    y, x = (np.clip(np.arange(n) - move, 0, n - 1) for n, move in ((9, rows), (7, columns)))
     exact = np.zeros(images.shape)
     for i, row in enumerate(y):
         for j, column in enumerate(x):

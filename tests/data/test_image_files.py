@@ -58,9 +58,7 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
 
 def test_a_folder_without_a_usable_file_is_refused(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
-    with pytest.raises(
-        errors.DataError, match="^None of 7 images can be used: "
-    ) as caught:
+    with pytest.raises(errors.DataError, match="^None of 7 images can be used: ") as caught:
         image_files.read_images(tmp_path, SHAPE)
     assert str(caught.value).count("it is a GIF; expected PNG or JPEG.") == 5
     assert str(caught.value).endswith(" And 2 more.")
@@ -101,9 +99,7 @@ def test_a_missing_file_is_refused_before_any_file_is_read(tmp_path, monkeypatch
     monkeypatch.setattr(image_files, "read_image", None)
     fill(tmp_path, {"good.png": png(GREY)})
     with pytest.raises(errors.NotFoundError, match="missing.png does not exist"):
-        image_files.read_images(
-            [tmp_path / "good.png", tmp_path / "missing.png"], SHAPE
-        )
+        image_files.read_images([tmp_path / "good.png", tmp_path / "missing.png"], SHAPE)
 
 
 def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
@@ -113,9 +109,7 @@ def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
     assert len(read.names) == 1
     text = f"The folders inside {tmp_path}/x are not read: cats, dogs."
     assert text in caplog.text
-    with pytest.raises(
-        errors.DataError, match=rf"Pass the folders in {tmp_path} instead: x"
-    ):
+    with pytest.raises(errors.DataError, match=rf"Pass the folders in {tmp_path} instead: x"):
         image_files.read_images(tmp_path, SHAPE)
 
 

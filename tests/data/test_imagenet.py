@@ -165,10 +165,7 @@ def test_a_missing_imagenet_is_refused_with_advice(tmp_path):
     text = str(caught.value)
     assert f"no {tmp_path}/imagenet2012/5.*.*/dataset_info.json" in text
     assert f"`tfds build imagenet2012 --data_dir={tmp_path}`" in text
-    assert (
-        "a folder of image files: set --config.data.folder=<folder> for training"
-        in text
-    )
+    assert "a folder of image files: set --config.data.folder=<folder> for training" in text
 
 
 def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):

@@ -20,9 +20,7 @@ def imagenet_sample():
 
 
 def names_of(split):
-    return [
-        "/".join(x.name.split("/")[-2:]) for x in split.examples.read(split.positions)
-    ]
+    return ["/".join(x.name.split("/")[-2:]) for x in split.examples.read(split.positions)]
 
 
 def test_the_classes_of_the_sample_are_found(imagenet_sample):

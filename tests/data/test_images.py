@@ -74,9 +74,7 @@ def test_a_graph_resizes_like_eager_code():
 
     for image in (noise(16, 16), noise(40, 20), noise(16, 20), noise(9, 40, 1, 1)):
         encoded = tf.constant(png(image))
-        np.testing.assert_array_equal(
-            graph(encoded), images.decode(encoded, (16, 16, 3))
-        )
+        np.testing.assert_array_equal(graph(encoded), images.decode(encoded, (16, 16, 3)))
 
 
 def rows_of_png(image):
@@ -120,9 +118,7 @@ def test_kinds_of_images_are_decoded_and_reported(encoded, unusual, expected):
     if "grey" in unusual:
         assert (pixels == pixels[..., :1]).all()
         assert np.abs(pixels.astype(float) - GREY).mean() < 4
-    np.testing.assert_array_equal(
-        pixels, images.decode(tf.constant(encoded), (40, 40, 3))
-    )
+    np.testing.assert_array_equal(pixels, images.decode(tf.constant(encoded), (40, 40, 3)))
 
 
 def test_cmyk_images_are_converted_to_colours():
@@ -163,15 +159,12 @@ def test_images_that_are_too_small_are_refused(encode, height, width):
 def test_images_with_too_many_pixels_are_refused(encode, monkeypatch):
     monkeypatch.setattr(images, "MAX_PIXELS", 1200)
     assert images.decode_checked(encode(noise(40, 30)), (8, 8, 3))[0].shape == (8, 8, 3)
-    with pytest.raises(
-        errors.DataError, match="40 x 31 pixels.* at most 1200 in total"
-    ):
+    with pytest.raises(errors.DataError, match="40 x 31 pixels.* at most 1200 in total"):
         images.decode_checked(encode(noise(40, 31)), (8, 8, 3))
 
 
 @pytest.mark.parametrize(
-    "encoded",
-    [jpeg_of(30_000, 30_000), png_of(30_000, 30_000, 2, (b"IDAT", b""))],
+    "encoded", [jpeg_of(30_000, 30_000), png_of(30_000, 30_000, 2, (b"IDAT", b""))]
 )
 def test_huge_images_are_refused_before_decoding(encoded, monkeypatch):
     monkeypatch.setattr(images, "decode", lambda *_: pytest.fail("decoded"))

@@ -39,9 +39,7 @@ def test_splits_of_a_folder_are_kept(tmp_path):
     fill(tmp_path / "a/val", classes({"x": 2}, seed=20))
     fill(tmp_path / "a/test", classes({"y": 3}, seed=30))
     data = load.load(str(folder.parent), None, SHAPE)
-    assert rows(data.test) == sorted(
-        (1, noise(16, 16, s).tobytes()) for s in (30, 31, 32)
-    )
+    assert rows(data.test) == sorted((1, noise(16, 16, s).tobytes()) for s in (30, 31, 32))
     assert [len(data.train), len(data.validation)] == [8, 2]
 
 
@@ -65,9 +63,7 @@ def test_changed_images_are_read_again(tmp_path):
     os.utime(path, ns=(1, 1))
     after = load.load(str(folder), None, SHAPE)
     assert before.images != after.images
-    assert (0, noise(16, 16, 99).tobytes()) in rows(
-        after.train, after.validation, after.test
-    )
+    assert (0, noise(16, 16, 99).tobytes()) in rows(after.train, after.validation, after.test)
 
 
 @pytest.mark.parametrize(
@@ -180,9 +176,7 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
         load.load(str(tmp_path / "x.npz"), tmp_path, (2**15, 2**15, 3))
 
 
-@pytest.mark.parametrize(
-    "shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32]
-)
+@pytest.mark.parametrize("shape", [(32, 32), (32, 32, 4), (0, 32, 3), (32.5, 32, 3), "abc", 32])
 def test_invalid_shapes_are_refused(shape):
     with pytest.raises(errors.UsageError, match="image_shape must be .height, width"):
         load.load("mnist_5k", image_shape=shape)

@@ -107,15 +107,11 @@ def test_bad_arrays_are_refused(tmp_path, arrays, words):
         npz.read(save(tmp_path, **arrays), None)
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0"]
-)
+@pytest.mark.parametrize("content", [b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0"])
 def test_damaged_files_are_refused(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    with pytest.raises(
-        errors.DataError, match="not a readable .npz file: it is damaged"
-    ):
+    with pytest.raises(errors.DataError, match="not a readable .npz file: it is damaged"):
         npz.read(path, None)
 
 
@@ -155,9 +151,7 @@ def test_headers_of_impossible_arrays_are_refused(tmp_path, rows):
         (zipfile.ZIP_BZIP2, errors.DataError, "it is damaged"),
     ],
 )
-def test_decompression_bombs_are_not_unpacked(
-    tmp_path, monkeypatch, compression, kind, message
-):
+def test_decompression_bombs_are_not_unpacked(tmp_path, monkeypatch, compression, kind, message):
     size = 2**26
     path = tmp_path / "own.npz"
     with zipfile.ZipFile(path, "w", compression) as archive:

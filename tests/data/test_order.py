@@ -104,9 +104,7 @@ def test_integers_use_all_31_bits():
     assert np.bitwise_or.reduce(draws.ravel()) == 2**31 - 1
 
 
-@pytest.mark.parametrize(
-    ("draw", "number"), [(order.crops_and_flips, 9), (order.integers, 3)]
-)
+@pytest.mark.parametrize(("draw", "number"), [(order.crops_and_flips, 9), (order.integers, 3)])
 def test_draws_are_independent_of_the_order_and_of_each_other(draw, number):
     count = 50_000
     draws = draw(5, 6, count, number).astype(float)
@@ -129,8 +127,7 @@ def test_centres_are_uniform_and_independent_of_the_crops():
 
 
 @pytest.mark.parametrize(
-    ("count", "batch_size", "steps"),
-    [(50_000, 64, 781), (7, 3, 2), (5, 5, 1), (1, 1, 1)],
+    ("count", "batch_size", "steps"), [(50_000, 64, 781), (7, 3, 2), (5, 5, 1), (1, 1, 1)]
 )
 def test_batches_are_the_permutation_without_the_remainder(count, batch_size, steps):
     indices = order.epoch_batches(2, 9, count, batch_size)

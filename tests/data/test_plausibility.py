@@ -81,8 +81,7 @@ def test_mnist_is_light_on_black(mnist_5k):
 
 
 @pytest.mark.parametrize(
-    ("highest", "is_fraction"),
-    [(0, False), (0.2, True), (1, True), (1.5, False), (255, False)],
+    ("highest", "is_fraction"), [(0, False), (0.2, True), (1, True), (1.5, False), (255, False)]
 )
 def test_the_complaint_states_images_with_pixels_in_0_to_1(highest, is_fraction):
     text = plausibility.scale_complaint(INK / 200 * highest, ["a"])
@@ -133,8 +132,7 @@ def test_one_complaint_states_all_images(dark, inverted, sentence):
         (
             [135, 0, 85, 99],
             True,
-            "3 of 4 images (0.png, 2.png, 3.png) have a grey background (85 to 135 "
-            + PAPER,
+            "3 of 4 images (0.png, 2.png, 3.png) have a grey background (85 to 135 " + PAPER,
         ),
     ],
 )

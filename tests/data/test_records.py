@@ -13,9 +13,7 @@ from elu_zoo.data import records
 from elu_zoo.data.encoded import Example
 
 CLASSES = ["n01", "n02", "n03"]
-EXAMPLES = [
-    Example(f"n0{i % 3 + 1}/{i}.JPEG", jpeg(noise(16, 16, i)), i % 3) for i in range(20)
-]
+EXAMPLES = [Example(f"n0{i % 3 + 1}/{i}.JPEG", jpeg(noise(16, 16, i)), i % 3) for i in range(20)]
 ROWS = [(x.name, x.image, x.label) for x in EXAMPLES]
 IMAGE = tfds.features.Image(encoding_format="jpeg")
 LABEL = tfds.features.ClassLabel(names=CLASSES)

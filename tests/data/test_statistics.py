@@ -38,9 +38,7 @@ def normalized(images):
 def data():
     """A data set without a file of statistics."""
     train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
-    splits = [
-        dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)
-    ]
+    splits = [dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)]
     return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
 
 
@@ -61,9 +59,7 @@ def test_fitted_statistics_whiten_the_images(monkeypatch, batch):
     whitened = (x - whitening.mean) @ p
     np.testing.assert_allclose(whitened.mean(0), 0, atol=1e-12)
     np.testing.assert_allclose(
-        np.cov(whitened, rowvar=False, bias=True),
-        covariance @ np.linalg.inv(biased),
-        atol=1e-9,
+        np.cov(whitened, rowvar=False, bias=True), covariance @ np.linalg.inv(biased), atol=1e-9
     )
 
 
@@ -123,8 +119,7 @@ def test_shipped_statistics_are_found(data, monkeypatch):
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
     for images in ("cifar10", "cifar100"):
         cifar = dataset.ImageData(
-            *("cifar_coarse", data.train, data.validation, data.test),
-            *(("0",), "", "", images),
+            *("cifar_coarse", data.train, data.validation, data.test), *(("0",), "", "", images)
         )
         assert statistics.find_whitening(cifar) == stored.find(images).stem
 
@@ -194,8 +189,7 @@ def test_means_in_memory_are_fitted_once(data, home, monkeypatch, kind, normal, 
 
 
 @pytest.mark.parametrize(
-    ("kind", "name"),
-    [("gcn_zca", "zca"), ("mean", "mean"), ("gcn_mean", "gcn_mean")],
+    ("kind", "name"), [("gcn_zca", "zca"), ("mean", "mean"), ("gcn_mean", "gcn_mean")]
 )
 def test_the_copy_in_the_folder_of_a_run_is_preferred(data, tmp_path, home, kind, name):
     """Another machine, or a later version, may compute other statistics."""

@@ -23,10 +23,7 @@ def features(shape=(28, 28, 1), dtype=np.uint8):
 
 
 def examples(count, seed=0, shape=(28, 28, 1)):
-    return [
-        {"image": noise(*shape[:2], seed + i, shape[2]), "label": i % 2}
-        for i in range(count)
-    ]
+    return [{"image": noise(*shape[:2], seed + i, shape[2]), "label": i % 2} for i in range(count)]
 
 
 def test_a_data_set_name_with_a_builder_config_is_loaded(tmp_path):
@@ -73,11 +70,7 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
             "does not have one 8-bit image and one label .* features are: image",
         ),
         (
-            {
-                "train": [
-                    {**x, "image": x["image"].astype("uint16")} for x in examples(4)
-                ]
-            },
+            {"train": [{**x, "image": x["image"].astype("uint16")} for x in examples(4)]},
             features(dtype=np.uint16),
             "does not have one 8-bit image",
         ),
@@ -102,11 +95,7 @@ def _record_size(content):
     ("damage", "words"),
     [
         pytest.param(lambda c: c[:-9], "cannot be read at record 3: Data", id="cut"),
-        pytest.param(
-            lambda c: c[: _record_size(c)],
-            "ends after 1 of 4 records",
-            id="cut_between",
-        ),
+        pytest.param(lambda c: c[: _record_size(c)], "ends after 1 of 4 records", id="cut_between"),
         pytest.param(lambda c: b"", "ends after 0 of 4 records", id="emptied"),
         pytest.param(
             lambda c: _flip_bit(c, _record_size(c) + 500),

@@ -65,8 +65,7 @@ HELD_OUT = {
 }
 TRAINED = HELD_OUT | {"config": {"data": {"train_on_validation": True}}}
 OF_SIX = (
-    "The temperature was fitted on the 6 validation images of own, on which net was "
-    "not trained."
+    "The temperature was fitted on the 6 validation images of own, on which net was not trained."
 )
 STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."}}
 

@@ -22,17 +22,14 @@ def eager_gradient(name, targets, outputs):
 def compiled_gradient(name, targets, outputs):
     """Returns the gradient that XLA computes, in another order of operations."""
     return tf.function(
-        lambda x: tf.gradients(loss.get(name).function(targets, x), x)[0],
-        jit_compile=True,
+        lambda x: tf.gradients(loss.get(name).function(targets, x), x)[0], jit_compile=True
     )(tf.constant(outputs)).numpy()
 
 
 GRADIENTS = [eager_gradient, compiled_gradient]
 REFERENCES = {
     # -t log s(z) - (1 - t) log(1 - s(z)) with the sigmoid s(z) = 1 / (1 + exp(-z))
-    "sigmoid_cross_entropy": lambda t, z: (
-        t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z)
-    ),
+    "sigmoid_cross_entropy": lambda t, z: t * np.logaddexp(0, -z) + (1 - t) * np.logaddexp(0, z),
     "half_squared_error": lambda t, y: (y - t) ** 2 / 2,
 }
 

@@ -178,9 +178,7 @@ def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
 
 @pytest.mark.parametrize(("classes", "is_measured"), [(100, False), (101, True)])
 def test_top5_error_needs_more_than_100_classes(split, classes, is_measured):
-    measures = make_objective("softmax_cross_entropy").measure(
-        [(split, draw_outputs([classes]))]
-    )
+    measures = make_objective("softmax_cross_entropy").measure([(split, draw_outputs([classes]))])
     assert ("top5_error_percent" in measures) == is_measured
 
 

@@ -118,9 +118,7 @@ def exports(models, tmp_path_factory):
     """A folder with version 1 of each of `models`, which tests must not change."""
     directory = tmp_path_factory.mktemp("exports")
     for name, model in models.items():
-        export_saved_model(
-            model, directory, name=name, class_names=CLASS_NAMES, classifier="head"
-        )
+        export_saved_model(model, directory, name=name, class_names=CLASS_NAMES, classifier="head")
     return directory
 
 

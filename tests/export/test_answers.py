@@ -71,9 +71,7 @@ def two_codes():
     both.name = "code"
     image = keras.Input(SHAPE)
     first, _ = both(keras.layers.Flatten()(image))
-    return keras.Model(
-        image, keras.layers.Reshape(SHAPE)(keras.layers.Dense(16)(first))
-    )
+    return keras.Model(image, keras.layers.Reshape(SHAPE)(keras.layers.Dense(16)(first)))
 
 
 def code_of_another_model():
@@ -83,9 +81,7 @@ def code_of_another_model():
 
 
 def classifier():
-    return keras.Sequential(
-        [keras.Input(SHAPE), keras.layers.Flatten(), keras.layers.Dense(2)]
-    )
+    return keras.Sequential([keras.Input(SHAPE), keras.layers.Flatten(), keras.layers.Dense(2)])
 
 
 DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
@@ -122,9 +118,7 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
             "Unknown layer of net 'cod'. Did you mean 'code'",
         ),
         (
-            lambda: keras.Sequential(
-                [keras.Input(SHAPE), keras.layers.Conv2D(1, 1, name="code")]
-            ),
+            lambda: keras.Sequential([keras.Input(SHAPE), keras.layers.Conv2D(1, 1, name="code")]),
             {"autoencoder": DESCRIBED},
             r"\(batch, units\), but the layer 'code' has \[\(None, 4, 4, 1\)\]",
         ),

@@ -19,8 +19,7 @@ def test_encoded_data_sets_are_refused(name):
 
 
 @pytest.mark.parametrize(
-    ("dataset", "warning"),
-    [("mnist", "dark on light"), (None, "dark on light"), ("x", "")],
+    ("dataset", "warning"), [("mnist", "dark on light"), (None, "dark on light"), ("x", "")]
 )
 def test_dark_on_light_digits_get_a_warning(dataset, warning):
     images = inputs.Inputs(PAPER, ROWS)

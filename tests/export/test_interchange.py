@@ -175,9 +175,7 @@ def with_softmax():
         (with_softmax, {}, errors.UsageError, "classifier_activation=None"),
     ],
 )
-def test_failure_leaves_no_files(
-    tmp_path, format, capfd, model, arguments, kind, message
-):
+def test_failure_leaves_no_files(tmp_path, format, capfd, model, arguments, kind, message):
     with pytest.raises(kind, match=message) as caught:
         export(tmp_path / "exports", format, model(), **arguments)
     assert "\n" not in str(caught.value)

@@ -70,9 +70,7 @@ def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
 
 def test_origin_of_weights_without_an_entry(tmp_path):
     path = tmp_path / "x.weights.h5"
-    path.write_bytes(
-        weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu"))
-    )
+    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
     assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}
@@ -89,9 +87,7 @@ def test_origin_of_weights_without_an_entry(tmp_path):
 )
 def test_unknown_origin_is_null(request, directory, name, classes, compared):
     written = read(request.getfixturevalue(directory) / name / "1")
-    assert {field: written[field] for field in origin.FIELDS} == dict.fromkeys(
-        origin.FIELDS
-    )
+    assert {field: written[field] for field in origin.FIELDS} == dict.fromkeys(origin.FIELDS)
     assert written["classes"] == classes and set(written["parity"]) == compared
 
 

@@ -38,8 +38,7 @@ def reference(originals, reconstructions):
 
 
 @pytest.mark.parametrize(
-    ("count", "shape"),
-    [(1, (28, 28, 1)), (3, (5, 40, 3)), (11, (57, 2, 1)), (23, (2, 113, 3))],
+    ("count", "shape"), [(1, (28, 28, 1)), (3, (5, 40, 3)), (11, (57, 2, 1)), (23, (2, 113, 3))]
 )
 def test_layout_agrees_with_the_reference(count, shape):
     originals, reconstructions = images(count, shape), images(count, shape, seed=1)

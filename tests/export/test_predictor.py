@@ -94,9 +94,7 @@ def test_classifier_agrees_with_numpy(images, tmp_path):
     reference = keras.ops.softmax(logits).numpy()
     for predicts in (
         predictor.from_weights(pretrained.find(made_weights.MODEL, path)),
-        predictor.from_saved_model(
-            export(made_weights.MODEL, tmp_path / "exports", weights=path)
-        ),
+        predictor.from_saved_model(export(made_weights.MODEL, tmp_path / "exports", weights=path)),
     ):
         assert not predicts.is_autoencoder
         assert list(predicts.class_names) == made_weights.CLASSES

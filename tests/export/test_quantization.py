@@ -20,9 +20,7 @@ IMAGES = np.random.default_rng(2).integers(0, 256, (100, *SHAPE), np.uint8)
 def classifier(*preprocessing):
     keras.utils.set_random_seed(1)
     layers = [keras.layers.Flatten(), keras.layers.Dense(64), keras.layers.ELU()]
-    return keras.Sequential(
-        [keras.Input(SHAPE), *preprocessing, *layers, keras.layers.Dense(3)]
-    )
+    return keras.Sequential([keras.Input(SHAPE), *preprocessing, *layers, keras.layers.Dense(3)])
 
 
 def needs_litert():
@@ -36,12 +34,7 @@ def test_quantized_file_agrees_with_keras(whitening, tmp_path, kind):
     needs_litert()
     model = classifier(GlobalContrastNormalization(), whitening)
     path = export_interchange(
-        model,
-        tmp_path,
-        name="net",
-        format="litert",
-        class_names=NAMES,
-        quantize=kind,
+        model, tmp_path, name="net", format="litert", class_names=NAMES, quantize=kind
     )
     call = interchange.load_litert(path / "model.tflite")
     # In float16, the epsilon of the normalization is 0, and black images become NaN.

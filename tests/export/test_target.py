@@ -51,9 +51,7 @@ def publish(target):
         ({5: A}, 3, A),
     ],
 )
-def test_version_of_the_same_model_is_written(
-    tmp_path, caplog, file, existing, version, source
-):
+def test_version_of_the_same_model_is_written(tmp_path, caplog, file, existing, version, source):
     for number, origin_ in existing.items():
         add(tmp_path, number, origin_, file)
     target = Target(tmp_path, "net", file, version, source)

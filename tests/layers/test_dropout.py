@@ -201,9 +201,7 @@ def test_threads_do_not_inherit_the_context():
     layer, outputs = Dropout(0.5, seed=1), []
     expected = keras.layers.Dropout(0.5, seed=1)(ONES, training=True)
     with keyed(0, np.arange(6)):
-        thread = threading.Thread(
-            target=lambda: outputs.append(layer(ONES, training=True))
-        )
+        thread = threading.Thread(target=lambda: outputs.append(layer(ONES, training=True)))
         thread.start()
         thread.join()
         hashed = np.asarray(layer(ONES, training=True))

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 from graham_regions import check_cover, graham
 
-from elu_zoo.layers.fractional_max_pooling import (
-    even_starts,
-    phased_starts,
-    shuffled_starts,
-)
+from elu_zoo.layers.fractional_max_pooling import even_starts, phased_starts, shuffled_starts
 
 # (cells, regions): the sizes of Graham's network, and extreme sizes.
 SIZES = [

@@ -71,9 +71,7 @@ def test_a_saved_model_contains_the_name_of_its_statistics(mean_name, home, tmp_
         keras.models.load_model(tmp_path / "m.keras")
 
 
-def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(
-    mean_name, images, expected
-):
+def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(mean_name, images, expected):
     layer, same_file = MeanSubtraction(mean_name), MeanSubtraction("small")
     assert_close(tf.function(layer)(images), expected)
     for built in (layer, same_file):
@@ -84,9 +82,7 @@ def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(
     assert half._mean.dtype == "float16"
 
 
-def test_a_saved_model_needs_no_statistics_file(
-    mean_name, images, expected, home, tmp_path
-):
+def test_a_saved_model_needs_no_statistics_file(mean_name, images, expected, home, tmp_path):
     layer = MeanSubtraction(mean_name)
     layer.build([None, 2, 3, 3])
     module = tf.Module()

@@ -42,11 +42,7 @@ def rows(size, bins):
     equal intervals.
     """
     return caffe_rows(size, bins) or [
-        [
-            r
-            for r in range(size)
-            if r * bins < (i + 1) * size and (r + 1) * bins > i * size
-        ]
+        [r for r in range(size) if r * bins < (i + 1) * size and (r + 1) * bins > i * size]
         for i in range(bins)
     ]
 
@@ -65,9 +61,7 @@ def reference(maps, levels):
     for image in maps:
         for bin_rows, bin_columns in windows(height, width, levels):
             for channel in range(channels):
-                result.append(
-                    max(image[r, c, channel] for r in bin_rows for c in bin_columns)
-                )
+                result.append(max(image[r, c, channel] for r in bin_rows for c in bin_columns))
     return np.reshape(np.array(result, maps.dtype), (count, len(result) // count))
 
 
@@ -84,9 +78,7 @@ def test_bins_equal_caffe_or_equal_intervals():
             bin_rows = [list(range(*edge)) for edge in bin_edges(size, bins)]
             assert bin_rows == rows(size, bins), (size, bins)
             assert len(bin_rows) == bins and all(bin_rows)
-            assert {row for rows_of_bin in bin_rows for row in rows_of_bin} == set(
-                range(size)
-            )
+            assert {row for rows_of_bin in bin_rows for row in rows_of_bin} == set(range(size))
             if caffe_rows(size, bins) is None:
                 refused_by_caffe.append((size, bins))
             else:
@@ -170,9 +162,7 @@ def test_maps_of_unsuitable_shapes_are_refused(levels, shape):
     with pytest.raises(errors.UsageError) as caught:
         layer.compute_output_shape(shape)
     assert f"with levels {levels} needs a map (batch, height," in str(caught.value)
-    assert f"at least {least} x {least} pixels. Received: {shape}. U" in str(
-        caught.value
-    )
+    assert f"at least {least} x {least} pixels. Received: {shape}. U" in str(caught.value)
 
 
 def test_a_map_that_is_too_small_is_refused():

@@ -89,9 +89,7 @@ def test_files_of_the_package_are_found_first(home, small):
     folder = home / "statistics"
     user_file = statistics_file.write(folder, "cifar10", small)
     (folder / shipped.name).write_bytes(b"another")
-    assert (
-        statistics_file.find("cifar10") == statistics_file.find(shipped.stem) == shipped
-    )
+    assert statistics_file.find("cifar10") == statistics_file.find(shipped.stem) == shipped
     assert statistics_file.find(user_file.stem) == user_file
 
 
@@ -117,9 +115,7 @@ def test_resized_images_are_found_by_the_name_before_the_fingerprint(home, mean)
     assert statistics_file.find("photos", "mean") == user_file
 
 
-def test_whitening_and_mean_images_are_found_by_kind(
-    home, small, mean, whitening, mean_name
-):
+def test_whitening_and_mean_images_are_found_by_kind(home, small, mean, whitening, mean_name):
     names = {kind: statistics_file.find("small", kind).stem for kind in ("zca", "mean")}
     assert names == {"zca": whitening, "mean": mean_name}
     np.testing.assert_array_equal(statistics_file.read("small").mean, small.mean)

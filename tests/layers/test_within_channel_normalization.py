@@ -59,8 +59,7 @@ def test_the_gradient_equals_finite_differences(arguments):
         change = np.zeros(maps.shape)
         change[index] = step
         above, below = (
-            np.sum(reference(x, *arguments) * weights)
-            for x in (maps + change, maps - change)
+            np.sum(reference(x, *arguments) * weights) for x in (maps + change, maps - change)
         )
         expected[index] = (above - below) / (2 * step)
     np.testing.assert_allclose(gradient, expected, rtol=1e-4, atol=1e-4)

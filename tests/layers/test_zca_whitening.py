@@ -35,9 +35,7 @@ def test_the_name_of_the_images_selects_the_file(whitening, images, expected):
 
 
 @pytest.mark.parametrize("shape", [(3, 2, 3), (2, 9), (18,)])
-def test_images_of_any_shape_with_as_many_values_are_whitened(
-    whitening, images, expected, shape
-):
+def test_images_of_any_shape_with_as_many_values_are_whitened(whitening, images, expected, shape):
     y = ZCAWhitening(whitening)(images.reshape(5, *shape))
     np.testing.assert_allclose(y, expected.reshape(5, *shape), rtol=1e-5, atol=1e-5)
 
@@ -73,9 +71,7 @@ def test_a_saved_model_contains_the_name_of_its_statistics(whitening, home, tmp_
         keras.models.load_model(tmp_path / "m.keras")
 
 
-def test_tensors_loaded_in_a_graph_stay_valid_and_are_shared(
-    whitening, images, expected
-):
+def test_tensors_loaded_in_a_graph_stay_valid_and_are_shared(whitening, images, expected):
     layer = ZCAWhitening(whitening)
     np.testing.assert_allclose(tf.function(layer)(images), expected, atol=1e-5)
     same_file = ZCAWhitening("small")
@@ -84,9 +80,7 @@ def test_tensors_loaded_in_a_graph_stay_valid_and_are_shared(
     assert same_file._matrix is layer._matrix
 
 
-def test_a_saved_model_needs_no_statistics_file(
-    whitening, images, expected, home, tmp_path
-):
+def test_a_saved_model_needs_no_statistics_file(whitening, images, expected, home, tmp_path):
     layer = ZCAWhitening(whitening)
     layer.build([None, 2, 3, 3])
     module = tf.Module()

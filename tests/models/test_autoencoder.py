@@ -61,9 +61,7 @@ def forward(model, x, alpha=1.0, batch_norm=False):
 
 @pytest.mark.parametrize(("alpha", "batch_norm"), [(1.0, True), (0.5, False)])
 def test_logits_equal_those_of_the_numpy_forward_pass(images, alpha, batch_norm):
-    model = randomize(
-        get(activation={"name": "elu", "alpha": alpha}, batch_norm=batch_norm)
-    )
+    model = randomize(get(activation={"name": "elu", "alpha": alpha}, batch_norm=batch_norm))
     _, expected = forward(model, images / 255, alpha, batch_norm)
     logits = np.asarray(model((images / 255).astype(np.float32)))
     np.testing.assert_allclose(logits, expected, atol=2e-5 * np.abs(expected).max())
@@ -80,8 +78,7 @@ def test_raw_images_are_divided_by_255(images, dtype):
 
 
 @pytest.mark.parametrize(
-    ("cut", "batch_norm"),
-    [({"features": "code"}, False), ({"include_top": False}, True)],
+    ("cut", "batch_norm"), [({"features": "code"}, False), ({"include_top": False}, True)]
 )
 def test_the_code_is_linear(images, cut, batch_norm):
     """A linear code has values below -1, the minimum of ELU."""

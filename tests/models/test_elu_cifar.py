@@ -75,8 +75,6 @@ def test_multiply_accumulates_per_image(zero_weights, name, padding):
 def test_default_dropout_rates(models, name, rates):
     """The paper has seven rates for the eight stacks of elu_cifar_18; 0.5 repeats."""
     layers = [x for x in models[name].layers if isinstance(x, elu_zoo.layers.Dropout)]
-    assert [x.name for x in layers] == [
-        f"stack{i}_drop" for i in range(1, len(rates) + 1)
-    ]
+    assert [x.name for x in layers] == [f"stack{i}_drop" for i in range(1, len(rates) + 1)]
     assert [x.rate for x in layers] == rates
     assert len({x.seed for x in layers}) == len(rates)

@@ -26,9 +26,7 @@ def test_maps_have_the_expected_sizes(side, stride, levels, sizes):
         width=0.01, input_shape=(side, side, 3), stem_stride=stride, spp_levels=levels
     )
     shapes = {x.name: tuple(x.output.shape[1:]) for x in model.layers}
-    for i, (stack, (count, units, _)) in enumerate(
-        zip(sizes.split(), STACKS, strict=True), 1
-    ):
+    for i, (stack, (count, units, _)) in enumerate(zip(sizes.split(), STACKS, strict=True), 1):
         before, _, after = stack.partition(">")
         for j in range(1, count + 1):
             assert shapes[f"stack{i}_conv{j}"] == (int(before), int(before), units)
@@ -49,9 +47,7 @@ def test_maps_of_rectangular_images_have_the_expected_sizes():
 def test_layers_are_a_chain_in_this_order(batch_norm, raw, write_mean):
     write_mean("black", np.zeros((256, 256, 3)))
     crop = {"kind": "mean_crop", "statistics": "black", "crop": (224, 224)}
-    model = elu_imagenet_15(
-        width=0.01, batch_norm=batch_norm, preprocessing=crop if raw else None
-    )
+    model = elu_imagenet_15(width=0.01, batch_norm=batch_norm, preprocessing=crop if raw else None)
     names = ["image", *["subtract_mean", "centre_crop"] * raw]
 
     def site(name):

@@ -26,9 +26,7 @@ ACTIVATIONS = {
 
 
 def get(**arguments):
-    return elu_zoo.get_model(
-        MODEL, **{"preprocessing": False, "width": 0.25, **arguments}
-    )
+    return elu_zoo.get_model(MODEL, **{"preprocessing": False, "width": 0.25, **arguments})
 
 
 def images(n=8, dtype="uint8"):
@@ -39,22 +37,16 @@ def numpy_forward(model, x, alpha):
     x = x.astype(np.float64).reshape(len(x), -1)
     names = [f"dense{i}" for i in range(1, 9)]
     for name in names:
-        kernel, bias = (
-            np.asarray(w, np.float64) for w in model.get_layer(name).weights
-        )
+        kernel, bias = (np.asarray(w, np.float64) for w in model.get_layer(name).weights)
         x = x @ kernel + bias
         x = np.where(x > 0, x, alpha * np.expm1(np.minimum(x, 0)))
-    kernel, bias = (
-        np.asarray(w, np.float64) for w in model.get_layer("classifier").weights
-    )
+    kernel, bias = (np.asarray(w, np.float64) for w in model.get_layer("classifier").weights)
     return x @ kernel + bias
 
 
 @pytest.mark.parametrize(("preprocessing", "alpha"), [(False, 1.0), (True, 0.5)])
 def test_logits_equal_those_of_the_numpy_forward_pass(preprocessing, alpha):
-    model = get(
-        activation={"name": "elu", "alpha": alpha}, preprocessing=preprocessing, seed=4
-    )
+    model = get(activation={"name": "elu", "alpha": alpha}, preprocessing=preprocessing, seed=4)
     rng = np.random.default_rng(1)
     for layer in model.layers:
         if layer.weights:  # with zero biases, a missing bias would not be detected
@@ -89,8 +81,7 @@ def test_fit_under_a_mirrored_strategy_of_the_user():
     devices = tf.config.list_logical_devices("CPU")
     assert len(devices) >= 2, "the tests start TensorFlow with two logical CPU devices"
     strategy = tf.distribute.MirroredStrategy(
-        [d.name for d in devices[:2]],
-        cross_device_ops=tf.distribute.ReductionToOneDevice(),
+        [d.name for d in devices[:2]], cross_device_ops=tf.distribute.ReductionToOneDevice()
     )
     with strategy.scope():
         model = get(preprocessing=True, num_classes=4, batch_norm=True)
@@ -121,9 +112,7 @@ def test_copies_have_equal_outputs_and_separate_weights(copy_function):
         model.set_weights([w + 0.01 for w in model.get_weights()])
     x = images(4)
     np.testing.assert_array_equal(np.asarray(copied(x)), np.asarray(model(x)))
-    assert [a.get_config() for a in copied.layers] == [
-        a.get_config() for a in model.layers
-    ]
+    assert [a.get_config() for a in copied.layers] == [a.get_config() for a in model.layers]
 
 
 LOAD = """
@@ -145,17 +134,12 @@ def test_saved_models_can_be_loaded_in_another_process(tmp_path):
     for name, activation in ACTIVATIONS.items():
         for batch_norm in (False, True):
             key = name + "_bn" * batch_norm
-            model = get(
-                activation=activation, batch_norm=batch_norm, preprocessing=True
-            )
+            model = get(activation=activation, batch_norm=batch_norm, preprocessing=True)
             model.set_weights([w + 0.02 for w in model.get_weights()])
             model.save(tmp_path / f"{key}.keras")
             expected[key] = np.asarray(model(x))
     result = subprocess.run(
-        [sys.executable, "-c", LOAD, str(tmp_path)],
-        capture_output=True,
-        text=True,
-        check=True,
+        [sys.executable, "-c", LOAD, str(tmp_path)], capture_output=True, text=True, check=True
     )
     loaded = json.loads(result.stdout.strip().splitlines()[-1])
     assert set(loaded) == set(expected)

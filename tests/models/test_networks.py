@@ -154,9 +154,7 @@ def test_logits_are_float32_under_the_policy_mixed_bfloat16(name):
     assert model(images).dtype == "float32"
 
 
-@pytest.mark.parametrize(
-    "name", ["elu_cifar_11", "elu_cifar_18", "elu_imagenet_15", "nin"]
-)
+@pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18", "elu_imagenet_15", "nin"])
 @pytest.mark.parametrize("scale", [1.0, 2.0])
 def test_the_variance_of_initial_kernels_is_the_scale_over_fan_in(name, scale):
     for layer, kernel in kernels(small(name, width=0.1, init_scale=scale)).items():

@@ -33,9 +33,7 @@ def small(stacks=STACKS, **changes):
 
 def kernels(model):
     return {
-        x.name: np.asarray(x.kernel)
-        for x in model.layers
-        if isinstance(x, keras.layers.Conv2D)
+        x.name: np.asarray(x.kernel) for x in model.layers if isinstance(x, keras.layers.Conv2D)
     }
 
 
@@ -105,8 +103,7 @@ def test_logits_are_means_over_a_last_map_larger_than_1_x_1():
 
 
 @pytest.mark.parametrize(
-    ("width", "units"),
-    [(1.0, [4, 4, 5, 6, 3]), (2, [8, 8, 10, 12, 3]), (0.01, [1, 1, 1, 1, 3])],
+    ("width", "units"), [(1.0, [4, 4, 5, 6, 3]), (2, [8, 8, 10, 12, 3]), (0.01, [1, 1, 1, 1, 3])]
 )
 def test_width_multiplies_the_units(width, units):
     shapes = [kernel.shape for kernel in kernels(small(width=width)).values()]
@@ -199,9 +196,7 @@ def initial_loss(name, activation, count, **arguments):
     draws = np.random.default_rng(0)
     images = draws.standard_normal((count, 32, 32, 3)).astype(np.float32)
     labels = draws.integers(0, 100, count)
-    model = elu_zoo.get_model(
-        name, activation=activation, **arguments, preprocessing=False
-    )
+    model = elu_zoo.get_model(name, activation=activation, **arguments, preprocessing=False)
     logits = np.asarray(model(images), np.float64)
     logits -= logits.max(1, keepdims=True)
     label_logits = logits[np.arange(count), labels]

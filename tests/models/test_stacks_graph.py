@@ -49,11 +49,7 @@ def parse(sizes):
 def test_maps_have_the_expected_sizes(name, padding, sizes):
     side = int(sizes[:2])
     model = elu_zoo.get_model(
-        name,
-        width=0.01,
-        padding=padding,
-        input_shape=(side, side, 3),
-        preprocessing=False,
+        name, width=0.01, padding=padding, input_shape=(side, side, 3), preprocessing=False
     )
     actual = {x.name: tuple(x.output.shape[1:3]) for x in model.layers}
     stacks = list(parse(sizes))
@@ -85,13 +81,11 @@ def test_layers_are_a_chain_in_this_order(case, placement, batch_norm):
     name, padding, sizes = case
     model = elu_zoo.get_model(
         name, width=0.01, padding=padding, dropout_placement=placement,
-        batch_norm=batch_norm, preprocessing=True,
+        batch_norm=batch_norm, preprocessing=True
     )  # fmt: skip
     names = ["image", "normalize", "whiten"]
     *stacks, (_, last_pooled) = parse(sizes)
-    for i, (sizes, (_, pooled)) in enumerate(
-        zip(KERNEL_SIZES[name], stacks, strict=True), 1
-    ):
+    for i, (sizes, (_, pooled)) in enumerate(zip(KERNEL_SIZES[name], stacks, strict=True), 1):
         for j, size in enumerate(sizes, 1):
             layer = f"stack{i}_conv{j}"
             names += [f"{layer}_pad"] * (size == 2 and padding == "caffe")

@@ -13,9 +13,7 @@ def images(shape=(32, 32, 3), count=2):
 
 def narrow(name, **arguments):
     """Returns a network of small width with random biases."""
-    model = elu_zoo.get_model(
-        name, **{"preprocessing": False, "width": 0.05, **arguments}
-    )
+    model = elu_zoo.get_model(name, **{"preprocessing": False, "width": 0.05, **arguments})
     draws = np.random.default_rng(1)
     for weight in model.weights:
         if weight.name == "bias":
@@ -227,9 +225,7 @@ def test_logits_of_fmp():
         ({"filters": 4}, {1: 4, 2: 7.692, 14: 28}),
     ],
 )
-def test_fmp_keeps_multiples_of_32_maps_if_possible(
-    arguments, maps_kept_by_convolution
-):
+def test_fmp_keeps_multiples_of_32_maps_if_possible(arguments, maps_kept_by_convolution):
     model = elu_zoo.get_model("fmp", width=0.01, **arguments, preprocessing=False)
     for n, count in maps_kept_by_convolution.items():
         rate = model.get_layer(f"conv{n}_drop").rate

@@ -78,8 +78,7 @@ each_net = pytest.mark.parametrize("name", SHAPES)
 @pytest.fixture(scope="module")
 def models():
     return {
-        name: elu_zoo.get_model(name, **SMALL.get(name, {}), preprocessing=False)
-        for name in SHAPES
+        name: elu_zoo.get_model(name, **SMALL.get(name, {}), preprocessing=False) for name in SHAPES
     }
 
 
@@ -134,9 +133,7 @@ def test_width_multiplies_the_filters(name):
     ],
 )
 def test_output_shapes_follow_the_size_of_the_images(name, shape, layer, size):
-    model = elu_zoo.get_model(
-        name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False
-    )
+    model = elu_zoo.get_model(name, input_shape=shape, **SMALL.get(name, {}), preprocessing=False)
     assert model.get_layer(layer).output.shape[1:] == size
 
 

@@ -76,9 +76,7 @@ def test_activations_follow_the_linear_layers_or_their_normalisation(name, batch
 
 
 def test_pieces_of_maxout_are_normalised_separately():
-    model = elu_zoo.get_model(
-        "maxout", width=0.02, batch_norm=True, preprocessing=False
-    )
+    model = elu_zoo.get_model("maxout", width=0.02, batch_norm=True, preprocessing=False)
     for name in SITES["maxout"]:
         norm, act = model.get_layer(f"norm_{name}"), model.get_layer(f"act_{name}")
         assert norm.input is model.get_layer(name).output

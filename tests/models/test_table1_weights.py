@@ -54,9 +54,7 @@ def check_uniform(kernel, limit):
 def test_normal_initial_kernels(name, arguments, deviations):
     """`deviations`: standard deviation by prefix of names; None is sqrt(2 / fan_in)."""
     checked = 0
-    for layer, kernel in kernels(
-        elu_zoo.get_model(name, **arguments, preprocessing=False)
-    ).items():
+    for layer, kernel in kernels(elu_zoo.get_model(name, **arguments, preprocessing=False)).items():
         for prefix, deviation in deviations.items():
             if layer == prefix or (prefix != "conv1" and layer.startswith(prefix)):
                 check_normal(kernel, deviation or math.sqrt(2 / fan_in(kernel)))
@@ -85,9 +83,7 @@ def test_initial_kernels_of_the_heads_of_dsn():
 
 def test_initial_kernels_of_fmp():
     """fan_out is the outputs times (kernel size / factor of the pooling) squared."""
-    for name, kernel in kernels(
-        elu_zoo.get_model("fmp", filters=32, preprocessing=False)
-    ).items():
+    for name, kernel in kernels(elu_zoo.get_model("fmp", filters=32, preprocessing=False)).items():
         alpha = {"conv13": 4, "conv14": 1, "classifier": 1}.get(name, 2 ** (4 / 3))
         limit = math.sqrt(6 / (fan_in(kernel) + kernel.shape[-1] * alpha))
         check_uniform(kernel, limit)
@@ -95,9 +91,7 @@ def test_initial_kernels_of_fmp():
 
 def test_norm_constraints_of_maxout():
     bounds = {"h0": 0.9, "h1": 1.9365, "h2": 1.9365, "h3": 1.9, "classifier": 1.9365}
-    model = elu_zoo.get_model(
-        "maxout", width=0.03, constrained=True, preprocessing=False
-    )
+    model = elu_zoo.get_model("maxout", width=0.03, constrained=True, preprocessing=False)
     for name, bound in bounds.items():
         layer = model.get_layer(name)
         shape = layer.kernel.shape

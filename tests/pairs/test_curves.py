@@ -17,12 +17,8 @@ def write_rows(path, rows):
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
 
 
-@pytest.mark.parametrize(
-    ("count", "after_50"), [(3, []), (50, []), (54, [54]), (63, [55, 60, 63])]
-)
-def test_epochs_are_thinned_and_the_last_has_test_measures(
-    monkeypatch, tmp_path, count, after_50
-):
+@pytest.mark.parametrize(("count", "after_50"), [(3, []), (50, []), (54, [54]), (63, [55, 60, 63])])
+def test_epochs_are_thinned_and_the_last_has_test_measures(monkeypatch, tmp_path, count, after_50):
     entries = {tmp_path: {"metrics": {**TEST, "validation_loss": 0.25}}}
     monkeypatch.setattr(result, "find", entries.get)
     epochs = range(1, count + 1)
@@ -58,9 +54,7 @@ def test_means_are_computed_in_float64(tmp_path):
 
 def test_losses_and_test_rows_are_merged_in_the_order_of_steps(tmp_path):
     np.array([4, 2, 3, 3], "<f4").tofile(tmp_path / "losses.float32")
-    tested = [
-        {"step": s, "test_loss": s / 8, "measured_loss": s / 4} for s in (2, 3, 7)
-    ]
+    tested = [{"step": s, "test_loss": s / 8, "measured_loss": s / 4} for s in (2, 3, 7)]
     write_rows(tmp_path / "test.jsonl", tested)
     assert curves.iterations(tmp_path, 2) == [
         {"step": 2, "train_loss": 3.0, "test_loss": 0.25, "measured_loss": 0.5},

@@ -19,8 +19,7 @@ def row(activation="elu", seed=0, batch_norm=False, variant="", **cells):
 
 def run(losses, activation="elu", seed=0, **cells):
     return [
-        row(activation, seed, epoch=str(i), loss=loss, **cells)
-        for i, loss in enumerate(losses)
+        row(activation, seed, epoch=str(i), loss=loss, **cells) for i, loss in enumerate(losses)
     ]
 
 
@@ -41,8 +40,7 @@ def test_arms_of_the_paper_come_first():
 
 
 @pytest.mark.parametrize(
-    ("names", "expected"),
-    [(("relu", "elu"), "elu"), (("leaky_relu", "relu"), "relu")],
+    ("names", "expected"), [(("relu", "elu"), "elu"), (("leaky_relu", "relu"), "relu")]
 )
 def test_the_reference_is_elu_or_the_first_activation(names, expected):
     assert grouping.reference([row(name) for name in names]) == expected

@@ -15,9 +15,7 @@ NAN = math.nan
 
 
 def midranks(values):
-    return np.array(
-        [(values < v).sum() + ((values == v).sum() + 1) / 2 for v in values]
-    )
+    return np.array([(values < v).sum() + ((values == v).sum() + 1) / 2 for v in values])
 
 
 def enumerated(differences):

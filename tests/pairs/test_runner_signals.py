@@ -62,9 +62,7 @@ def test_a_signal_saves_all_runs(stand_in, signal_after, tmp_path, number):
 
 
 def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_path):
-    signal_after(
-        signal.SIGTERM, tmp_path / "quick1.begun", tmp_path / "lasting2.under_way"
-    )
+    signal_after(signal.SIGTERM, tmp_path / "quick1.begun", tmp_path / "lasting2.under_way")
     with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         stand_in("quick1 lasting2")
     assert (tmp_path / "lasting2.saved").exists()
@@ -118,9 +116,7 @@ def test_a_signal_saves_training_runs_and_starts_no_other(
 def test_a_worker_saves_and_ends_when_its_parent_dies(modules, tmp_path, what, awaited):
     command = [sys.executable, "parent.py", tmp_path, what, awaited]
     done = subprocess.run(
-        command,
-        timeout=DEADLINE,
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        command, timeout=DEADLINE, env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     )
     assert done.returncode == -signal.SIGKILL
     (process,) = processes(tmp_path)

@@ -65,8 +65,7 @@ def test_changes_apply_to_the_config_of_one_spec():
 
 
 @pytest.mark.parametrize(
-    ("key", "words"),
-    [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')],
+    ("key", "words"), [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')]
 )
 def test_a_change_of_an_unknown_field_raises_an_error(key, words):
     with pytest.raises(KeyError, match=words):

@@ -38,9 +38,7 @@ def test_a_missing_or_empty_file_has_no_rows(points, path):
 def test_a_file_with_other_columns_raises_an_error(points, path):
     points.put(TRIAL, [{"epoch": 1, "loss": 1.0}])
     for columns in ("epoch",), (*COLUMNS, "time"):
-        with pytest.raises(
-            errors.DataError, match="other columns .* epoch, loss. Move"
-        ):
+        with pytest.raises(errors.DataError, match="other columns .* epoch, loss. Move"):
             Points(path, columns).check()
     Points(path, COLUMNS[::-1]).check()
 
@@ -77,8 +75,7 @@ def test_rows_of_other_runs_are_kept(points, changes):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [{"changes": (("train.epochs", 3),)}, {"observe": Observe(losses=True)}],
+    "changes", [{"changes": (("train.epochs", 3),)}, {"observe": Observe(losses=True)}]
 )
 def test_another_config_replaces_all_seeds(points, path, changes):
     others = changed(activation="relu"), changed(variant="lr 1"), changed(budget="full")
@@ -112,9 +109,7 @@ def test_the_order_does_not_depend_on_which_run_ends_first(points, path):
     assert points.rows == Points(path, COLUMNS).rows
     order = [(row["arm"], row["seed"], row["epoch"]) for row in points.rows]
     # Rows of one run stay in the order in which they were measured.
-    assert order == [
-        (t.arm_hash, str(t.seed), epoch) for t in trials for epoch in ("9", "10", "1")
-    ]
+    assert order == [(t.arm_hash, str(t.seed), epoch) for t in trials for epoch in ("9", "10", "1")]
     assert points.of_budget("full") == points.rows[-3:]
 
 

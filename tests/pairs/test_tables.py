@@ -39,8 +39,7 @@ def rows(batch_norm="False", variant="", **errors):
 def lines(table):
     """Returns the cells of a Markdown table below its titles."""
     return [
-        [cell.strip() for cell in line.strip("|").split(" | ")]
-        for line in table.splitlines()[2:]
+        [cell.strip() for cell in line.strip("|").split(" | ")] for line in table.splitlines()[2:]
     ]
 
 

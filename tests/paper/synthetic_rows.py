@@ -136,9 +136,7 @@ def _is_measured(column, row):
     if column in _END_COLUMNS and "step" not in row:
         return row["last"]
     # In epoch 0, before training, no loss is measured.
-    return column == "median_activation" or not (
-        row.get("epoch") == "0" and "train_loss" in row
-    )
+    return column == "median_activation" or not (row.get("epoch") == "0" and "train_loss" in row)
 
 
 def _cell(row, column, level, contradicts):

@@ -135,7 +135,7 @@ def test_runs_that_diverged_keep_claims_mixed(tmp_path, contradicts):
 @pytest.mark.parametrize(
     ("diverging", "contradicts", "outcome"),
     [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
-     (("elu", "relu"), never, "diverged")],
+     (("elu", "relu"), never, "diverged")]
 )  # fmt: skip
 def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
     tmp_path, diverging, contradicts, outcome
@@ -161,8 +161,7 @@ def test_a_rate_at_which_all_autoencoders_diverge_makes_a_claim_mixed():
 
 
 @pytest.mark.parametrize(
-    ("gain", "outcome"),
-    [(0.1, "supports"), (0.24, "no difference"), (0.5, "contradicts")],
+    ("gain", "outcome"), [(0.1, "supports"), (0.24, "no difference"), (0.5, "contradicts")]
 )
 def test_batch_norm_improves_by_more_than_the_papers_standard_deviation(gain, outcome):
     seen = view("fig5", FIVE)
@@ -223,8 +222,7 @@ def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcom
 
 
 @pytest.mark.parametrize(
-    ("distances", "outcome"),
-    [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")],
+    ("distances", "outcome"), [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")]
 )
 def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
     rows = [

@@ -120,9 +120,7 @@ def go(tmp_path, runs):
         lines = [] if lines is None else lines
         plan = Plan(budget, seeds, tmp_path / "runs")
         output = tmp_path / "out"
-        reproduce.reproduce(
-            names or ("fake",), plan, output, say=lines.append, jobs=jobs
-        )
+        reproduce.reproduce(names or ("fake",), plan, output, say=lines.append, jobs=jobs)
         return lines
 
     return reproduced
@@ -156,9 +154,7 @@ def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
     assert lines[:2] == ["fake: A fake", "fake: 4 runs, 4 to train"]
     assert lines[2:-1] == [
         f"fake: {i} of 4, mnist_depth, {name}, seed {seed}"
-        for i, (seed, name) in enumerate(
-            [(0, "elu"), (0, "relu"), (1, "elu"), (1, "relu")], 1
-        )
+        for i, (seed, name) in enumerate([(0, "elu"), (0, "relu"), (1, "elu"), (1, "relu")], 1)
     ]
     assert lines[-1] == str(out / "reproduction.md")
 
@@ -169,9 +165,7 @@ def test_the_runner_receives_trials_measure_and_jobs(go, runs):
     assert runs.arguments == (measure, 2)
 
 
-def test_finished_runs_without_their_folders_are_not_run_again(
-    go, runs, rows, tmp_path
-):
+def test_finished_runs_without_their_folders_are_not_run_again(go, runs, rows, tmp_path):
     go(seeds=1)
     shutil.rmtree(tmp_path / "runs")
     before = rows("figures/fake.csv")
@@ -218,9 +212,7 @@ def test_finished_runs_are_kept_after_an_error(go, runs, rows, error):
 def test_experiments_that_cannot_run_are_left_out_and_the_others_run(
     go, runs, rows, monkeypatch, error, tmp_path
 ):
-    other = dataclasses.replace(
-        COMPUTED, title="Another", draw=None, summary=lambda rows: "some"
-    )
+    other = dataclasses.replace(COMPUTED, title="Another", draw=None, summary=lambda rows: "some")
     monkeypatch.setitem(EXPERIMENTS, "other", other)
     runs.ends["elu", 0] = error
     with pytest.raises(type(error), match=str(error)):

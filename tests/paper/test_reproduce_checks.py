@@ -41,8 +41,6 @@ def test_all_files_are_checked_for_columns_before_the_first_run(tmp_path):
     row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
     results.write(tmp_path / "figures" / "theory.csv", list(row), [row])
     plan = Plan("smoke", None, tmp_path / "runs")
-    with pytest.raises(
-        errors.DataError, match="theory.csv has other columns .* cosine"
-    ):
+    with pytest.raises(errors.DataError, match="theory.csv has other columns .* cosine"):
         reproduce.reproduce(["fig1"], plan, tmp_path, jobs=1)
     assert not (tmp_path / "figures" / "fig1.csv").exists()

@@ -180,9 +180,7 @@ def test_the_table_of_tests_has_a_line_for_each_test():
     lines = [line for line in text.splitlines() if line.startswith("| ")][1:]
     tests = [t for e in EXPERIMENTS.values() for c in e.claims for t in c.tests]
     assert len(lines) == sum(test.counts([]) for test in tests)
-    assert sum(" (ours) |" in line for line in lines) == sum(
-        t.ours and t.counts([]) for t in tests
-    )
+    assert sum(" (ours) |" in line for line in lines) == sum(t.ours and t.counts([]) for t in tests)
     measured = [line for line in lines if "| supports |" in line]
     assert len(measured) == 5
     number = r"-?[\d.]+"

@@ -57,7 +57,7 @@ def test_the_sense_and_the_limit_decide_the_outcome(support, effect, outcome):
         ([finding(-1, 0.02, layers=[finding(-1, 0.02), finding(-1, 0.02)])],
          ["no difference"]),
         ([], []),
-    ],
+    ]
 )  # fmt: skip
 def test_outcomes_follow_from_corrected_p(tests, expected):
     assert outcomes(*tests) == expected

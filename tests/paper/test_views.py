@@ -27,8 +27,7 @@ def seen(name, output):
     assert {row["budget"] for row in found.rows} == {found.budget}
     arms = ("False", "True")
     return found.budget, [
-        len({row["seed"] for row in found.rows if row["batch_norm"] == arm})
-        for arm in arms
+        len({row["seed"] for row in found.rows if row["batch_norm"] == arm}) for arm in arms
     ]
 
 

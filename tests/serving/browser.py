@@ -16,8 +16,7 @@ from typing import Any
 import aiohttp
 
 PROGRAM = next(
-    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))),
-    None,
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
 )
 _SECONDS = 20.0
 # The switches disable the GPU and access to other machines.
@@ -59,9 +58,7 @@ class Page:
     async def _call(self, method: str, parameters: dict[str, Any]) -> dict[str, Any]:
         number = next(self._numbers)
         async with asyncio.timeout(_SECONDS):
-            await self._socket.send_json(
-                {"id": number, "method": method, "params": parameters}
-            )
+            await self._socket.send_json({"id": number, "method": method, "params": parameters})
             while (message := await self._socket.receive_json()).get("id") != number:
                 self._record(message.get("method"), message.get("params", {}))
         if "error" in message:
@@ -88,17 +85,12 @@ class Page:
         self._script = added["identifier"]
         self.complaints.clear()
         self.call("Page.navigate", url=address)
-        self.wait_for(
-            f"location.href === {address!r} && document.readyState", "complete"
-        )
+        self.wait_for(f"location.href === {address!r} && document.readyState", "complete")
 
     def evaluate(self, expression: str) -> Any:
         """Returns the value of a JavaScript expression; promises are awaited."""
         result = self.call(
-            "Runtime.evaluate",
-            expression=expression,
-            awaitPromise=True,
-            returnByValue=True,
+            "Runtime.evaluate", expression=expression, awaitPromise=True, returnByValue=True
         )
         if "exceptionDetails" in result:
             raise RuntimeError(_reason(result["exceptionDetails"]))
@@ -183,9 +175,7 @@ def _port(process: subprocess.Popen, profile: Path) -> int:
     raise RuntimeError(f"{PROGRAM} did not start: {log[-2000:]}")
 
 
-async def _connect(
-    port: int,
-) -> tuple[aiohttp.ClientSession, aiohttp.ClientWebSocketResponse]:
+async def _connect(port: int) -> tuple[aiohttp.ClientSession, aiohttp.ClientWebSocketResponse]:
     session = aiohttp.ClientSession()
     async with session.get(f"http://127.0.0.1:{port}/json/list") as response:
         targets = await response.json(content_type=None)
@@ -194,8 +184,6 @@ async def _connect(
     return session, await session.ws_connect(address, max_msg_size=0)
 
 
-async def _close(
-    session: aiohttp.ClientSession, socket: aiohttp.ClientWebSocketResponse
-) -> None:
+async def _close(session: aiohttp.ClientSession, socket: aiohttp.ClientWebSocketResponse) -> None:
     await socket.close()
     await session.close()

@@ -94,9 +94,7 @@ def status_error_of(call, *arguments):
         (list("abcdefghi"), ["a b c d", "e f g h", "i"]),
     ],
 )
-def test_waiting_requests_run_in_order_in_the_largest_possible_batches(
-    make_busy, texts, batches
-):
+def test_waiting_requests_run_in_order_in_the_largest_possible_batches(make_busy, texts, batches):
     sizes = []
     signature, queue, first = make_busy(on_batch=sizes.append)
     futures = submit(queue, *texts)
@@ -145,9 +143,7 @@ def test_full_queue_rejects_requests(make_busy):
     futures = submit(queue, "aaa", "bbb", "c")
     error = status_error_of(submit, queue, "dd")
     assert error.code is grpc.StatusCode.UNAVAILABLE
-    assert error.message == (
-        "The batch scheduling queue to which this task was submitted is full"
-    )
+    assert error.message == ("The batch scheduling queue to which this task was submitted is full")
     futures += submit(queue, "e")
     signature.gate.set()
     assert results_of(futures) == ["AAA", "BBB", "C", "E"]
@@ -221,9 +217,7 @@ def test_busy_signature_does_not_block_another_signature(make_batcher):
     for signature in signatures:
         signature.gate.set()
     with concurrent.futures.ThreadPoolExecutor(1) as executor:
-        busy, other = (
-            make_batcher(signature, executor=executor) for signature in signatures
-        )
+        busy, other = (make_batcher(signature, executor=executor) for signature in signatures)
         busy.submit({"x": "a"})
         assert done.wait(SECONDS)
     assert "other" in ran[:5]

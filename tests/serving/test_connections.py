@@ -92,9 +92,7 @@ def test_running_request_keeps_its_connection(limited, connect, gate):
 def test_idle_connections_are_closed(run, connect, monkeypatch):
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.2)
     running = run()
-    clients = [
-        connect(running, INCOMPLETE[part]) for part in ("nothing", "half a head")
-    ]
+    clients = [connect(running, INCOMPLETE[part]) for part in ("nothing", "half a head")]
     until(lambda: all(map(is_closed, clients)))
 
 

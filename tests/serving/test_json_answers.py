@@ -79,9 +79,7 @@ def test_several_outputs_are_objects_with_the_output_names(round_trip):
         "pairs": [[0.1, 2], [3, 4]],
         "words": [["a"], ["b"]],
     }
-    assert rows == [
-        {name: values[i] for name, values in columns.items()} for i in range(2)
-    ]
+    assert rows == [{name: values[i] for name, values in columns.items()} for i in range(2)]
 
 
 @pytest.mark.parametrize("shapes", [((2,), (3,)), ((2,), ()), ((), ())])

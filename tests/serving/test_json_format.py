@@ -83,9 +83,7 @@ def dtype_of(data_type):
     ],
 )
 @pytest.mark.parametrize("mode", MODES)
-def test_values_are_converted_to_the_declared_type(
-    read, data_type, shape, text, expected, mode
-):
+def test_values_are_converted_to_the_declared_type(read, data_type, shape, text, expected, mode):
     expected = np.array(expected, dtype_of(data_type).as_numpy_dtype)
     for form, body in FORMS.items():
         request = read(body % (text, MODES[mode]), {"x": (data_type, shape)})
@@ -121,9 +119,7 @@ def test_several_inputs_are_read_by_name(read, key):
     assert request.arrays["b"].tolist() == [[b"x"], [b"\xff"]]
 
 
-@pytest.mark.parametrize(
-    ("member", "name"), [("", ""), ('"signature_name": "n",', "n")]
-)
+@pytest.mark.parametrize(("member", "name"), [("", ""), ('"signature_name": "n",', "n")])
 def test_signature_name_is_read_from_the_body(signature, member, name):
     names, declared = [], signature({"x": ("float", (None,))})
 
@@ -160,8 +156,7 @@ def test_signature_without_inputs_accepts_only_objects(read, error_of):
         ),
         (
             '{"instances": [{"x": 1}, {}]}',
-            f"{ELEMENT} 1 of 'instances' list. JSON object: {{}} keys must be equal "
-            "to: x",
+            f"{ELEMENT} 1 of 'instances' list. JSON object: {{}} keys must be equal to: x",
         ),
         (
             '{"instances": [{"x": 1}, {"x": "a"}]}',
@@ -241,9 +236,7 @@ SIZE = "Encountered list at unexpected size: {} at level: {} expected size: {}"
     ],
 )
 @pytest.mark.parametrize("mode", MODES)
-def test_values_of_the_wrong_type_are_rejected(
-    error_of, data_type, text, expected, mode
-):
+def test_values_of_the_wrong_type_are_rejected(error_of, data_type, text, expected, mode):
     body = FORMS["named column"] % (text, MODES[mode])
     assert expected in error_of(body, {"x": (data_type, (None,))})
 

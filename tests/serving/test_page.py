@@ -274,20 +274,14 @@ def test_page_shows_the_outputs_of_the_models(
     assert bars["widths"][0] > 0
     loaded = load_saved_model(models / AUTOENCODER)
     (expected,) = loaded.predict_bytes([images[name]])["reconstructions"]
-    red, green, blue, alpha = np.reshape(drawing["pixels"], (28, 28, 4)).transpose(
-        2, 0, 1
-    )
-    assert (
-        np.abs(red - expected[..., 0]).max() <= 1 and red.max() > 200 > 50 > red.min()
-    )
+    red, green, blue, alpha = np.reshape(drawing["pixels"], (28, 28, 4)).transpose(2, 0, 1)
+    assert np.abs(red - expected[..., 0]).max() <= 1 and red.max() > 200 > 50 > red.min()
     assert (red == green).all() and (red == blue).all() and (alpha == 255).all()
     assert page.complaints == []
 
 
 @pytest.mark.slow
-def test_page_shows_outputs_after_an_error_for_a_truncated_file(
-    page, address, images, tmp_path
-):
+def test_page_shows_outputs_after_an_error_for_a_truncated_file(page, address, images, tmp_path):
     page.open(address)
     for model_shown in upload(page, "drop", "broken", images["broken"], tmp_path):
         assert "status 400" in model_shown["errors"][0] and not model_shown["took"]

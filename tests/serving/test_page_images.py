@@ -122,10 +122,7 @@ def test_only_models_of_digits_get_warnings(page, surface, fields, warns):
 )
 def test_warnings_describe_the_background(page, surface, image, before, after):
     net = model(input_shape=[28, 28, 1])
-    page.open(
-        surface,
-        replace_fetch([net], net=success({"probabilities": [0, 1]})) + RECORDING,
-    )
+    page.open(surface, replace_fetch([net], net=success({"probabilities": [0, 1]})) + RECORDING)
     page.wait_for('document.getElementById("choice").offsetHeight > 0')
     page.drop(("image.png", tf.io.encode_png(image).numpy()))
     for count, expected in ((1, before), (2, after)):

@@ -162,9 +162,7 @@ def test_highest_version_that_loads_is_served_at_the_start(net, loads, caplog):
         repo = open_repo(net)
     assert (loads, current(repo)) == ([("net", 4), ("net", 3), ("net", 2)], 2)
     rows = repo.status(spec()).model_version_status
-    assert [
-        (r.version, r.state, r.status.error_code, r.status.error_message) for r in rows
-    ] == [
+    assert [(r.version, r.state, r.status.error_code, r.status.error_message) for r in rows] == [
         (4, END, 2, "net 4 is broken 4"),
         (3, END, 2, "net 3 is broken 3"),
         (2, AVAILABLE, 0, ""),

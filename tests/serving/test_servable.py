@@ -81,9 +81,9 @@ def test_load_returns_all_signatures_with_their_queues(saved):
     definition = loaded.definitions["scaled"]
     assert definition.method_name == "tensorflow/serving/predict"
     assert loaded.class_names == () and loaded.origin == {}
-    assert {
-        name for name, signature in loaded.signatures.items() if signature.is_batched
-    } == set(NAMES) - {"any_shape", "fixed"}
+    assert {name for name, signature in loaded.signatures.items() if signature.is_batched} == set(
+        NAMES
+    ) - {"any_shape", "fixed"}
 
 
 def test_signature_is_found_by_name(loaded):
@@ -169,9 +169,7 @@ def make_pipe(path):
         ("assets.extra/elu_zoo.json", lambda path: write(path, b"[]"), ""),
     ],
 )
-def test_a_damaged_or_missing_file_raises_a_corrupt_error(
-    copy, within, file, damage, text
-):
+def test_a_damaged_or_missing_file_raises_a_corrupt_error(copy, within, file, damage, text):
     damage(copy / file)
     with pytest.raises(errors.CorruptError, match=f"(?s): .*({text})") as raised:
         within(load, copy)

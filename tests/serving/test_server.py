@@ -58,15 +58,11 @@ def test_requests_are_joined_to_batches_only_with_enable_batching(
     monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
     running = run(enable_batching=batched)
     with concurrent.futures.ThreadPoolExecutor(7) as pool:
-        responses = [
-            pool.submit(running.get, "/v1/models/net:predict", BODY) for _ in range(7)
-        ]
+        responses = [pool.submit(running.get, "/v1/models/net:predict", BODY) for _ in range(7)]
         batcher = running.server._repository.serving()[0].batchers["scaled"]
         until(lambda: batcher._waiting == 6)
         gate.set()
-        assert {response.result() for response in responses} == {
-            (200, '{"predictions":[2.0]}')
-        }
+        assert {response.result() for response in responses} == {(200, '{"predictions":[2.0]}')}
     assert batch_counts(running) == expected
 
 

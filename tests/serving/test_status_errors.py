@@ -33,8 +33,7 @@ def test_http_status_of_each_grpc_code():
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [("", ""), ("é" * 100, "é" * 100), ("é" * 101, "é" * 100 + "...")],
+    ("text", "expected"), [("", ""), ("é" * 100, "é" * 100), ("é" * 101, "é" * 100 + "...")]
 )
 def test_shorten_cuts_long_text(text, expected):
     assert shorten(text) == expected

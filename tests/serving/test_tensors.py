@@ -81,9 +81,7 @@ def test_read_accepts_fields_of_values(read, data_type):
     values = VALUES[data_type]
     field = "string_val" if data_type == "string" else NUMBERS[data_type][0]
     proto = proto_of(data_type, (3, 1), **{field: values})
-    assert_equal(
-        read(proto, data_type, (None, 1)), array_of(data_type, values).reshape(3, 1)
-    )
+    assert_equal(read(proto, data_type, (None, 1)), array_of(data_type, values).reshape(3, 1))
     proto = proto_of(data_type, (), **{field: values[-1:]})
     for declared in (), None:
         expected = array_of(data_type, values)[-1:].reshape(())
@@ -120,9 +118,7 @@ def test_missing_shape_is_rejected(error_of):
 
 
 @pytest.mark.parametrize("declared", [(None, None), None])
-@pytest.mark.parametrize(
-    "shape", [(-1, 2), (2, -1), (-1, -1), (10**6, 10**6), (2**62, 4)]
-)
+@pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (-1, -1), (10**6, 10**6), (2**62, 4)])
 def test_large_shape_allocates_little_memory(error_of, little_memory, shape, declared):
     for values in [1.0], [1.0, 2.0], []:
         with little_memory():
@@ -160,8 +156,7 @@ def test_strings_in_tensor_content_are_rejected(error_of, shape, declared):
 
 
 @pytest.mark.parametrize(
-    ("data_type", "value"),
-    [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)],
+    ("data_type", "value"), [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)]
 )
 def test_values_out_of_range_are_rejected(error_of, data_type, value):
     proto = proto_of(data_type, (1,), int_val=[value])

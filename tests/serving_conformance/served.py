@@ -127,9 +127,7 @@ class Server:
 
     def model(self, name: str) -> Model:
         """Returns the model that GetModelMetadata describes."""
-        request = get_model_metadata_pb2.GetModelMetadataRequest(
-            metadata_field=["signature_def"]
-        )
+        request = get_model_metadata_pb2.GetModelMetadataRequest(metadata_field=["signature_def"])
         request.model_spec.name = name
         metadata = self.get_metadata(request, timeout=_SECONDS)
         signatures = get_model_metadata_pb2.SignatureDefMap()
@@ -153,10 +151,7 @@ class Server:
         request.model_spec.name = name
         rows = self.get_status(request, timeout=_SECONDS).model_version_status
         state = get_model_status_pb2.ModelVersionStatus.State
-        return {
-            row.version: (state.Name(row.state), row.status.error_message)
-            for row in rows
-        }
+        return {row.version: (state.Name(row.state), row.status.error_message) for row in rows}
 
     def stop(self) -> int:
         """Stops the server's process; returns the exit code."""

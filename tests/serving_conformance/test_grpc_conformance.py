@@ -57,8 +57,7 @@ def test_outputs_equal_outputs_of_the_export(send, valid, models_folder, model, 
     from elu_zoo.export.saved_model import load_saved_model
 
     served.assert_equal(
-        served.arrays(send(valid)),
-        load_saved_model(models_folder / model.name).predict(images),
+        served.arrays(send(valid)), load_saved_model(models_folder / model.name).predict(images)
     )
 
 
@@ -77,14 +76,10 @@ def test_the_response_has_the_name_and_the_version_of_the_model(send, valid, mod
     assert spec.signature_name == "serving_default"
 
 
-@pytest.mark.parametrize(
-    "outputs", [("logits",), ("classes", "probabilities")], ids=" ".join
-)
+@pytest.mark.parametrize("outputs", [("logits",), ("classes", "probabilities")], ids=" ".join)
 def test_output_filter_selects_outputs(send, valid, by_rest, outputs):
     valid.output_filter.extend(outputs)
-    served.assert_equal(
-        served.arrays(send(valid)), {name: by_rest[name] for name in outputs}
-    )
+    served.assert_equal(served.arrays(send(valid)), {name: by_rest[name] for name in outputs})
 
 
 def test_version_and_signature_are_accepted(send, valid, model, by_rest):
@@ -108,8 +103,7 @@ def test_features_equal_the_features_over_rest(server, send, model, images):
     body = {"signature_name": "features", "instances": images.tolist()}
     response = server.post(f"{model.path}:predict", body)
     served.assert_equal(
-        served.arrays(send(request)),
-        {"features": np.array(response.json["predictions"])},
+        served.arrays(send(request)), {"features": np.array(response.json["predictions"])}
     )
 
 

@@ -26,9 +26,7 @@ def send_malformed(server, model, index):
     """Sends a random request, which is rarely valid; returns the status."""
     request = mutations.make_request(SEED, index, model)
     if isinstance(request, mutations.Http):
-        status = server.send(
-            request.method, request.path, request.body, request.headers
-        ).status
+        status = server.send(request.method, request.path, request.body, request.headers).status
         is_expected = status in (200, 501) or 400 <= status < 500
         assert is_expected, (index, status, request)
         return f"HTTP {status}"
@@ -53,9 +51,7 @@ def send_valid(server, model, expected):
 
 
 @pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
-def test_malformed_requests_get_client_errors(
-    server, model, conv, needs_our_server, count
-):
+def test_malformed_requests_get_client_errors(server, model, conv, needs_our_server, count):
     expected = {}
     for target in (model, conv):
         request = served.predict_request(target.name, {"images": target.images(1)})

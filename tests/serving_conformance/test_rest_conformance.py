@@ -72,9 +72,7 @@ def test_row_format_has_one_object_per_example(send, images):
     assert isinstance(row["classes"], int) and isinstance(row["logits"][0], float)
 
 
-@pytest.mark.parametrize(
-    ("form", "key"), [("rows", "predictions"), ("columns", "outputs")]
-)
+@pytest.mark.parametrize(("form", "key"), [("rows", "predictions"), ("columns", "outputs")])
 def test_single_output_is_a_list_without_names(server, model, send, images, form, key):
     if "features" not in model.outputs:
         pytest.skip(f'{model.name} was exported without the signature "features"')
@@ -131,9 +129,7 @@ PATHS = {
 def test_forms_of_the_path_are_accepted(server, model, images, by_grpc, path):
     names = {"name": model.name, "version": model.version}
     path = PATHS[path].format(encoded=encoded(model.name), **names)
-    served.assert_equal(
-        columns(server.post(path, {"instances": images.tolist()})), by_grpc
-    )
+    served.assert_equal(columns(server.post(path, {"instances": images.tolist()})), by_grpc)
 
 
 STATUS_PATHS = {
@@ -176,9 +172,7 @@ def test_metadata_has_the_signatures(server, model, suffix):
     ]
     assert images["tensor_shape"]["unknown_rank"] is False
     assert signatures["serving_default"]["method_name"] == "tensorflow/serving/predict"
-    assert set(signatures["serving_default"]["outputs"]) == set(
-        model.outputs["serving_default"]
-    )
+    assert set(signatures["serving_default"]["outputs"]) == set(model.outputs["serving_default"])
     assert signatures["serve_bytes"]["inputs"]["image_bytes"]["dtype"] == "DT_STRING"
 
 

@@ -122,9 +122,7 @@ def test_bad_body_is_rejected(send, images, case):
 
 
 def test_batch_over_the_maximum_is_rejected(server, model, models_folder):
-    response = server.post(
-        f"{model.path}:predict", {"instances": model.images(65).tolist()}
-    )
+    response = server.post(f"{model.path}:predict", {"instances": model.images(65).tolist()})
     assert_error(response, "larger than maximum input batch size 64")
 
 

@@ -30,9 +30,7 @@ class Load:
         self._server, self._path = server, f"{model.path}:predict"
         # The requests are slow, so that many wait for a thread when the server stops.
         file = np.array([blank(2500)], object)
-        self._request = served.predict_request(
-            CONV, {"image_bytes": file}, "serve_bytes"
-        )
+        self._request = served.predict_request(CONV, {"image_bytes": file}, "serve_bytes")
         self._body = json.dumps({"instances": model.images(1).tolist()})
         self.ends = threading.Event()
         self.outcomes = []

@@ -69,9 +69,7 @@ def test_versions_are_loaded_replaced_and_unloaded(server, folder):
     model = server.model(CONV)
     one, two, three = (folder / CONV / str(version) for version in (1, 2, 3))
     images = {"images": model.images(2)}
-    expected = served.arrays(
-        server.predict(served.predict_request(CONV, images), timeout=60)
-    )
+    expected = served.arrays(server.predict(served.predict_request(CONV, images), timeout=60))
     with Requests(server, model) as requests:
         # Version 2 is incomplete: it has half of the graph and no variables.
         two.mkdir()

@@ -7,9 +7,7 @@ TOOLS = Path(__file__).parents[2] / "tools"
 
 
 def load(name):
-    specification = importlib.util.spec_from_file_location(
-        f"tool_{name}", TOOLS / f"{name}.py"
-    )
+    specification = importlib.util.spec_from_file_location(f"tool_{name}", TOOLS / f"{name}.py")
     module = importlib.util.module_from_spec(specification)
     specification.loader.exec_module(module)
     return module

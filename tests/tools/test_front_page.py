@@ -70,7 +70,7 @@ def lines(published, rows=(), networks=("elu_cifar_11",)):
             ["mnist | 3.10 squared error |  |  |  | the paper's in full, 330 epochs | "
              "no number |"],
         ),
-    ],
+    ]
 )  # fmt: skip
 def test_the_table_has_a_row_per_recipe(published, expected):
     assert lines(published)[1] == [f"| `elu_cifar_11` | {row}" for row in expected]
@@ -96,9 +96,7 @@ def test_other_activations_get_a_column():
     assert row.split(" | ")[-4:-2] == ["", "35.00 %"]
 
 
-@pytest.mark.parametrize(
-    ("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")]
-)
+@pytest.mark.parametrize(("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")])
 def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
     run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
     run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast"}
@@ -136,8 +134,7 @@ def test_the_tally_counts_verdicts():
     verdicts = ["mixed", "reproduced", "reproduced", "reproduced in early training"]
     found = counts.tally([{"verdict": verdict} for verdict in verdicts], str)
     assert found.startswith(
-        "Of 4 claims of the paper: 2 reproduced, 1 reproduced in early training, "
-        "1 mixed. "
+        "Of 4 claims of the paper: 2 reproduced, 1 reproduced in early training, 1 mixed. "
     )
 
 
@@ -145,9 +142,7 @@ def test_the_tally_links_a_section_of_the_report():
     link = re.search(r"\((.*?)#(.*?)\)", counts.tally([], str))
     report = (TOOLS.parent / link[1]).read_text()
     titles = re.findall(r"^## (.*)$", report, re.MULTILINE)
-    assert link[2] in [
-        re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles
-    ]
+    assert link[2] in [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
 
 
 def test_reliability_counts_are_summed_over_kinds_of_runs():

@@ -14,10 +14,7 @@ LONG = (
     "elu-zoo-train --config=mnist_mlp_8x128:smoke=True,seed=7 --config.data.name="
     "mnist_5k --config.data.train_examples=640 --config.train.epochs=20000"
 )
-SHORT = (
-    "elu-zoo-train --config=quickstart:smoke=True,seed=1 "
-    "--config.data.measure_test=False"
-)
+SHORT = "elu-zoo-train --config=quickstart:smoke=True,seed=1 --config.data.measure_test=False"
 
 
 def test_a_packed_data_set_is_equal(tmp_path, monkeypatch):
@@ -85,13 +82,9 @@ def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     queue.write_text(f"{SHORT}\n{LONG}\n")
     gpu_queue.pack(kit, here, stored, queue, 1e6)
     assert (kit / "queue.txt").read_text().count("elu-zoo-train") == 1
-    steps = [
-        row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")
-    ]
+    steps = [row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")]
     gpu_queue.run(kit, tmp_path / "output2", 0.5, 2, tmp_path / "elsewhere")
     gpu_queue.collect(tmp_path / "output2", here, stored, queue)
-    more = [
-        row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")
-    ]
+    more = [row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")]
     assert more[: len(steps)] == steps and more[-1] > steps[-1]
     assert len(results.read_file(stored / "trials.csv")) == 1

@@ -8,9 +8,7 @@ import scripts
 from elu_zoo import errors, results
 from elu_zoo.weights import cards_measures, manifest
 
-FIRST, SECOND, *_ = (
-    tag for tag in manifest.list_weights() if manifest.published()[tag]["classes"]
-)
+FIRST, SECOND, *_ = (tag for tag in manifest.list_weights() if manifest.published()[tag]["classes"])
 
 
 @pytest.fixture
@@ -25,7 +23,7 @@ def load(monkeypatch, tmp_path):
 @pytest.mark.parametrize(
     ("name", "known"),
     [("change_images", FIRST), ("calibrate_weights", FIRST),
-     ("small_exports", "elu_cifar_11")],
+     ("small_exports", "elu_cifar_11")]
 )  # fmt: skip
 def test_all_arguments_are_checked_before_a_measurement(load, name, known):
     script = load(name)

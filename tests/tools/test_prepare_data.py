@@ -140,7 +140,7 @@ def test_sigterm_removes_the_output(run, images, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "error"),
     [("--output=x a b", "Unexpected arguments: a b. Remove them."),
-     ("--folder=x", "Missing: --output. See --help.")],
+     ("--folder=x", "Missing: --output. See --help.")]
 )  # fmt: skip
 def test_wrong_arguments_are_usage_errors(arguments, error):
     command = [sys.executable, TOOL, *arguments.split()]

@@ -45,8 +45,7 @@ def test_the_committed_errors_have_all_cases():
     rows = results.read_file(read_digits.FILE)
     assert len(rows) == 4 * len(read_digits.WAYS) * len(read_digits.NETWORKS)
     errors = {
-        (row["network"], row["pictures"], row["way"]): float(row["error_percent"])
-        for row in rows
+        (row["network"], row["pictures"], row["way"]): float(row["error_percent"]) for row in rows
     }
     for network in read_digits.NETWORKS:
         plain = errors[network, "MNIST", "as it is"]

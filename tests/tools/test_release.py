@@ -84,9 +84,7 @@ def hub(monkeypatch):
 
 def tree(folder):
     return {
-        str(p.relative_to(folder)): p.read_bytes()
-        for p in sorted(folder.rglob("*"))
-        if p.is_file()
+        str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
     }
 
 
@@ -203,9 +201,7 @@ def test_a_push_to_the_hub_uploads_one_commit(run, repository, tmp_path, hub):
 
 
 @pytest.mark.parametrize("fault", ["token", "damage", "gone"])
-def test_a_failed_upload_changes_nothing(
-    run, repository, tmp_path, hub, cheap, monkeypatch, fault
-):
+def test_a_failed_upload_changes_nothing(run, repository, tmp_path, hub, cheap, monkeypatch, fault):
     workdir, entry = run
     reason = f"{TO} did not accept the files: .*HF_TOKEN"
     if fault == "token":
@@ -221,13 +217,9 @@ def test_a_failed_upload_changes_nothing(
     assert tree(repository) == {}
 
 
-def test_statistics_outside_the_package_are_uploaded(
-    repository, tmp_path, hub, cheap, monkeypatch
-):
+def test_statistics_outside_the_package_are_uploaded(repository, tmp_path, hub, cheap, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-    path = statistics_file.write_mean(
-        statistics_file.cache_folder(), "images", np.zeros((2, 2, 3))
-    )
+    path = statistics_file.write_mean(statistics_file.cache_folder(), "images", np.zeros((2, 2, 3)))
     described = {"kind": "mean_crop", "statistics": path.stem}
     entry = finish_run(tmp_path / "run", preprocessing=described)
     message = f"{path.stem}, which the package does not have"

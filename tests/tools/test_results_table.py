@@ -26,9 +26,7 @@ def test_the_committed_files_are_up_to_date():
 @pytest.fixture
 def copy(tmp_path):
     """A copy of the generated files and of the files they are generated from."""
-    readmes = [
-        name for name in results_table.generate(ROOT) if name.endswith("README.md")
-    ]
+    readmes = [name for name in results_table.generate(ROOT) if name.endswith("README.md")]
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
     for name in (".gitignore", *readmes):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)

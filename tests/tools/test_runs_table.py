@@ -59,16 +59,13 @@ def test_errors_have_their_unit(rows, text):
     assert runs.error(rows) == text
 
 
-@pytest.mark.parametrize(
-    ("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")]
-)
+@pytest.mark.parametrize(("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")])
 def test_spread_is_mean_and_deviation(values, text):
     assert runs.spread(values) == text
 
 
 @pytest.mark.parametrize(
-    ("share", "text"),
-    [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")],
+    ("share", "text"), [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")]
 )
 def test_the_share_of_a_shortened_schedule_is_stated(share, text):
     run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
@@ -120,9 +117,7 @@ def test_fine_tuned_runs_are_compared_by_seed():
         for (weights, activation), values in errors_of.items()
         for seed, error in enumerate(values)
     ]
-    title, _, row = runs.finetuning_table(
-        [{**RUN, "config": "other"}, *rows]
-    ).splitlines()
+    title, _, row = runs.finetuning_table([{**RUN, "config": "other"}, *rows]).splitlines()
     assert title == (
         "| labels | runs | from cifar100, elu | from cifar100, relu | "
         "from nothing, elu | elu - relu |"

@@ -52,9 +52,7 @@ def test_each_part_has_a_table(part, expected):
 def test_the_uses_of_the_op_are_sorted_by_their_intervals():
     intervals = {"a": (0.5, 0.9), "b": (0.9, 1.1), "c": (1.1, 2.0)}
     rows = [
-        dataclasses.replace(
-            timed("op", case, "elu_xla", 0.8), ratio_low=low, ratio_high=high
-        )
+        dataclasses.replace(timed("op", case, "elu_xla", 0.8), ratio_low=low, ratio_high=high)
         for case, (low, high) in intervals.items()
     ]
     *_, line = op_use.row([*rows, *TIMES[:1], *TIMES[3:]]).splitlines()

@@ -100,8 +100,7 @@ def in_pod(stand_ins, index, machines):
 
 
 @pytest.mark.parametrize(
-    "hosts",
-    [["a:1"], ["a:1", "b-2.c_d:2222", "10.0.0.7:80"], ["[::1]:22", "[fe80::2]:22"]],
+    "hosts", [["a:1"], ["a:1", "b-2.c_d:2222", "10.0.0.7:80"], ["[::1]:22", "[fe80::2]:22"]]
 )
 def test_the_script_prints_tf_config(hosts, monkeypatch):
     for index in range(len(hosts)):

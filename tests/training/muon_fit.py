@@ -26,9 +26,7 @@ def fit(jit_compile=True):
     layers = [
         keras.layers.Flatten(),
         keras.layers.Dense(8, "elu", kernel_initializer=FanInNormal(1.0, 1)),
-        keras.layers.Dense(
-            4, name="classifier", kernel_initializer=FanInNormal(1.0, 2)
-        ),
+        keras.layers.Dense(4, name="classifier", kernel_initializer=FanInNormal(1.0, 2)),
     ]
     model = keras.Sequential([keras.Input((6, 6, 3)), *layers])
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)

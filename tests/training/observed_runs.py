@@ -36,11 +36,7 @@ ENTRIES = {
     "train.checkpoint_every": 7,
 }
 OBSERVE = Observe(
-    losses=True,
-    test_every=5,
-    measured_images=30,
-    activation_images=50,
-    snapshots=(0, 2, 3, 9),
+    losses=True, test_every=5, measured_images=30, activation_images=50, snapshots=(0, 2, 3, 9)
 )
 # Iterations after which OBSERVE measures the test images.
 TESTED = [5, 10, 15, 18]

@@ -38,9 +38,7 @@ def read_losses(workdir):
         *((net, "quick") for net in table1_baselines.QUICK_NETS),
     ],
 )
-def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(
-    net, schedule, tmp_path
-):
+def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, schedule, tmp_path):
     entry = training.train(make_config(net, schedule, epochs=6), tmp_path)
     losses = read_losses(tmp_path)
     assert losses[-1] < losses[0] and losses[-1] < losses[-2]

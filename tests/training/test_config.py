@@ -7,13 +7,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.configs import common, elu_cifar_11
 from elu_zoo.training import config_fields
-from elu_zoo.training.config import (
-    as_dict,
-    config_hash,
-    dict_hash,
-    differences,
-    resolve,
-)
+from elu_zoo.training.config import as_dict, config_hash, dict_hash, differences, resolve
 from elu_zoo.weights import manifest
 
 
@@ -52,9 +46,7 @@ def test_neutral_values_of_later_fields_are_those_of_the_base_config():
 def test_later_fields_do_not_change_the_hash_of_shipped_weights(tag):
     entry = manifest.published()[tag]
     activation = entry["arguments"]["activation"]["name"]
-    chosen = ",".join(
-        f"{key}={entry[key]}" for key in ("dataset", "schedule", "epochs")
-    )
+    chosen = ",".join(f"{key}={entry[key]}" for key in ("dataset", "schedule", "epochs"))
     config = elu_cifar_11.get_config(f"{chosen},activation={activation}")
     assert config_hash(config) == dict_hash(entry["config"])
 

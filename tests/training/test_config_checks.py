@@ -324,6 +324,4 @@ def test_the_number_of_learning_rates_depends_on_their_shape(smoke):
     ],
 )
 def test_fields_of_encoded_images_are_hashed(entries):
-    assert config_hash(make_config("imagenet", entries)) != config_hash(
-        make_config("imagenet", {})
-    )
+    assert config_hash(make_config("imagenet", entries)) != config_hash(make_config("imagenet", {}))

@@ -26,9 +26,7 @@ def npz(tmp_path_factory):
     """A user's .npz file of forty coloured images, 10 x 12 pixels, in three classes."""
     generator = np.random.default_rng(0)
     labels = np.arange(40) % 3
-    images = (
-        generator.integers(0, 120, (40, 10, 12, 3)) + 60 * labels[:, None, None, None]
-    )
+    images = generator.integers(0, 120, (40, 10, 12, 3)) + 60 * labels[:, None, None, None]
     path = tmp_path_factory.mktemp("own") / "shades.npz"
     names = np.array(["dark", "grey", "light"])
     np.savez(path, x_train=images.astype("uint8"), y_train=labels, class_names=names)
@@ -91,9 +89,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, npz, train, tmp_path
     test = load.load(npz, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
-    named = predictions.decode_predictions(
-        model(test.images), MLP, str(tmp_path / "run")
-    )
+    named = predictions.decode_predictions(model(test.images), MLP, str(tmp_path / "run"))
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
@@ -187,9 +183,7 @@ def test_a_run_is_not_resumed_from_other_weights(npz, train, tmp_path, stop_afte
             train(config, tmp_path / folder)
 
 
-def test_a_run_is_resumed_after_its_images_were_moved(
-    parent, npz, train, tmp_path, stop_after
-):
+def test_a_run_is_resumed_after_its_images_were_moved(parent, npz, train, tmp_path, stop_after):
     stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(make_config(parent, npz), tmp_path / "run")
@@ -213,9 +207,7 @@ def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_a
     config = make_config(parent, npz, "freeze=body")
     train(config, tmp_path / "one")
     train(config, tmp_path / "two", strategy="mirrored", num_devices=2, compile="auto")
-    for a, b in zip(
-        last_arrays(tmp_path / "one"), last_arrays(tmp_path / "two"), strict=True
-    ):
+    for a, b in zip(last_arrays(tmp_path / "one"), last_arrays(tmp_path / "two"), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-5)
 
 
@@ -305,9 +297,7 @@ def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path
     assert second_entry["parent"] == entry["tag"]
 
 
-def test_runs_find_statistics_beside_the_weights(
-    npz, train, tmp_path, monkeypatch, stop_after
-):
+def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch, stop_after):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
     config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
     config.data.name, config.data.image_shape = npz, (8, 8, 3)

@@ -35,7 +35,7 @@ def test_a_run_calls_the_listed_functions_in_order(tmp_path):
     arguments += "--config.train.epochs=1", "--compile=off"
     process = subprocess.run(
         [sys.executable, "-c", TRACED, *arguments],
-        capture_output=True, text=True, check=True, cwd=tmp_path,
+        capture_output=True, text=True, check=True, cwd=tmp_path
     )  # fmt: skip
     lines = [line.split() for line in process.stdout.splitlines()]
     called = [(line[1], line[2]) for line in lines if line[:1] == ["called"]]

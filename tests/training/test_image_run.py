@@ -50,9 +50,7 @@ def model(finished):
 def decode(split):
     """Returns the decoded images and the labels of an encoded split."""
     parts = list(split.parts(7))
-    return (
-        np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels")
-    )
+    return (np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels"))
 
 
 def test_files_of_a_finished_run(finished, folder, rows):
@@ -157,8 +155,7 @@ NAMED = {"name": "imagenet2012", "folder": ""}
 
 
 @pytest.mark.parametrize(
-    ("data", "own"),
-    [(NAMED | {"folder": "a"}, True), (NAMED, False), ({"name": "./a"}, True)],
+    ("data", "own"), [(NAMED | {"folder": "a"}, True), (NAMED, False), ({"name": "./a"}, True)]
 )
 def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     entry = {"images": "a-1", "config": {"data": data}}
@@ -233,9 +230,7 @@ def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
     many, tmp_path, rows, augmentation, arguments
 ):
     """With more than 100 classes a run also measures the top-5 error."""
-    config = small_images.get_config(
-        many, {**INITIAL, "data.augmentation": augmentation}
-    )
+    config = small_images.get_config(many, {**INITIAL, "data.augmentation": augmentation})
     entry = training.train(config, tmp_path, **arguments)
     data = imagenet.load(many, 24, 60)
     (train, train_labels), (test, test_labels) = decode(data.train), decode(data.test)
@@ -246,7 +241,7 @@ def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
     draws = np.repeat(CENTRE, 100, 0) if augmentation == "none" else draws
     net = zoo.get_model(
         NAME, num_classes=101, input_shape=(16, 16, 3), width=0.02, stem_stride=1,
-        spp_levels=(1,), preprocessing=False,
+        spp_levels=(1,), preprocessing=False
     )  # fmt: skip
     loss, *_ = measure(net, crop((train - mean)[:100], draws), train_labels[:100])
     (row,) = rows(tmp_path / "metrics.jsonl")

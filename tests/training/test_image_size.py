@@ -23,9 +23,7 @@ NET = "elu_cifar_11"
         ("model=elu_cifar_11,weights=none,image_size=20", "too small for"),
     ],
 )
-def test_a_size_that_does_not_fit_is_refused_before_images_are_read(
-    train, tmp_path, arg, words
-):
+def test_a_size_that_does_not_fit_is_refused_before_images_are_read(train, tmp_path, arg, words):
     config = finetune.get_config(arg)
     config.data.name = str(tmp_path / "missing.npz")
     if "padding" in config.model and "none" in arg:

@@ -174,9 +174,7 @@ def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
 
 
-def test_a_run_that_diverges_before_its_first_checkpoint_says_so(
-    smoke, train, tmp_path
-):
+def test_a_run_that_diverges_before_its_first_checkpoint_says_so(smoke, train, tmp_path):
     schedule = {"train.learning_rates": (1e30,)}
     with pytest.raises(errors.TrainingError, match=r"iteration \d+ .* no checkpoint"):
         train(smoke(schedule), tmp_path)
@@ -244,9 +242,7 @@ def test_initial_weights_depend_on_the_seed_only(smoke, train, tmp_path):
         model = elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path / activation,
                                   activation=activation)  # fmt: skip
         arrays.append([np.asarray(v) for v in model.weights])
-    initial = elu_zoo.get_model(
-        "mnist_mlp_8x128", width=0.25, seed=0, preprocessing=False
-    )
+    initial = elu_zoo.get_model("mnist_mlp_8x128", width=0.25, seed=0, preprocessing=False)
     for elu, relu, variable in zip(*arrays, initial.weights, strict=True):
         expected = np.asarray(variable).astype(np.float16).astype(np.float32)
         np.testing.assert_array_equal(elu, expected)

@@ -74,9 +74,7 @@ def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
     placement = {"dropout_placement": ("last", "last", "last")}
     run_phases = Phases(ConfigDict({**entries, **placement}), 9)
-    assert [run_phases.end(iteration) for iteration in range(9)] == [
-        *(3, 3, 3, 4, 5, 9, 9, 9, 9)
-    ]
+    assert [run_phases.end(iteration) for iteration in range(9)] == [*(3, 3, 3, 4, 5, 9, 9, 9, 9)]
     dropout, layer = [], types.SimpleNamespace(active=True)
     model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
     monkeypatch.setattr(stacks, "set_dropout", lambda *args: dropout.append(args[1]))
@@ -84,9 +82,7 @@ def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     for iteration in (0, 3, 4, 5):
         assert run_phases.enter(model, iteration)
         states.append((dropout[-1], layer.active))
-    assert states == [
-        *((RATES[0], True), (RATES[1], True), (RATES[1], False), (RATES[2], False))
-    ]
+    assert states == [*((RATES[0], True), (RATES[1], True), (RATES[1], False), (RATES[2], False))]
 
 
 def rates(model):

@@ -14,10 +14,7 @@ from elu_zoo.training import result
 from elu_zoo.weights import cards, manifest
 
 
-@pytest.mark.parametrize(
-    "text, words",
-    [("{", "is not JSON"), ('{"format": 1}', "lacks")],
-)
+@pytest.mark.parametrize("text, words", [("{", "is not JSON"), ('{"format": 1}', "lacks")])
 def test_a_damaged_outcome_is_refused(tmp_path, text, words):
     assert result.find(tmp_path) is None
     (tmp_path / "outcome.json").write_text(text)

@@ -27,9 +27,7 @@ def test_steps_keep_a_rate_until_the_next_boundary(boundaries, values, expected)
     "boundaries, in_iterations",
     [((0.5,), (4,)), ((0.25, 0.75), (2, 6)), ((2, 0.75), (2, 6)), ((0.3,), (2,))],
 )
-@pytest.mark.parametrize(
-    "shape, extra", [("steps", 1), ("linear", 2), ("exponential", 2)]
-)
+@pytest.mark.parametrize("shape, extra", [("steps", 1), ("linear", 2), ("exponential", 2)])
 def test_boundaries_can_be_shares_of_the_run(boundaries, in_iterations, shape, extra):
     values = (0.5, 0.1, 0.4, 0.2)[: len(in_iterations) + extra]
     schedules.check(boundaries, values, 8, shape)
@@ -117,8 +115,7 @@ def test_wrong_boundaries_and_rates_are_refused(boundaries, values, words):
 
 
 @pytest.mark.parametrize(
-    "boundaries, values",
-    [((), (0.0,)), ((1,), (0.1, 0.0)), ((9,), (1, 2)), ((1, 9), (1, 2, 3))],
+    "boundaries, values", [((), (0.0,)), ((1,), (0.1, 0.0)), ((9,), (1, 2)), ((1, 9), (1, 2, 3))]
 )
 def test_boundaries_inside_the_run_are_accepted(boundaries, values):
     schedules.check(boundaries, values, 10)

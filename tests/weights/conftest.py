@@ -12,9 +12,7 @@ from elu_zoo.weights.hdf5 import weight_file
 
 @pytest.fixture(scope="module")
 def model():
-    return elu_zoo.get_model(
-        published_weights.MODEL, width=0.1, preprocessing=True, seed=3
-    )
+    return elu_zoo.get_model(published_weights.MODEL, width=0.1, preprocessing=True, seed=3)
 
 
 @pytest.fixture(scope="module")

@@ -41,9 +41,7 @@ def check_refused(run, home, monkeypatch, row):
     spoil, arguments, kind, message = row
     weights = spoil(run) or run
     before = present(run.parent.parent)
-    monkeypatch.setattr(
-        weight_file, "assign", lambda *_: pytest.fail("weights were assigned")
-    )
+    monkeypatch.setattr(weight_file, "assign", lambda *_: pytest.fail("weights were assigned"))
     with pytest.raises(kind, match=message) as caught:
         elu_zoo.get_model(made_weights.MODEL, weights=weights, **arguments)
     assert type(caught.value) is kind

@@ -75,9 +75,7 @@ leaves = st.one_of(
 )
 values = st.recursive(
     leaves,
-    lambda inner: (
-        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
-    ),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner),
     max_leaves=5,
 ) | st.sampled_from([[[[[]]]] * 3, ["x"] * 10, [2, 2, 1], [[]] * 1000])
 

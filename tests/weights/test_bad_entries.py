@@ -146,7 +146,6 @@ def test_edited_published_entries_are_refused(run, run_parts, monkeypatch, field
     elu_zoo.get_model(MODEL, weights=run)
     CHANGES[field](run)
     with pytest.raises(
-        errors.CorruptError,
-        match=f"differs from the published entry {tag} in {field}. Delete",
+        errors.CorruptError, match=f"differs from the published entry {tag} in {field}. Delete"
     ):
         elu_zoo.get_model(MODEL, weights=run)

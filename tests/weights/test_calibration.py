@@ -63,9 +63,7 @@ def test_the_temperature_undoes_a_scale(scale, sample):
 def test_few_images_have_a_calibration_error_by_chance():
     logits = np.log(np.random.default_rng(1).dirichlet([0.3] * 5, 12))
     draws = np.random.default_rng(2)
-    labels = [
-        [draws.choice(5, p=p / p.sum()) for p in np.exp(logits)] for _ in "ab" * 200
-    ]
+    labels = [[draws.choice(5, p=p / p.sum()) for p in np.exp(logits)] for _ in "ab" * 200]
     found = [calibration.measure(logits, each)["ece_percent"] for each in labels]
     # One image in a bin is no normal sum, so that the formula is 20 % too low or high.
     expected = 100 * calibration.expected_error(logits)

@@ -78,9 +78,7 @@ def with_train(**changes):
     ],
 )
 def test_the_procedure_states_the_learning_rates(changes, text):
-    assert f"\n| learning rate | {text} |\n" in cards_training.procedure(
-        with_train(**changes)
-    )
+    assert f"\n| learning rate | {text} |\n" in cards_training.procedure(with_train(**changes))
 
 
 @pytest.mark.parametrize(

@@ -43,9 +43,7 @@ def test_an_export_predicts_the_same_classes(tag, tmp_path):
     entry = manifest.published()[tag]
     data = load.load(entry["dataset"])
     model = elu_zoo.get_model(entry["model"], weights=tag)
-    folder = export_saved_model(
-        model, tmp_path, name=entry["model"], class_names=entry["classes"]
-    )
+    folder = export_saved_model(model, tmp_path, name=entry["model"], class_names=entry["classes"])
     serve = tf.saved_model.load(str(folder)).signatures["serving_default"]
     images = data.test.images[:2000]
     exported = [

@@ -57,9 +57,7 @@ def test_a_full_disk_is_an_error_and_leaves_no_file(server, home, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files.os, "fsync", refuse)
-    with pytest.raises(
-        errors.ResourceError, match="cannot be written to .*No space.*ELU_ZOO_HOME"
-    ):
+    with pytest.raises(errors.ResourceError, match="cannot be written to .*No space.*ELU_ZOO_HOME"):
         download.ensure(entry(*[f"{server.address}/good"] * 2))
     assert present(home) == [] and len(server.requests) == 1
 
@@ -112,8 +110,7 @@ def test_the_error_states_all_failed_downloads(server, home, publish):
     assert len(server.requests) == 3
     expected[0].unlink()
     with pytest.raises(
-        errors.ResourceError,
-        match="2 of 5 files are missing.*bad.a.*404.*bad.b.*no sou",
+        errors.ResourceError, match="2 of 5 files are missing.*bad.a.*404.*bad.b.*no sou"
     ):
         elu_zoo.fetch_weights()
     assert expected[0].is_file()
@@ -142,9 +139,7 @@ def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
 
 
 @pytest.mark.parametrize("folder_kind", ["package", "home"])
-def test_unrecoverable_files_are_refused(
-    home, publish, tmp_path, monkeypatch, folder_kind
-):
+def test_unrecoverable_files_are_refused(home, publish, tmp_path, monkeypatch, folder_kind):
     in_package = folder_kind == "package"
     publish(entry("https://host") if in_package else entry())
     folder = tmp_path / "package" if in_package else home / "weights"
@@ -182,9 +177,7 @@ BAD = {
 
 
 @pytest.mark.parametrize("name", BAD)
-def test_after_a_bad_source_the_next_one_is_used(
-    server, home, monkeypatch, caplog, name
-):
+def test_after_a_bad_source_the_next_one_is_used(server, home, monkeypatch, caplog, name):
     monkeypatch.setattr(download, "_SILENCE_SECONDS", 0.5)
     monkeypatch.setattr(download, "_GRACE_SECONDS", 0.5)
     source = f"{server.address}/{name}" if hasattr(Handler, name) else name
@@ -220,8 +213,7 @@ def test_the_token_is_sent_to_the_hub_only(hub, home):
 
 
 @pytest.mark.parametrize(
-    ("constant", "value"),
-    [("HF_HUB_OFFLINE", True), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", True)],
+    ("constant", "value"), [("HF_HUB_OFFLINE", True), ("HF_HUB_DISABLE_IMPLICIT_TOKEN", True)]
 )
 def test_settings_of_the_hub_are_followed(hub, home, monkeypatch, constant, value):
     monkeypatch.setattr(huggingface_hub.constants, constant, value)

@@ -17,8 +17,7 @@ def entry():
 
 
 @pytest.mark.parametrize(
-    ("activation", "batch_norm", "expected"),
-    [("elu", False, "elu"), ("relu", True, "relu_bn")],
+    ("activation", "batch_norm", "expected"), [("elu", False, "elu"), ("relu", True, "relu_bn")]
 )
 def test_a_tag_contains_the_variant(activation, batch_norm, expected):
     arguments = {
@@ -63,10 +62,7 @@ NAMED = "activation must be a dict with a name. Received: "
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
-        *(
-            ({"tag": x}, FILE_NAME)
-            for x in ("", "../x", "a\\b", ".x", "a\0", "a" * 201)
-        ),
+        *(({"tag": x}, FILE_NAME) for x in ("", "../x", "a\\b", ".x", "a\0", "a" * 201)),
         *(({"sha256": x}, HASH) for x in ("", "a" * 65, "A" * 64, "a" * 64 + "\n")),
         ({"arguments": {"activation": {"name": "elu"}}}, "lacks batch_norm"),
         ({"arguments": {"batch_norm": False}}, "lacks activation"),
@@ -116,9 +112,7 @@ def test_an_entry_that_is_not_a_dict_is_refused():
         manifest.check([], "here")
 
 
-@pytest.mark.parametrize(
-    "content", [b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"x": NaN}']
-)
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"x": NaN}'])
 def test_a_file_that_is_not_json_is_refused(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(errors.CorruptError, match="x.json is not JSON"):

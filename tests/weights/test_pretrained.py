@@ -25,9 +25,7 @@ def runs():
 @pytest.fixture
 def published(runs, tmp_path, monkeypatch):
     """Entries by name of the run, published except "foreign"; the cwd is empty."""
-    made_weights.publish(
-        monkeypatch, tmp_path / "home", runs["elu"], runs["relu"], runs["elu_bn"]
-    )
+    made_weights.publish(monkeypatch, tmp_path / "home", runs["elu"], runs["relu"], runs["elu_bn"])
     (tmp_path / "cwd").mkdir()
     monkeypatch.chdir(tmp_path / "cwd")
     return {name: entry for name, (entry, _, _) in runs.items()}
@@ -64,9 +62,7 @@ def test_arguments_select_the_weights(published, tmp_path, arguments, name):
         ("elu_bn", {"batch_norm": True}, True),
     ],
 )
-def test_only_the_default_activation_gives_way(
-    runs, tmp_path, monkeypatch, name, arguments, found
-):
+def test_only_the_default_activation_gives_way(runs, tmp_path, monkeypatch, name, arguments, found):
     made_weights.publish(monkeypatch, tmp_path, runs[name])
     if found:
         assert find("mnist", **arguments).entry == runs[name][0]
@@ -130,9 +126,7 @@ def test_an_activation_without_weights_is_refused(published):
         find("mnist", activation={"name": "tanh"})
 
 
-def test_a_data_set_of_other_networks_is_no_spelling_mistake(
-    runs, tmp_path, monkeypatch
-):
+def test_a_data_set_of_other_networks_is_no_spelling_mistake(runs, tmp_path, monkeypatch):
     other = made_weights.make(model="nin", dataset="mnist_5k")
     made_weights.publish(monkeypatch, tmp_path, runs["elu"], other)
     with pytest.raises(errors.UsageError) as raised:
@@ -181,9 +175,7 @@ def test_the_outcome_names_the_weight_file_of_a_run(runs, tmp_path, published):
 
 def test_the_loss_comes_from_the_entry(monkeypatch, tmp_path):
     squared, relu = (
-        made_weights.make(
-            activation=activation, config={"train": {"loss": loss}}, seed=seed
-        )
+        made_weights.make(activation=activation, config={"train": {"loss": loss}}, seed=seed)
         for activation, loss, seed in (
             ("elu", "half_squared_error", 3),
             ("relu", "sigmoid_cross_entropy", 4),

@@ -48,7 +48,7 @@ def test_origins_are_compared_by_model_activation_and_hash(first, second, expect
         ),
         (origin(tag="a\nb\x1b[31m"), "elu, a\N{REPLACEMENT CHARACTER}b"
          "\N{REPLACEMENT CHARACTER}[31m"),
-    ],
+    ]
 )  # fmt: skip
 def test_the_text_states_the_known_facts_of_an_origin(origin, text):
     assert provenance.text(origin) == text

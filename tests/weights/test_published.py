@@ -86,9 +86,7 @@ def test_a_weight_file_agrees_with_its_entry(tag):
     assert written == entry
 
 
-@pytest.mark.parametrize(
-    "tag", [tag for tag in TAGS if manifest.published()[tag]["classes"]]
-)
+@pytest.mark.parametrize("tag", [tag for tag in TAGS if manifest.published()[tag]["classes"]])
 def test_an_entry_states_a_temperature_or_the_reason_for_its_absence(tag):
     entry = manifest.published()[tag]
     stated = entry["calibration"]

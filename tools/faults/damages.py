@@ -27,9 +27,7 @@ def kinds(flips: int) -> list[tuple[str, int]]:
     ]
 
 
-def damage(
-    kind: str, number: int, path: Path, older: Path, generator: random.Random
-) -> None:
+def damage(kind: str, number: int, path: Path, older: Path, generator: random.Random) -> None:
     """Damages the file `path`; `older` is the same file of an older checkpoint."""
     content = path.read_bytes()
     if kind == "deleted":
@@ -48,9 +46,7 @@ def damage(
         path.write_bytes(flipped)
 
 
-def damage_checkpoints(
-    flips: int, generator: random.Random, folder: Path
-) -> list[runs.Count]:
+def damage_checkpoints(flips: int, generator: random.Random, folder: Path) -> list[runs.Count]:
     """Damages each file of the newest checkpoint in each way, and restores the run."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
     messages: list[str] = []
@@ -107,6 +103,4 @@ def damage_runs(
         skipped &= f"step-{runs.start_steps(workdir)[-1]:09d}" == older.name
         identical += skipped and runs.result(workdir) == expected
         shutil.rmtree(workdir)
-    return [
-        ("runs with a damaged checkpoint that ended bit-identical", count, identical)
-    ]
+    return [("runs with a damaged checkpoint that ended bit-identical", count, identical)]

@@ -66,9 +66,7 @@ def fill_disks_of_runs(
         with small_disk(folder / "disk", 64) as disk:
             workdir = disk / "run"
             with command.start(workdir) as process:
-                runs.wait_for_checkpoint(
-                    workdir, generator.randrange(total * 3 // 4), process
-                )
+                runs.wait_for_checkpoint(workdir, generator.randrange(total * 3 // 4), process)
                 fill(disk, generator.choice((0, 0, 50_000)), process)
                 output = process.communicate(timeout=600)[0]
             last = output.splitlines()[-1]

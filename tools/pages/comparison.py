@@ -24,9 +24,7 @@ _VERDICTS = (
 )
 
 
-def summary(
-    rows: list[results.Row], trials: list[results.Row], link: marks.Link
-) -> str:
+def summary(rows: list[results.Row], trials: list[results.Row], link: marks.Link) -> str:
     """Returns the verdict on each activation at its best learning rate.
 
     Args:

@@ -54,8 +54,7 @@ def fill(texts: Mapping[str, str], contents: Mapping[str, Content]) -> dict[str,
         for name in names:
             if name in page_of:
                 raise errors.UsageError(
-                    f"The mark {name!r} is in {page_of[name]} and in {page}. Remove "
-                    "one of them."
+                    f"The mark {name!r} is in {page_of[name]} and in {page}. Remove one of them."
                 )
             page_of[name] = page
             text = replace_between(text, name, contents[name](link_from(page)))

@@ -56,11 +56,7 @@ def sentence(find: Callable[[str, str, str], report.Row]) -> str:
         find: function from a part, a case and a form to their row.
     """
     uses = [(words, find(part, case, "elu_xla")) for part, case, words in _USES]
-    texts = [
-        f"{verdict} {', '.join(uses)}"
-        for verdict, uses in _by_verdict(uses).items()
-        if uses
-    ]
+    texts = [f"{verdict} {', '.join(uses)}" for verdict, uses in _by_verdict(uses).items() if uses]
     return (
         "compared with `tf.nn.elu` (ratios of times, 1e7 floats unless stated), "
         f"`elu_xla` is {'; '.join(texts)}."

@@ -18,8 +18,7 @@ START = f"{WHOLE}-paper10"  # its first epochs
 _PANELS = {
     "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
     START: (
-        "CIFAR-100, 11 convolutional layers:\n"
-        "first {epochs} of the paper's 330 epochs, {seeds}"
+        "CIFAR-100, 11 convolutional layers:\nfirst {epochs} of the paper's 330 epochs, {seeds}"
     ),
 }
 

@@ -16,9 +16,7 @@ def table(rows: Sequence[results.Row]) -> str:
         exact = _float32(rows, row["weights"])
         change = float(row["error_percent"]) - float(exact["error_percent"])
         whitening = int(row["whitening_bytes"])
-        ratio, low, high = (
-            float(row[key]) for key in ("ratio", "ratio_low", "ratio_high")
-        )
+        ratio, low, high = (float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
         is_exact = row is exact
         cells = [
             f"`{row['weights']}`",
@@ -35,9 +33,7 @@ def table(rows: Sequence[results.Row]) -> str:
 
 def _float32(rows: Sequence[results.Row], weights: str) -> results.Row:
     return next(
-        row
-        for row in rows
-        if (row["weights"], row["quantization"]) == (weights, "float32")
+        row for row in rows if (row["weights"], row["quantization"]) == (weights, "float32")
     )
 
 

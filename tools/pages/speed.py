@@ -145,11 +145,7 @@ intervals: [all tables, and the machine]($page).""")
 
 def page(rows: Rows, runs: Sequence[results.Row]) -> str:
     """Returns speed.md, from rows of benchmark.csv and strategies.csv."""
-    fields = {
-        part: table(part, rows)
-        for part in _PAGE.get_identifiers()
-        if part != "strategies"
-    }
+    fields = {part: table(part, rows) for part in _PAGE.get_identifiers() if part != "strategies"}
     return _PAGE.substitute(fields, strategies=strategies.table(runs))
 
 

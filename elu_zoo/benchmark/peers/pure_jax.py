@@ -29,20 +29,14 @@ def dense(
     return x
 
 
-def convolutional(
-    weights: Weights, images: jax.Array, activation: Callable
-) -> jax.Array:
+def convolutional(weights: Weights, images: jax.Array, activation: Callable) -> jax.Array:
     """Returns the logits of `elu_cifar_11`."""
 
     def convolve(x, layer):
         kernel = weights[f"{layer}/kernel"]
         pad = kernel.shape[0] // 2
         x = jax.lax.conv_general_dilated(
-            x,
-            kernel,
-            (1, 1),
-            [(pad, pad)] * 2,
-            dimension_numbers=("NHWC", "HWIO", "NHWC"),
+            x, kernel, (1, 1), [(pad, pad)] * 2, dimension_numbers=("NHWC", "HWIO", "NHWC")
         )
         return x + weights[f"{layer}/bias"]
 
@@ -50,9 +44,7 @@ def convolutional(
     for i, stack in enumerate(STACKS, 1):
         for j in range(1, len(stack) + 1):
             x = activation(convolve(x, f"stack{i}_conv{j}"))
-        x = jax.lax.reduce_window(
-            x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME"
-        )
+        x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")
     return convolve(x, "classifier").mean((1, 2))
 
 
@@ -103,9 +95,7 @@ def trainer(
     def step(state, batch):
         weights, velocities = state
         value, gradients = jax.value_and_grad(loss_of)(weights, batch)
-        velocities = jax.tree.map(
-            lambda v, g: momentum * v - rate * g, velocities, gradients
-        )
+        velocities = jax.tree.map(lambda v, g: momentum * v - rate * g, velocities, gradients)
         return (jax.tree.map(jnp.add, weights, velocities), velocities), value
 
     @functools.partial(jax.jit, donate_argnums=0)

@@ -10,9 +10,7 @@ from torch.nn import functional
 from elu_zoo.models.elu_cifar_11 import STACKS
 
 
-def network(
-    name: str, weights: Mapping[str, np.ndarray], activation: str
-) -> nn.Sequential:
+def network(name: str, weights: Mapping[str, np.ndarray], activation: str) -> nn.Sequential:
     """Returns a network for images `(batch, channels, height, width)`.
 
     Args:

@@ -93,24 +93,17 @@ def plot(axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]) -> No
         draw_line(value, color="#555555", linestyle=line, linewidth=1, label=label)
 
 
-def _plot_names(
-    axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
-) -> None:
+def _plot_names(axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]) -> None:
     names = panel.names
     # A name may lack some of the activations: its dots are centred on the name.
-    present = {
-        name: [i for i, dots in enumerate(panel.dots) if name in dots.x]
-        for name in names
-    }
+    present = {name: [i for i, dots in enumerate(panel.dots) if name in dots.x] for name in names}
     step = min(_NAME_STEP, 0.7 / max(map(len, present.values())))
     for i, dots in enumerate(panel.dots):
         y = []
         for x in dots.x:
             offset = present[x].index(i) - (len(present[x]) - 1) / 2
             y.append(names.index(x) + step * offset)
-        axes.errorbar(
-            dots.middle, y, xerr=_errors(dots), linestyle="", **_style(dots, looks)
-        )
+        axes.errorbar(dots.middle, y, xerr=_errors(dots), linestyle="", **_style(dots, looks))
     sheet.finish(axes, panel.title, panel.value, panel.name)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5, -0.5)
@@ -120,9 +113,7 @@ def _plot_names(
         axes.axhspan(i - 0.5, i + 0.5, color="#f4f4f4", zorder=0)
 
 
-def _plot_numbers(
-    axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]
-) -> None:
+def _plot_numbers(axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Look]) -> None:
     ticks = sorted({x for dots in panel.dots for x in dots.x})
     distances = np.diff(np.log(ticks) if panel.logx else ticks)
     step = _SPREAD * min(distances, default=1) / len(panel.dots)

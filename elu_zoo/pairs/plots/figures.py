@@ -72,9 +72,7 @@ def _plot(axes: "Axes", panel: Panel, looks: Mapping[str, palette.Look]) -> None
     if any(series.dotted for series in panel.series):
         axes.plot([], [], color=_GREY, linestyle=_DOTTED, label="validation")
     if panel.chance is not None:
-        axes.axhline(
-            panel.chance, color=_GREY, linestyle="--", linewidth=1, label="chance"
-        )
+        axes.axhline(panel.chance, color=_GREY, linestyle="--", linewidth=1, label="chance")
     if panel.logx:
         axes.set_xscale("log")
     if panel.logy:
@@ -125,9 +123,7 @@ def _plot_series(
             **style,
         )
     if not len(line.thin):
-        axes.fill_between(
-            line.x, line.low, line.high, color=look.colour, alpha=0.2, linewidth=0
-        )
+        axes.fill_between(line.x, line.low, line.high, color=look.colour, alpha=0.2, linewidth=0)
 
 
 def functions(of: Mapping[str, Arrays], stem: Path) -> None:
@@ -203,9 +199,7 @@ def distributions(columns: Sequence[Histograms], stem: Path) -> None:
     looks = palette.looks(name for column in columns for name in column.values)
     layers = len(next(iter(columns[0].values.values())))
     with sheet.sheet(stem, 1.1 * layers + 0.5 + sheet.LEGEND_HEIGHT) as figure:
-        grid = figure.subplots(
-            layers, len(columns), sharex="col", sharey=True, squeeze=False
-        )
+        grid = figure.subplots(layers, len(columns), sharex="col", sharey=True, squeeze=False)
         for column, many in zip(columns, grid.T, strict=True):
             histograms.plot(many, column, looks)
         figure.supylabel("number of units")

@@ -66,9 +66,7 @@ class LogAxis:
         return np.where(values > 0, inside, self.zero)
 
 
-def axis(
-    arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None
-) -> LogAxis:
+def axis(arrays: Sequence[np.ndarray], decades: tuple[int, int] | None = None) -> LogAxis:
     """Returns an axis of the given decades; by default the axis contains all values."""
     values = np.concatenate(arrays)
     positive = values[values > 0]
@@ -89,9 +87,7 @@ def plot(
         looks: colours and markers, by activation.
     """
     values = histograms.values
-    log_axis = axis(
-        [a for layers in values.values() for a in layers], histograms.decades
-    )
+    log_axis = axis([a for layers in values.values() for a in layers], histograms.decades)
     for i, axes in enumerate(column):
         layer = {name: layers[i] for name, layers in values.items()}
         _plot_layer(axes, layer, log_axis, looks)
@@ -101,10 +97,7 @@ def plot(
 
 
 def _plot_layer(
-    axes: "Axes",
-    values: Mapping[str, np.ndarray],
-    axis: LogAxis,
-    looks: Mapping[str, palette.Look],
+    axes: "Axes", values: Mapping[str, np.ndarray], axis: LogAxis, looks: Mapping[str, palette.Look]
 ) -> None:
     axes.set_xscale("log")
     for i, (name, units) in enumerate(values.items()):

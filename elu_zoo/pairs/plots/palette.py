@@ -64,10 +64,7 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     """
     others = sorted(set(names := list(names)) - _LOOKS.keys())
     cycle = {
-        name: Look(
-            _CYCLE_COLOURS[i % len(_CYCLE_COLOURS)],
-            _CYCLE_MARKERS[i % len(_CYCLE_MARKERS)],
-        )
+        name: Look(_CYCLE_COLOURS[i % len(_CYCLE_COLOURS)], _CYCLE_MARKERS[i % len(_CYCLE_MARKERS)])
         for i, name in enumerate(others)
     }
     return {name: _LOOKS.get(name) or cycle[name] for name in names}

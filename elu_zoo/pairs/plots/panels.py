@@ -151,13 +151,9 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
         high: upper end of the x axis.
         title: title of the new panel; by default the same title.
     """
-    curves = [
-        curve(series, logy=panel.logy, chance=panel.chance) for series in panel.series
-    ]
+    curves = [curve(series, logy=panel.logy, chance=panel.chance) for series in panel.series]
     visible = [
-        _visible(each.x, y, low, high, panel)
-        for each in curves
-        for y in (each.low, each.high)
+        _visible(each.x, y, low, high, panel) for each in curves for y in (each.low, each.high)
     ]
     values = np.concatenate(visible) if visible else np.empty(0)
     if not values.size:
@@ -178,9 +174,7 @@ def zoom(panel: Panel, low: float, high: float, title: str | None = None) -> Pan
     )
 
 
-def _visible(
-    x: np.ndarray, y: np.ndarray, low: float, high: float, panel: Panel
-) -> np.ndarray:
+def _visible(x: np.ndarray, y: np.ndarray, low: float, high: float, panel: Panel) -> np.ndarray:
     """Returns a curve's y values from low to high, and at both ends.
 
     The y values are interpolated at the ends. On a logarithmic y axis the logarithms

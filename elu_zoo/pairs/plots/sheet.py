@@ -58,9 +58,7 @@ def legend(figure: "Figure") -> None:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)
     # Activations come before the lines of references.
-    labels = sorted(
-        handles, key=lambda label: not isinstance(handles[label], ErrorbarContainer)
-    )
+    labels = sorted(handles, key=lambda label: not isinstance(handles[label], ErrorbarContainer))
     rows = math.ceil(len(handles) / _LEGEND_COLUMNS)
     figure.legend(
         [handles[label] for label in labels],

@@ -46,10 +46,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _draw(rows: Rows, stem: Path) -> None:
-    panels = [
-        DotPanel(title, "", unit, _dots(rows, column))
-        for column, title, unit in _PANELS
-    ]
+    panels = [DotPanel(title, "", unit, _dots(rows, column)) for column, title, unit in _PANELS]
     figures.bars(panels, stem, height=2.6)
 
 
@@ -64,9 +61,7 @@ def _dots(rows: Rows, column: str) -> list[Dots]:
 def _summary(rows: Rows) -> str:
     lines = []
     for arm in grouping.arms(rows):
-        columns = [
-            grouping.final_values(rows, arm, name).values() for name, *_ in _PANELS
-        ]
+        columns = [grouping.final_values(rows, arm, name).values() for name, *_ in _PANELS]
         cells = map(tables.mean, columns)
         lines.append([arm.variant, arm.activation, len(columns[0]), *cells])
     for net in sorted({row["variant"] for row in rows}):
@@ -80,8 +75,7 @@ def _summary(rows: Rows) -> str:
 
 def _differences(rows: Rows, net: str, column: str) -> list[float]:
     elu, relu = (
-        grouping.final_values(rows, Arm(name, variant=net), column)
-        for name in ("elu", "relu")
+        grouping.final_values(rows, Arm(name, variant=net), column) for name in ("elu", "relu")
     )
     return [a - b for a, b in zip(*grouping.pairs(elu, relu), strict=True)]
 

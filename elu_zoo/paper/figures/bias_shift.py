@@ -17,14 +17,7 @@ from elu_zoo.pairs.plots.panels import Panel
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves
-from elu_zoo.paper.judging import (
-    Claim,
-    ClaimTest,
-    Read,
-    Support,
-    difference,
-    mean_value,
-)
+from elu_zoo.paper.judging import Claim, ClaimTest, Read, Support, difference, mean_value
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import result
 from elu_zoo.training.record import recorder
@@ -141,11 +134,7 @@ def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> R
         means = {}
         for seed, run in grouping.by_seed(rows, Arm(activation)).items():
             values = np.array(
-                [
-                    float(row[column] or math.nan)
-                    for row in run
-                    if int(row["epoch"]) in epochs
-                ]
+                [float(row[column] or math.nan) for row in run if int(row["epoch"]) in epochs]
             )
             values = values[~np.isnan(values)]
             if len(values):
@@ -181,8 +170,7 @@ def _claims() -> tuple[Claim, ...]:
         _claim(
             "k-grows-with-length",
             "2",
-            "k increases with the length of E_q(a) for given variances and "
-            "covariances.",
+            "k increases with the length of E_q(a) for given variances and covariances.",
             _above(
                 "k-grows-with-length",
                 "k",
@@ -201,8 +189,7 @@ def _claims() -> tuple[Claim, ...]:
         _claim(
             "covariances-positive",
             "2",
-            "In general the largest absolute components of Cov(delta^2, a) are "
-            "positive.",
+            "In general the largest absolute components of Cov(delta^2, a) are positive.",
             _above(
                 "covariances-positive",
                 "positive_share",
@@ -251,9 +238,7 @@ def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> 
     return Claim(f"theory-{name}", section, text, "an argument", tests)
 
 
-def _above(
-    name: str, column: str, limit: float, measure_: str
-) -> tuple[ClaimTest, ...]:
+def _above(name: str, column: str, limit: float, measure_: str) -> tuple[ClaimTest, ...]:
     """Returns the tests that a column is above a limit, for each activation."""
     return tuple(
         ClaimTest(
@@ -277,8 +262,7 @@ def _test(column: str, other: str, phase: str) -> ClaimTest:
     reads = [_along_training(x, column, _PHASES[phase]) for x in ("elu", other)]
     return ClaimTest(
         f"theory-{name}",
-        f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - "
-        f"{palette.label(other)}",
+        f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - {palette.label(other)}",
         difference(*reads),
         support,
         ours=other != "relu",

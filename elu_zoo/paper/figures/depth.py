@@ -66,12 +66,7 @@ def _layers(variant: str) -> int:
 
 def _draw(rows: Rows, stem: Path) -> None:
     panels = [
-        DotPanel(
-            "a  MNIST test error",
-            "hidden layers",
-            "%",
-            _dots(rows, "test_error_percent"),
-        ),
+        DotPanel("a  MNIST test error", "hidden layers", "%", _dots(rows, "test_error_percent")),
         DotPanel(
             f"b  epochs until the training loss is {_LOSS}",
             "hidden layers",
@@ -114,9 +109,7 @@ def _test(other: str, layers: int) -> ClaimTest:
     return ClaimTest(
         f"depth-{layers}-generalises-better-than-{other}",
         f"test error, {layers} hidden layers (MNIST), ELU - {palette.label(other)}",
-        difference(
-            final(elu, "test_error_percent"), final(second, "test_error_percent")
-        ),
+        difference(final(elu, "test_error_percent"), final(second, "test_error_percent")),
     )
 
 

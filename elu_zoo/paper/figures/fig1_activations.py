@@ -89,11 +89,7 @@ _CLAIMS = (
         "ELUs code the degree of presence of particular phenomena in the input, while "
         "they do not quantitatively model the degree of their absence.",
     ),
-    _claim(
-        "robust",
-        "1",
-        "Such an activation function is more robust to noise.",
-    ),
+    _claim("robust", "1", "Such an activation function is more robust to noise."),
 )
 
 EXPERIMENT = Experiment(

@@ -109,9 +109,7 @@ def _summary(rows: Rows) -> str:
     }
     lines = []
     for arm in grouping.arms(rows):
-        results = [
-            grouping.final_values(of, arm, column) for of, column in columns.values()
-        ]
+        results = [grouping.final_values(of, arm, column) for of, column in columns.values()]
         cells = [tables.mean(values.values()) for values in results]
         lines.append([arm.activation, len(results[-1]), *cells])
     return tables.markdown(("activation", "runs", *columns), lines)
@@ -291,9 +289,7 @@ def _change_after_25(activation: str, column: str) -> Read:
         flat = _loss_at(str(_FLAT_FROM), activation, column)(rows)
         last = final(Arm(activation), column)(rows)
         seeds = flat.keys() & last.keys()
-        return {
-            s: abs((last[s] - flat[s]) / (flat[s] - _LOSS_AT_CHANCE)) for s in seeds
-        }
+        return {s: abs((last[s] - flat[s]) / (flat[s] - _LOSS_AT_CHANCE)) for s in seeds}
 
     return read
 

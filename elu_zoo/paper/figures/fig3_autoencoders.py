@@ -12,15 +12,7 @@ from elu_zoo.pairs.plots import figures, palette
 from elu_zoo.pairs.plots.panels import Panel
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import (
-    Claim,
-    ClaimTest,
-    Finding,
-    Judge,
-    Support,
-    Values,
-    difference,
-)
+from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support, Values, difference
 from elu_zoo.training.record.recorder import Observe
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"

@@ -116,8 +116,7 @@ def _draw(rows: Rows, stem: Path) -> None:
         panels.append(_panels(start, f", {PAPER_SCHEDULE}"))
     letters = iter(ascii_lowercase)
     panels = [
-        [dataclasses.replace(x, title=f"{next(letters)}  {x.title}") for x in row]
-        for row in panels
+        [dataclasses.replace(x, title=f"{next(letters)}  {x.title}") for x in row] for row in panels
     ]
     figures.draw(panels, stem)
 
@@ -136,8 +135,7 @@ def summary(rows: Rows) -> str:
     lines = []
     for arm in grouping.arms(rows):
         errors, losses = (
-            grouping.final_values(rows, arm, column).values()
-            for column in (ERROR, LOSS)
+            grouping.final_values(rows, arm, column).values() for column in (ERROR, LOSS)
         )
         name = arm.activation + " + batch norm" * arm.batch_norm
         cells = len(errors), tables.mean(errors), tables.mean(losses)
@@ -195,17 +193,14 @@ def _claims() -> list[Claim]:
             name = f"cifar100-{title}"
             tests += [
                 difference_test(f"{name}-below-{other.activation}", elu, other, column),
-                wilcoxon_test(
-                    f"{name}-p-below-.001-{other.activation}", elu, other, column
-                ),
+                wilcoxon_test(f"{name}-p-below-.001-{other.activation}", elu, other, column),
                 _at_the_start(f"{name}-below-{other.activation}", elu, other, column),
             ]
     reported = {"elu": 28.75, "shifted_relu": 29.35, "leaky_relu": 30.59, "relu": 31.56}
     errors = [
         ClaimTest(
             f"cifar100-{activation}-reaches-{error}",
-            f"{palette.label(activation)}'s test error %; runs that are better than "
-            "chance",
+            f"{palette.label(activation)}'s test error %; runs that are better than chance",
             mean_value(_final_of_learned(Arm(activation), ERROR)),
             Support("smaller", error, by_low_end=True),
         )

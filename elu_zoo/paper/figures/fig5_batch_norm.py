@@ -76,9 +76,7 @@ def _claims() -> list[Claim]:
             "p < 0.001",
             (
                 test(elu, bn(relu)),
-                fig4.wilcoxon_test(
-                    "cifar100-elu-below-relu-bn-p-below-.001", elu, bn(relu)
-                ),
+                fig4.wilcoxon_test("cifar100-elu-below-relu-bn-p-below-.001", elu, bn(relu)),
             ),
             gpu=_GPU,
         ),

@@ -31,9 +31,7 @@ def trials(plan: Plan) -> list[Trial]:
     if plan.budget == "short":
         changes.append(("train.epochs", 1))
     return [
-        Trial(
-            "elu_imagenet_15", "", plan.budget, activation, seed, changes=tuple(changes)
-        )
+        Trial("elu_imagenet_15", "", plan.budget, activation, seed, changes=tuple(changes))
         for seed in plan.runs(1, 1, 1)
         for activation in ("elu", "relu")
     ]
@@ -91,13 +89,10 @@ _CLAIM = Claim(
             "top-5 error after the first 50,000 iterations, ELU - ReLU",
         ),
         ClaimTest(
-            "imagenet-elu-reaches-20-percent-first",
-            "iterations to 20 % top-5 error, ELU - ReLU",
+            "imagenet-elu-reaches-20-percent-first", "iterations to 20 % top-5 error, ELU - ReLU"
         ),
         ClaimTest(
-            "imagenet-elu-below-10-percent",
-            "top-5 error % of ELU",
-            support=Support("smaller", 10),
+            "imagenet-elu-below-10-percent", "top-5 error % of ELU", support=Support("smaller", 10)
         ),
     ),
     gpu="figure 6: fifteen layers on ImageNet, with ELU and with ReLU",

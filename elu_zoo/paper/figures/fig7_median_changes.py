@@ -135,13 +135,10 @@ def _claims() -> list[Claim]:
             f"log10 of the variance of a unit's {text}, {name} of a layer's units, "
             "ELU - ReLU, mean of layers",
             difference_in_layers(
-                _log_variances("elu", column, average),
-                _log_variances("relu", column, average),
+                _log_variances("elu", column, average), _log_variances("relu", column, average)
             ),
         )
-        for (column, text, suffix), (name, average) in itertools.product(
-            columns, averages
-        )
+        for (column, text, suffix), (name, average) in itertools.product(columns, averages)
     ]
     never = ClaimTest(
         "mnist-share-of-units-that-never-change",

@@ -43,9 +43,7 @@ def _distances(draw: int) -> dict[str, float]:
     a, b, c = fisher[:-1, :-1], fisher[:-1, -1], fisher[-1, -1]
     s = 1 / (c - b @ np.linalg.solve(a, b))
     u = -s * np.linalg.solve(a, b)
-    block = np.block(
-        [[np.linalg.inv(a) + np.outer(u, u) / s, u[:, None]], [u, np.array(s)]]
-    )
+    block = np.block([[np.linalg.inv(a) + np.outer(u, u) / s, u[:, None]], [u, np.array(s)]])
     mean, p_mean = moments.weighted_mean, moments.mean
     second = np.linalg.solve(moments.weighted_second, mean)
     variance = np.linalg.solve(moments.weighted_variance, mean)
@@ -56,15 +54,12 @@ def _distances(draw: int) -> dict[str, float]:
         "Lemma 2, inequality": max(0.0, float(mean @ second - 1)),
         "Lemma 2, second part": _gap(1 / (1 - mean @ second), 1 + mean @ variance),
         "Lemma 2, third part": _gap(
-            (1 - p_mean @ second) / (1 - mean @ second),
-            1 + (mean - p_mean) @ variance,
+            (1 - p_mean @ second) / (1 - mean @ second), 1 + (mean - p_mean) @ variance
         ),
         "Theorem 1, update": _gap(np.append(update.weights, update.bias), direct),
         "Theorem 1, s": _gap(update.s, inverse[-1, -1]),
         "Theorem 1, s > 0": max(0.0, float(-update.s)),
-        "Theorem 2, bias shift": _gap(
-            update.shift_from_means, np.append(p_mean, 1) @ direct
-        ),
+        "Theorem 2, bias shift": _gap(update.shift_from_means, np.append(p_mean, 1) @ direct),
         "Theorem 2, k by the covariance": _gap(update.k, k),
     }
 

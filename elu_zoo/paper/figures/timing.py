@@ -137,8 +137,7 @@ _CLAIMS = (
         (
             ClaimTest(
                 "elu-costs-less-than-batch-norm",
-                "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU with "
-                "batch norm",
+                "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU with batch norm",
                 _ratio_to_batch_norm,
                 Support("smaller", 1),
             ),

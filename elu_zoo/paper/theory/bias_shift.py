@@ -201,8 +201,7 @@ def _check_labels(labels, count, classes):
     fits = labels.shape == (count,) and labels.dtype.kind in "ui"
     if not fits or labels.min() < 0 or labels.max() >= classes:
         raise errors.UsageError(
-            f"labels must be {count} integers in 0..{classes - 1}. "
-            f"Received: {labels!r}."
+            f"labels must be {count} integers in 0..{classes - 1}. Received: {labels!r}."
         )
     return labels.astype("int32")
 
@@ -220,9 +219,7 @@ def _select(model, names):
         if name not in reasons:
             raise errors.unknown(f"layer of {model.name}", name, reasons)
         if reasons[name]:
-            raise errors.UsageError(
-                f"Layer {name!r} {reasons[name]}. Remove it from `layers`."
-            )
+            raise errors.UsageError(f"Layer {name!r} {reasons[name]}. Remove it from `layers`.")
     return [layer for layer in model.layers if layer.name in names]
 
 

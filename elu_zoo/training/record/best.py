@@ -26,9 +26,7 @@ class Best:
         """Copies the weights if their validation loss is the lowest so far."""
         if not state.best_step or loss < state.best_loss:
             state.best_step, state.best_loss = state.step, loss
-            for copy, variable in zip(
-                self.variables, self._model.variables, strict=True
-            ):
+            for copy, variable in zip(self.variables, self._model.variables, strict=True):
                 copy.assign(np.array(variable))
 
     def restore(self) -> None:

@@ -168,9 +168,7 @@ class Checkpoints:
         """Returns copies of the variables, which later iterations do not change."""
         return {name: np.array(v) for name, v in self._variables.items()}
 
-    def save(
-        self, state: dict[str, Any], arrays: dict[str, np.ndarray] | None = None
-    ) -> bool:
+    def save(self, state: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> bool:
         """Saves variables and a train state; returns False if they are saved already.
 
         A file or folder that already has the name of the checkpoint is renamed.
@@ -288,8 +286,7 @@ def _move_away(target: Path) -> None:
     if os.path.lexists(target):
         moved = target.rename(f"{target}.moved")
         logging.warning(
-            "%s was not written by this run. It was renamed to %s. Delete it unless you"
-            " need it.",
+            "%s was not written by this run. It was renamed to %s. Delete it unless you need it.",
             target,
             moved.name,
         )

@@ -56,9 +56,7 @@ class Observe:
         errors.check_integer("measured_images", self.measured_images, minimum=0)
         errors.check_integer("activation_images", self.activation_images, minimum=-1)
         if self.measured_images and not self.test_every:
-            raise errors.UsageError(
-                "measured_images needs test_every > 0. Pass test_every too."
-            )
+            raise errors.UsageError("measured_images needs test_every > 0. Pass test_every too.")
 
     def check(self, data: ImageData, several: bool) -> None:
         """Checks that a run can keep these records."""
@@ -98,12 +96,7 @@ class Recorder:
     """
 
     def __init__(
-        self,
-        observe: Observe,
-        workdir: Path,
-        data: ImageData,
-        evaluator: Evaluator,
-        length: Length,
+        self, observe: Observe, workdir: Path, data: ImageData, evaluator: Evaluator, length: Length
     ):
         self._observe = observe
         self._workdir = workdir

@@ -101,9 +101,7 @@ class Records:
         self._board.flush()
 
 
-def _check_metrics(
-    path: Path, content: bytes, mark: tuple[int, str], epochs: int
-) -> None:
+def _check_metrics(path: Path, content: bytes, mark: tuple[int, str], epochs: int) -> None:
     """Checks that metrics.jsonl begins as at a checkpoint."""
     length, sha256 = mark
     if length and not content:
@@ -180,11 +178,7 @@ class Display:
     def __init__(self, total: int, done: int):
         shown = "ipykernel" in sys.modules or sys.stderr.isatty()
         self._bar = tqdm(
-            total=total,
-            initial=done,
-            unit="step",
-            disable=not shown,
-            dynamic_ncols=True,
+            total=total, initial=done, unit="step", disable=not shown, dynamic_ncols=True
         )
         self._done = done
 

@@ -139,8 +139,7 @@ def check_finished(
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
             logging.warning(
-                "The images cannot be compared with those of the finished run: %s",
-                error,
+                "The images cannot be compared with those of the finished run: %s", error
             )
         else:
             check_images(old, new, workdir)

@@ -9,13 +9,7 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo.data import order
-from elu_zoo.layers import (
-    AffineRecolor,
-    Cutout,
-    MeanSubtraction,
-    PadCropFlip,
-    affine_recolor,
-)
+from elu_zoo.layers import AffineRecolor, Cutout, MeanSubtraction, PadCropFlip, affine_recolor
 
 
 class Augmentation:
@@ -68,10 +62,7 @@ class Augmentation:
 
 
 def create(
-    data: ConfigDict,
-    preprocessing: dict[str, Any],
-    image_shape: tuple[int, int, int],
-    epochs: int,
+    data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int], epochs: int
 ) -> Augmentation | None:
     """Returns the augmentation of a config, or None.
 
@@ -116,9 +107,7 @@ def create(
 
 
 def _crops_and_centres(
-    crops: Callable[[int, int, int], np.ndarray],
-    image_shape: tuple[int, int, int],
-    *epoch: int,
+    crops: Callable[[int, int, int], np.ndarray], image_shape: tuple[int, int, int], *epoch: int
 ) -> np.ndarray:
     """Returns the draws of crops, with two more columns for centres of cut-outs."""
     return np.hstack([crops(*epoch), order.centres(*epoch, *image_shape[:2])])

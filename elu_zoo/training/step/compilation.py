@@ -34,10 +34,7 @@ class Compilation:
     def pad(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Returns arrays `(count, ...)`, padded by zeros to `(steps_per_call, ...)`."""
         missing = self.steps_per_call - len(arrays[0])
-        return [
-            np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1))
-            for array in arrays
-        ]
+        return [np.pad(array, [(0, missing)] + [(0, 0)] * (array.ndim - 1)) for array in arrays]
 
 
 @dataclasses.dataclass(frozen=True)

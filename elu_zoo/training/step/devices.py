@@ -86,9 +86,7 @@ def choose_compilation(
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
     # Steps do not update frozen layers, nor the random states of `KEYED` layers.
     updating = [
-        layer
-        for layer in model.layers
-        if layer.trainable and not isinstance(layer, layers.KEYED)
+        layer for layer in model.layers if layer.trainable and not isinstance(layer, layers.KEYED)
     ]
     if replicas > 1:
         facts.add("several")

@@ -38,9 +38,7 @@ def _forward(x: jax.Array) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
     return largest, (corner, x[:0])  # an empty array keeps the size of the maps
 
 
-def _reverse(
-    kept: tuple[jax.Array, jax.Array], gradient: jax.Array
-) -> tuple[jax.Array]:
+def _reverse(kept: tuple[jax.Array, jax.Array], gradient: jax.Array) -> tuple[jax.Array]:
     corner, like = kept
     batch, rows, columns, channels = corner.shape
     numbers = jnp.arange(4, dtype=jnp.uint8).reshape(1, 1, 2, 1, 2, 1)

@@ -94,11 +94,7 @@ class JaxStep:
     """A training step on images in the memory of the device; see `ResidentStep`."""
 
     def __init__(
-        self,
-        learner: Learner,
-        data: Split,
-        strategy: OneDevice,
-        compilation: Compilation,
+        self, learner: Learner, data: Split, strategy: OneDevice, compilation: Compilation
     ):
         self._learner = learner
         self._compilation = compilation
@@ -187,9 +183,7 @@ class JaxStep:
         slots[self._rate] = learning_rate
         gradient = jax.value_and_grad(self._penalised_loss, has_aux=True)
         (_, (loss, others)), gradients = gradient(weights, others, images, labels)
-        weights, slots = self._learner.optimizer.stateless_apply(
-            slots, gradients, weights
-        )
+        weights, slots = self._learner.optimizer.stateless_apply(slots, gradients, weights)
         return [list(weights), list(others), list(slots)], loss
 
     def _penalised_loss(self, weights, others, images, labels):

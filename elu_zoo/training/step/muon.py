@@ -72,9 +72,7 @@ class Muon(keras.optimizers.Optimizer):
                 f"decay. Received: weight_decay={kwargs['weight_decay']}. Remove "
                 "weight_decay. Pass sgd_decay for a decay of the kernels of sgd_layers."
             )
-        errors.check_number(
-            "momentum", momentum, "must be in [0, 1)", lambda m: 0 <= m < 1
-        )
+        errors.check_number("momentum", momentum, "must be in [0, 1)", lambda m: 0 <= m < 1)
         errors.check_integer("newton_schulz_steps", newton_schulz_steps, minimum=1)
         errors.check_positive("sgd_factor", sgd_factor)
         errors.check_non_negative("sgd_decay", sgd_decay)

@@ -54,15 +54,11 @@ class SGD(keras.optimizers.SGD):
         if not self._rise:
             return self.momentum
         # Checkpoints save `iterations`, so that a resumed run continues the rise.
-        fraction = keras.ops.minimum(
-            keras.ops.cast(self.iterations, "float32") / self._rise, 1.0
-        )
+        fraction = keras.ops.minimum(keras.ops.cast(self.iterations, "float32") / self._rise, 1.0)
         return self._first_momentum + fraction * (self.momentum - self._first_momentum)
 
 
-def create(
-    config: ConfigDict, model: keras.Model, iterations: int
-) -> keras.optimizers.Optimizer:
+def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.optimizers.Optimizer:
     """Creates and builds the optimizer of a config.
 
     Args:
@@ -92,9 +88,7 @@ def _muon(config: ConfigDict) -> Muon:
     )
 
 
-def _sgd(
-    train: ConfigDict, model: keras.Model, iterations: int
-) -> keras.optimizers.SGD:
+def _sgd(train: ConfigDict, model: keras.Model, iterations: int) -> keras.optimizers.SGD:
     pairs = train.get("learning_rate_factors", ())
     first, until = train.get("momentum_rise", (0.0, 0))
     if pairs or until:
@@ -165,8 +159,7 @@ def _check_muon(config: ConfigDict) -> None:
         )
     if not train.nesterov:
         raise errors.UsageError(
-            "train.optimizer=muon always uses Nesterov's momentum. Set train.nesterov "
-            "to True."
+            "train.optimizer=muon always uses Nesterov's momentum. Set train.nesterov to True."
         )
     _muon(config)  # raises errors about values that are out of range
 

@@ -40,9 +40,7 @@ def pooled_first(model: keras.Model, pooling: Any = None) -> keras.Model:
 class _Chain(keras.Model):
     """A model that calls layers in order, and shares the layers with `model`."""
 
-    def __init__(
-        self, layers: list[keras.layers.Layer], model: keras.Model, pooling: Any
-    ):
+    def __init__(self, layers: list[keras.layers.Layer], model: keras.Model, pooling: Any):
         super().__init__(name=model.name)
         self.chain = layers
         self.pooling = pooling
@@ -67,8 +65,7 @@ def is_chain(layers: list[keras.layers.Layer]) -> bool:
     """Whether the only input of each layer is the output of the layer before it."""
     try:
         return all(
-            after.input is before.output
-            for before, after in zip(layers, layers[1:], strict=False)
+            after.input is before.output for before, after in zip(layers, layers[1:], strict=False)
         )
     except (AttributeError, ValueError):  # a layer was called twice or never
         return False

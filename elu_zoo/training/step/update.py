@@ -22,10 +22,7 @@ class Update:
     """
 
     def __init__(
-        self,
-        learner: Learner,
-        strategy: tf.distribute.Strategy,
-        compilation: Compilation,
+        self, learner: Learner, strategy: tf.distribute.Strategy, compilation: Compilation
     ):
         self._learner = learner
         self._model = learner.model
@@ -36,9 +33,7 @@ class Update:
 
     def compile(self) -> None:
         """Creates the gradient function again, after a layer of the model changed."""
-        self._pure_gradients = tf.function(
-            self._gradients, jit_compile=self._compilation.compiled
-        )
+        self._pure_gradients = tf.function(self._gradients, jit_compile=self._compilation.compiled)
 
     def __call__(self, rate, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
         """Updates the model and returns the mean loss before the update.
@@ -134,6 +129,4 @@ class Update:
 def _cut(values: tf.Tensor, start: Any, size: int) -> tf.Tensor:
     """Returns `size` rows from `start`, with a static shape."""
     begin = [start] + [0] * (len(values.shape) - 1)
-    return tf.slice(
-        values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])]
-    )
+    return tf.slice(values, begin, [size, *(-1 if n is None else n for n in values.shape[1:])])

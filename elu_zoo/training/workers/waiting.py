@@ -28,10 +28,7 @@ def answers(address: str) -> bool:
 
 
 def watch(
-    pid: int,
-    others: list[str],
-    limit: float = LIMIT_SECONDS,
-    interval: float = INTERVAL_SECONDS,
+    pid: int, others: list[str], limit: float = LIMIT_SECONDS, interval: float = INTERVAL_SECONDS
 ) -> None:
     """Prints missing machines at intervals, and ends a process at the timeout.
 

@@ -55,9 +55,7 @@ class _Check:
 
     def _step(self) -> None:
         if next(self._steps) == _MAX_STEPS:
-            raise errors.CorruptError(
-                f"its trees and heaps have more than {_MAX_STEPS} parts"
-            )
+            raise errors.CorruptError(f"its trees and heaps have more than {_MAX_STEPS} parts")
 
     def _number(self, offset: int, size: int = 8) -> int:
         """Returns the integer at an offset; missing bytes at the end count as 255."""
@@ -119,7 +117,5 @@ class _Check:
             if not is_free_space:
                 size = 16 + -(-size // 8) * 8
             if size < 16 or offset + size > end:
-                raise errors.CorruptError(
-                    f"an object at {offset} is not inside the heap at {heap}"
-                )
+                raise errors.CorruptError(f"an object at {offset} is not inside the heap at {heap}")
             offset += size

@@ -53,9 +53,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
         arrays[name] = [items[i][...].astype(np.float32) for i in range(len(items))]
         for index, value in enumerate(arrays[name]):
             if not np.isfinite(value).all():
-                raise errors.CorruptError(
-                    f"{path}: weight {index} of layer {name} is not finite."
-                )
+                raise errors.CorruptError(f"{path}: weight {index} of layer {name} is not finite.")
     return arrays
 
 
@@ -66,8 +64,7 @@ def shapes(file: h5py.File, path: Path) -> Shapes:
 
 def _shapes(datasets: dict[str, dict[int, h5py.Dataset]]) -> Shapes:
     return {
-        name: [tuple(items[i].shape) for i in sorted(items)]
-        for name, items in datasets.items()
+        name: [tuple(items[i].shape) for i in sorted(items)] for name, items in datasets.items()
     }
 
 
@@ -86,9 +83,7 @@ def _text(shapes: list | None) -> str:
     return str(shapes) if len(shapes) <= 8 else f"{len(shapes)} weights"
 
 
-def _datasets(
-    file: h5py.File, path: Path, limit: int
-) -> dict[str, dict[int, h5py.Dataset]]:
+def _datasets(file: h5py.File, path: Path, limit: int) -> dict[str, dict[int, h5py.Dataset]]:
     """Returns HDF5 datasets by layer name and index; their values are not read yet."""
     datasets: dict[str, dict[int, h5py.Dataset]] = {}
     visited = itertools.count(1)
@@ -106,9 +101,7 @@ def _datasets(
                     f"{prefix} is more than {_LEVELS} levels deep, or in a cycle."
                 )
             if next(visited) > limit:
-                raise errors.CorruptError(
-                    f"{path} is unsafe: it has more than {limit} objects."
-                )
+                raise errors.CorruptError(f"{path} is unsafe: it has more than {limit} objects.")
             item = group[key]
             if isinstance(item, h5py.Group):
                 visit(item, _layer_name(item, prefix) or layer, level + 1)
@@ -163,6 +156,5 @@ def _check_dataset(item, prefix: str) -> None:
     stored = item.id.get_storage_size()
     if stored != item.nbytes:
         raise errors.CorruptError(
-            f"{prefix} of shape {item.shape} stores {stored} bytes; {item.nbytes} are "
-            "expected."
+            f"{prefix} of shape {item.shape} stores {stored} bytes; {item.nbytes} are expected."
         )

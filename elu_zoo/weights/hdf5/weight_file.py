@@ -135,9 +135,7 @@ def member(path: Path, name: str, limit: int) -> bytes:
     # zipfile raises errors of many types for damaged files.
     except Exception as error:
         reason = untrusted.printable(str(error), 300)
-        raise errors.CorruptError(
-            f"{path} is not a file of keras.Model.save: {reason}."
-        ) from None
+        raise errors.CorruptError(f"{path} is not a file of keras.Model.save: {reason}.") from None
     if len(content) > limit:
         raise errors.CorruptError(
             f"{path} has {len(content)} bytes of {name}; at most {limit} are expected."

@@ -56,19 +56,15 @@ DRAWINGS = {
         note="a note",
     ),
     "pairs": lambda stem: figures.paired([PAIRS], stem),
-    "functions": lambda stem: figures.functions(
-        {"elu": (X, X, X), "my_own": (X, -X, X)}, stem
-    ),
+    "functions": lambda stem: figures.functions({"elu": (X, X, X), "my_own": (X, -X, X)}, stem),
     "distributions": lambda stem: figures.distributions(
-        [Histograms("a", "changes", UNITS), Histograms("b", "medians", UNITS, (-6, 1))],
-        stem,
+        [Histograms("a", "changes", UNITS), Histograms("b", "medians", UNITS, (-6, 1))], stem
     ),
     "numbers": lambda stem: figures.bars(
         [dot_panel([2, 4, 8], logx=True), dot_panel(range(10))], stem
     ),
     "names": lambda stem: figures.bars(
-        [dot_panel(["mlp", "conv"], references={"the paper": 1.058})] * 2,
-        stem,
+        [dot_panel(["mlp", "conv"], references={"the paper": 1.058})] * 2, stem
     ),
 }
 # drawing: {word: number of occurrences}. The legend has each label once.
@@ -112,9 +108,7 @@ def test_dots_are_centred_on_their_name():
     def at(activation, *names):
         return Dots(activation, names, *([[0.0] * len(names)] * 3))
 
-    panel = DotPanel(
-        "", "", "", [at("elu", "a", "b"), at("relu", "b"), at("tanh", "c")]
-    )
+    panel = DotPanel("", "", "", [at("elu", "a", "b"), at("relu", "b"), at("tanh", "c")])
     axes = figure.Figure().subplots()
     dots.plot(axes, panel, palette.looks(["elu", "relu", "tanh"]))
     (a, b), (other,), (c,) = (bar.lines[0].get_ydata() for bar in axes.containers)
@@ -123,9 +117,7 @@ def test_dots_are_centred_on_their_name():
 
 @pytest.mark.parametrize("logx", [False, True])
 def test_dots_stand_on_their_number(logx):
-    every = [
-        Dots(n, [1, 4], [5.0, 7.0], [4.0, 7.0], [8.0, 7.0]) for n in ("elu", "relu")
-    ]
+    every = [Dots(n, [1, 4], [5.0, 7.0], [4.0, 7.0], [8.0, 7.0]) for n in ("elu", "relu")]
     axes = figure.Figure().subplots()
     panel = DotPanel("", "", "", every, logx=logx)
     dots.plot(axes, panel, palette.looks(["elu", "relu"]))
@@ -147,12 +139,8 @@ def test_error_bars_end_at_the_interval():
 
 def test_panels_share_the_y_axis_and_rows_fill_the_width(monkeypatch):
     drawn = figure.Figure()
-    monkeypatch.setattr(
-        figures.sheet, "sheet", lambda *_: contextlib.nullcontext(drawn)
-    )
-    low, high = (
-        Panel("", "", "loss", [Series("elu", X, runs(level))]) for level in (1, 9)
-    )
+    monkeypatch.setattr(figures.sheet, "sheet", lambda *_: contextlib.nullcontext(drawn))
+    low, high = (Panel("", "", "loss", [Series("elu", X, runs(level))]) for level in (1, 9))
     figures.draw([[low, high], [low, low, low]], Path("a"), share_y=True)
     assert len({axes.get_ylim() for axes in drawn.axes}) == 1
     assert drawn.axes[0].get_ylim()[1] > 9
@@ -199,9 +187,7 @@ def test_histograms_count_zeros_and_values_beyond_the_axis(values, decades, coun
     assert [zeros, *found] == counts
 
 
-def test_the_error_without_matplotlib_has_the_command_to_install_it(
-    tmp_path, monkeypatch
-):
+def test_the_error_without_matplotlib_has_the_command_to_install_it(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
     with pytest.raises(errors.UsageError, match=r"pip install \"elu-zoo\[paper\]\""):
         DRAWINGS["pairs"](tmp_path / "a")

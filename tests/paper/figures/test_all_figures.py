@@ -106,9 +106,7 @@ def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, w
     rows = rows_of(name, plan(seeds=1))
     head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
     (value,) = {
-        row[column]
-        for row in rows
-        if (FIRST | where).items() <= row.items() and row[column]
+        row[column] for row in rows if (FIRST | where).items() <= row.items() and row[column]
     }
     found = dict(zip(cells([head]), cells([line]), strict=True))[title]
     assert found == f"{float(value):.3g}"
@@ -204,9 +202,7 @@ def test_one_activation_is_drawn_if_others_diverged(name, activation, drawn, tmp
 
 
 @pytest.mark.parametrize("name", TRAINED)
-def test_the_report_lists_a_diverged_run_and_the_other_runs_are_drawn(
-    name, drawn, tmp_path
-):
+def test_the_report_lists_a_diverged_run_and_the_other_runs_are_drawn(name, drawn, tmp_path):
     section = draw_and_report(name, plan(seeds=2), tmp_path, {("relu", 0)})
     assert name in drawn and "relu" in section and "diverged" in section
     found = views.points(name, tmp_path).rows

@@ -45,11 +45,9 @@ def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
         (("relu",), [4] * 4, "Runs that diverged: 2 of 8 at rate 0.01."),
         (fig3_autoencoders._UNITS, [3, 3, 4, 4],
          "Runs that diverged: 8 of 8 at rate 0.01."),
-    ],
+    ]
 )  # fmt: skip
-def test_the_note_of_figure_3_lists_the_learning_rates_that_diverge(
-    drawn, diverged, lengths, note
-):
+def test_the_note_of_figure_3_lists_the_learning_rates_that_diverge(drawn, diverged, lengths, note):
     rows = rows_of("fig3", Plan("short", 2, Path("runs")))
     for row in rows:
         if row["variant"] == "lr 0.01" and row["activation"] in diverged:
@@ -76,7 +74,7 @@ def test_the_mean_over_pixels_has_smaller_steps_than_the_sum():
                       "c  training loss (end)"],
                      ["d  test error", "e  test error (start)",
                       "f  test error (end)"]]),
-    ],
+    ]
 )  # fmt: skip
 def test_figure_4_shows_parts_of_curves_with_many_points(
     drawn, monkeypatch, budget, points, titles

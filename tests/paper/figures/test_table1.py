@@ -92,7 +92,7 @@ def run(**changes):
         ([run(), run(config="table1_baselines-dsn-cifar10-validation")],
          f"10.00 {ONE}", ""),
         ([run(config="my-dsn-cifar10")], "", ""),
-    ],
+    ]
 )  # fmt: skip
 def test_only_runs_of_a_whole_schedule_are_in_the_table(monkeypatch, runs, elu, ours):
     read = {"results.csv": runs, "table1.csv": results.read("table1.csv")[1:2]}

@@ -100,9 +100,7 @@ def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
         raise error
 
     monkeypatch.setattr(subprocess, "run", run)
-    with pytest.raises(
-        errors.ResourceError, match="The timing could not be measured: "
-    ):
+    with pytest.raises(errors.ResourceError, match="The timing could not be measured: "):
         timing.compute(plan())
 
 

@@ -7,10 +7,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.activations import ELU
 from elu_zoo.training.record import activation_statistics
-from elu_zoo.training.record.activation_statistics import (
-    ActivationStatistics,
-    Statistics,
-)
+from elu_zoo.training.record.activation_statistics import ActivationStatistics, Statistics
 
 RNG = np.random.default_rng(0)
 IMAGES = RNG.integers(0, 256, (11, 4, 5, 2), "uint8")
@@ -158,15 +155,11 @@ def test_file_without_statistics_is_refused(arrays, tmp_path):
 
 def test_model_without_activation_layers_is_refused():
     model = keras.Sequential([keras.Input((3,)), keras.layers.Dense(2, name="alone")])
-    with pytest.raises(
-        errors.UsageError, match=r"begin with act_. Received the layers alone"
-    ):
+    with pytest.raises(errors.UsageError, match=r"begin with act_. Received the layers alone"):
         ActivationStatistics(model)
 
 
 @pytest.mark.parametrize("images", [IMAGES[:0], IMAGES[..., :1], IMAGES[0], 3.0])
 def test_images_of_the_wrong_shape_are_refused(measured, images):
-    with pytest.raises(
-        errors.UsageError, match=r"one or more images of shape \(4, 5, 2\)"
-    ):
+    with pytest.raises(errors.UsageError, match=r"one or more images of shape \(4, 5, 2\)"):
         measured[1](images)

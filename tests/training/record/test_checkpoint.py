@@ -177,9 +177,7 @@ OBSTACLES = {
 
 
 @pytest.mark.parametrize("kind", OBSTACLES)
-def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(
-    saved, caplog, kind
-):
+def test_restoring_deletes_an_obstacle_with_the_name_of_a_checkpoint(saved, caplog, kind):
     newest = saved / "checkpoints" / f"step-{40:09d}"
     OBSTACLES[kind](newest)
     assert restore(saved) == make_state(30)

@@ -70,9 +70,7 @@ def test_an_error_of_the_writing_is_raised_later_and_keeps_the_config_file(
     assert not config.exists()
 
 
-def test_a_run_that_fails_waits_for_its_checkpoint_and_the_thread(
-    tmp_path, checkpoints, held
-):
+def test_a_run_that_fails_waits_for_its_checkpoint_and_the_thread(tmp_path, checkpoints, held):
     threads = threading.active_count()
     timer = threading.Timer(0.2, held.set)
     with (
@@ -87,9 +85,7 @@ def test_a_run_that_fails_waits_for_its_checkpoint_and_the_thread(
     assert checkpoints.restore() == make_state(5)
 
 
-def test_a_regular_checkpoint_is_due_after_enough_seconds(
-    tmp_path, checkpoints, monkeypatch
-):
+def test_a_regular_checkpoint_is_due_after_enough_seconds(tmp_path, checkpoints, monkeypatch):
     now = [100.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(checkpoint_writer, "time", clock)

@@ -307,9 +307,7 @@ def test_check_kept_names_the_missing_records(tmp_path, observed, unobserved):
     recorder.check_kept(observed[0], OBSERVE)
     recorder.check_kept(tmp_path, Observe())
     (tmp_path / "test.jsonl").touch()
-    with pytest.raises(
-        errors.DataError, match="not record losses.float32, activations, snap"
-    ):
+    with pytest.raises(errors.DataError, match="not record losses.float32, activations, snap"):
         recorder.check_kept(tmp_path, OBSERVE)
     words = "The finished run in .* did not record losses.float32, test.jsonl, activ"
     with pytest.raises(errors.DataError, match=words):

@@ -76,9 +76,7 @@ def stop_and_compare(train, tmp_path, stop_after, last_arrays, assert_same_bits,
             stop_after(iterations, lambda: signal.raise_signal(signal.SIGTERM))
             with pytest.raises(errors.Interrupted, match="same command resumes"):
                 train(config, cut, steps_per_call=1, **arguments)
-        resumed, expected = (
-            train(config, folder, **arguments) for folder in (cut, unstopped)
-        )
+        resumed, expected = (train(config, folder, **arguments) for folder in (cut, unstopped))
         assert resumed["sha256"] == expected["sha256"]
         assert resumed["metrics"] == expected["metrics"]
         assert_same_bits(last_arrays(cut), last_arrays(unstopped))
@@ -101,8 +99,7 @@ IN_EACH_PHASE = [3, 2, 2, 6]
         (small_stacks.MUON, [6], {}),
         pytest.param({}, [6], {"compile": "on"}, marks=pytest.mark.slow),
         pytest.param(
-            *({}, [6], {"strategy": "mirrored", "num_devices": 2}),
-            marks=pytest.mark.slow,
+            *({}, [6], {"strategy": "mirrored", "num_devices": 2}), marks=pytest.mark.slow
         ),
     ],
     ids=["each phase", "muon", "compiled", "two devices"],
@@ -120,8 +117,7 @@ def test_a_stopped_run_in_phases_equals_a_run_without_stops(
         ({"model.batch_norm": True, "model.activation.name": "rrelu"}, {}),
         pytest.param({}, {"compile": "on"}, marks=pytest.mark.slow),
         pytest.param(
-            *({"train.precision": "mixed_bfloat16"}, {"compile": "on"}),
-            marks=pytest.mark.slow,
+            *({"train.precision": "mixed_bfloat16"}, {"compile": "on"}), marks=pytest.mark.slow
         ),
     ],
     ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],
@@ -134,9 +130,7 @@ def test_stopped_runs_of_other_kinds_equal_runs_without_stops(
 
 # The signal comes in evaluated batch number `batch`, counted from 1 over the run. A
 # batch has 100 images. Each epoch ends with 5 batches, and the run with 15 more.
-@pytest.mark.parametrize(
-    "batch, reached", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"]
-)
+@pytest.mark.parametrize("batch, reached", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"])
 def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
     smoke, train, tmp_path, monkeypatch, check_equal, batch, reached
 ):
@@ -156,9 +150,7 @@ def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
 
     cut = tmp_path / "cut"
     monkeypatch.setattr(evaluator, "inference", counted)
-    with pytest.raises(
-        errors.Interrupted, match=f"SIGINT after iteration {reached} of"
-    ):
+    with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"):
         train(smoke(ENTRIES), cut)
     assert done[0] == batch
     assert (cut / "checkpoints" / f"step-{reached:09d}").is_dir()

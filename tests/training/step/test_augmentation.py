@@ -49,9 +49,7 @@ def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
     augment = augmentation.create(data, preprocessing, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
     draws = draw(4 + 4 + 1, 40)
-    np.testing.assert_array_equal(
-        augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9)
-    )
+    np.testing.assert_array_equal(augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9))
     assert augment.field is None
     padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
     crops = np.asarray(augment(images, draws))
@@ -99,9 +97,7 @@ def test_padded_and_cut_pixels_are_zero_after_rescaling(preprocessing, value):
     data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 1, "padding": 1})
     augment = augmentation.create(data, preprocessing, (2, 2, 1), 9)
     crops = augment(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0, 1, 1]]))
-    np.testing.assert_array_equal(
-        np.asarray(crops)[0, :, :, 0], [[value] * 2, [1, value]]
-    )
+    np.testing.assert_array_equal(np.asarray(crops)[0, :, :, 0], [[value] * 2, [1, value]])
 
 
 def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):

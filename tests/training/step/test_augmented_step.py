@@ -67,7 +67,7 @@ def make_step(data, compilation, augmentation=None, model=None):
 
 def run(
     *, devices=1, compiled=False, nesterov=False, augmented=True, cut=(STEPS,),
-    momentum=0.9, accumulate=1, **arguments,
+    momentum=0.9, accumulate=1, **arguments
 ):  # fmt: skip
     """Trains in calls of `cut` iterations; returns losses, and [*weights, *slots]."""
     data, batches, crops = make_inputs()
@@ -80,9 +80,7 @@ def run(
     objective = Objective("softmax_cross_entropy", {"kind": "none"})
     augmentation = PadCropFlip(PADDING) if augmented else None
     learner = Learner(model, optimizer, objective, BATCH, augmentation)
-    step = ResidentStep(
-        learner, data, strategy, Compilation(compiled, STEPS, accumulate)
-    )
+    step = ResidentStep(learner, data, strategy, Compilation(compiled, STEPS, accumulate))
     losses, done = [], 0
     for count in cut:
         part = slice(done, done + count)

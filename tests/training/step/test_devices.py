@@ -67,9 +67,7 @@ def test_more_gpus_than_tensorflow_sees_are_refused(gpus):
 @pytest.mark.parametrize("name", ["auto", "multi_worker"])
 def test_invalid_tf_config_is_refused(monkeypatch, name):
     monkeypatch.setenv("TF_CONFIG", "{")
-    with pytest.raises(
-        errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"
-    ):
+    with pytest.raises(errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"):
         devices.create_strategy(name, None)
 
 
@@ -168,9 +166,7 @@ def test_several_devices_are_logged(monkeypatch, caplog, name, listed, logged):
     logical = [types.SimpleNamespace(name=f"/device:{device}") for device in listed]
     # MirroredStrategy calls the real function with the kind of devices.
     real = tf.config.list_logical_devices
-    monkeypatch.setattr(
-        tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical
-    )
+    monkeypatch.setattr(tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical)
     with caplog.at_level(logging.INFO, "absl"):
         devices.create_strategy(name, count)
     lines = [x for x in caplog.messages if x.startswith("Strategy")]
@@ -181,9 +177,7 @@ def test_several_devices_are_logged(monkeypatch, caplog, name, listed, logged):
 
 
 def dense(**arguments):
-    return zoo.get_model(
-        "mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False
-    )
+    return zoo.get_model("mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False)
 
 
 def convolutional():

@@ -31,9 +31,7 @@ def test_values_and_gradients_equal_those_of_xla(shape, dtype, ties):
     assert values.dtype == reverse(gradient)[0].dtype == dtype
 
 
-@pytest.mark.parametrize(
-    "other", [{}, {"padding": "valid"}, {"pool_size": 3}, {"strides": 1}]
-)
+@pytest.mark.parametrize("other", [{}, {"padding": "valid"}, {"pool_size": 3}, {"strides": 1}])
 def test_only_equal_layers_are_replaced(other):
     arguments = {"pool_size": 2, "padding": "same", **other}
     assert jax_pooling.replaces(keras.layers.MaxPooling2D(**arguments)) == (not other)

@@ -79,9 +79,7 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     starts = [r["step"] for r in rows(folder / "resumed/timing.jsonl") if "commit" in r]
     assert starts == [0, 8]
     assert_same_bits(last_arrays(folder / "resumed"), last_arrays(folder / "unstopped"))
-    contents = [
-        (folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "unstopped")
-    ]
+    contents = [(folder / n / "metrics.jsonl").read_bytes() for n in ("resumed", "unstopped")]
     assert contents[0] == contents[1]
     static, usual = (last_arrays(folder / name) for name in ("static", "unstopped"))
     for a, b in zip(static, usual, strict=True):
@@ -90,9 +88,7 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
 
 def test_losses_in_bfloat16_are_close_to_float32_but_not_equal(folder, rows):
     names = ("bfloat16_matmuls", "mnist_mlp_8x128")
-    reduced, full = (
-        rows(folder / name / "metrics.jsonl")[0]["train_loss"] for name in names
-    )
+    reduced, full = (rows(folder / name / "metrics.jsonl")[0]["train_loss"] for name in names)
     assert 1e-6 < abs(reduced / full - 1) < 1e-2
 
 
@@ -120,7 +116,7 @@ def test_moving_averages_of_batch_norm_are_updated(folder):
         ("machines", "one machine, but TF_CONFIG has 2 tasks. Unset TF_CONFIG, or"),
         pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
                      "data set once", marks=pytest.mark.data),
-    ],
+    ]
 )  # fmt: skip
 def test_arguments_that_jax_does_not_support_are_refused(folder, name, words):
     assert words in json.loads((folder / "errors.json").read_text())[name]

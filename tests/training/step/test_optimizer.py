@@ -63,8 +63,7 @@ def test_updates_equal_float64(entries, factors, momenta, nesterov):
     variables = model.trainable_variables
     draws = np.random.default_rng(0)
     gradients = [
-        [draws.normal(size=v.shape).astype(np.float32) for v in variables]
-        for _ in range(STEPS)
+        [draws.normal(size=v.shape).astype(np.float32) for v in variables] for _ in range(STEPS)
     ]
     before = [np.asarray(v) for v in variables]
     run(optimizer, variables, gradients)

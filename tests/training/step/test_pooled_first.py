@@ -86,9 +86,7 @@ def test_stateless_calls_equal_the_original_model(images):
     variables = original.trainable_variables, original.non_trainable_variables
     values = [[v.value for v in group] for group in variables]
     arguments = {"training": True, "return_losses": True}
-    outputs, _, penalties = pooled_first(original).stateless_call(
-        *values, images, **arguments
-    )
+    outputs, _, penalties = pooled_first(original).stateless_call(*values, images, **arguments)
     expected, _, others = original.stateless_call(*values, images, **arguments)
     np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)
     np.testing.assert_allclose(sum(penalties), sum(others), 1e-6)
@@ -143,11 +141,7 @@ class Subclassed(keras.Model):
         return self.unit(x) - keras.ops.repeat(keras.ops.repeat(self.pool(x), 2, 1), 2)
 
 
-@pytest.mark.parametrize(
-    "make",
-    [make_branched, make_shared, Subclassed],
-    ids=lambda m: m.__name__,
-)
+@pytest.mark.parametrize("make", [make_branched, make_shared, Subclassed], ids=lambda m: m.__name__)
 def test_a_model_that_is_not_a_chain_of_layers_does_not_change(make):
     model = make()
     assert pooled_first(model) is model

@@ -48,7 +48,7 @@ def build(of_images=False, **arguments):
 
 def run(
     *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
-    loss="softmax_cross_entropy", **model_arguments,
+    loss="softmax_cross_entropy", **model_arguments
 ):  # fmt: skip
     """Trains in calls of `cut` iterations; returns losses, and [*weights, *slots]."""
     name = "one" if devices == 1 else "mirrored"
@@ -82,8 +82,7 @@ def difference(result, expected):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments",
-    [{"compiled": True}, {"compiled": False, "loss": "sigmoid_cross_entropy"}],
+    "arguments", [{"compiled": True}, {"compiled": False, "loss": "sigmoid_cross_entropy"}]
 )
 def test_two_devices_train_the_same_as_one(arguments):
     one, two = run(**arguments), run(devices=2, **arguments)

@@ -87,7 +87,7 @@ def make_step(kind, data, strategy, compilation, augmented=True):
 
 def run(
     kind, data, *, devices=1, compiled=False, accumulate=1, augmented=True,
-    cut=(STEPS,), starts=(0,),
+    cut=(STEPS,), starts=(0,)
 ):  # fmt: skip
     """Trains STEPS iterations in calls of `cut` iterations each.
 

@@ -62,9 +62,7 @@ def test_different_facts_are_named(machine):
         "worker 1 (b:2). Start all machines"
     )
     with pytest.raises(errors.UsageError, match=re.escape(words)):
-        machine(1, respond).check_same(
-            {"the config": "abc", "--compile": None, "the iteration": 7}
-        )
+        machine(1, respond).check_same({"the config": "abc", "--compile": None, "the iteration": 7})
 
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
@@ -141,8 +139,7 @@ def test_errors_of_other_causes_are_raised_unchanged(machine, kind, message):
 
 
 @pytest.mark.parametrize(
-    "code, expected",
-    [(0, None), (1, signals.Stopped), (2, errors.TrainingError)],
+    "code, expected", [(0, None), (1, signals.Stopped), (2, errors.TrainingError)]
 )
 def test_an_error_of_another_machine_ends_this_machine(machine, code, expected):
     peer = machine(1, lambda values: np.array([[code], [0], [0]]))

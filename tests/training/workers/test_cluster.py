@@ -75,9 +75,7 @@ def test_invalid_clusters_are_refused(monkeypatch, text, message):
 
 
 def test_addresses_are_in_the_order_of_machines(monkeypatch):
-    monkeypatch.setenv(
-        "TF_CONFIG", tf_config({"worker": ["a:1", "b:1"], "chief": ["c:1"]})
-    )
+    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": ["a:1", "b:1"], "chief": ["c:1"]}))
     expected = {"chief 0": "c:1", "worker 0": "a:1", "worker 1": "b:1"}
     assert cluster.addresses() == expected
     assert list(cluster.addresses()) == list(expected)
@@ -121,13 +119,11 @@ def watched():
 
     def start(others, timeout):
         sleeping = subprocess.Popen([sys.executable, "-c", "input()"], stdin=-1)
-        code = (
-            f"import waiting; waiting.watch({sleeping.pid}, {others}, {timeout}, 0.1)"
-        )
+        code = f"import waiting; waiting.watch({sleeping.pid}, {others}, {timeout}, 0.1)"
         watching = subprocess.Popen(
             [sys.executable, "-c", code],
             cwd=waiting.__file__.rpartition("/")[0],
-            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True
         )  # fmt: skip
         started.extend([sleeping, watching])
         return sleeping, watching
@@ -141,9 +137,7 @@ def watched():
 def test_the_watchdog_ends_the_wait_and_names_missing_machines(watched):
     with socket.create_server(("127.0.0.1", 0)) as server:
         present = f"127.0.0.1:{server.getsockname()[1]}"
-        sleeping, watching = watched(
-            [f"worker 1={present}", "worker 2=localhost:9"], 0.5
-        )
+        sleeping, watching = watched([f"worker 1={present}", "worker 2=localhost:9"], 0.5)
         lines = watching.stderr.read().splitlines()
         assert sleeping.wait(10) == -signal.SIGALRM
     *earlier, last = lines

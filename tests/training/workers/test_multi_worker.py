@@ -51,9 +51,7 @@ def start_cluster(workdirs, *arguments, kinds=("worker", "worker"), own=((), ())
         command += [f"--workdir={workdir}", *arguments, *more]
         environment = {**os.environ, "TF_CONFIG": config}
         processes.append(
-            subprocess.Popen(
-                command, env=environment, stderr=subprocess.PIPE, text=True
-            )
+            subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
         )
     return processes
 
@@ -74,9 +72,7 @@ def wait_for_checkpoint(workdir, step, processes):
         if newest > step:
             return newest
         assert time.monotonic() < deadline
-        assert all(process.poll() is None for process in processes), wait_for_exit(
-            processes
-        )
+        assert all(process.poll() is None for process in processes), wait_for_exit(processes)
         time.sleep(0.01)
 
 
@@ -86,9 +82,7 @@ def test_two_workers_train_the_same_as_one_process(tmp_path, train, last_arrays)
     config = mnist_mlp_8x128.get_config("")
     config.update_from_flattened_dict(DIGITS)
     expected = train(config, single)
-    processes = start_cluster(
-        [shared, shared], "--config=mnist_mlp_8x128", *overrides(DIGITS)
-    )
+    processes = start_cluster([shared, shared], "--config=mnist_mlp_8x128", *overrides(DIGITS))
     codes, outputs = wait_for_exit(processes)
     assert codes == [0, 0], outputs
     pairs = list(zip(last_arrays(shared), last_arrays(single), strict=True))
@@ -103,9 +97,7 @@ def test_two_workers_train_the_same_as_one_process(tmp_path, train, last_arrays)
 @pytest.mark.slow
 def test_different_configs_are_refused(tmp_path):
     processes = start_cluster(
-        [tmp_path / "run"] * 2,
-        "--config=quickstart:smoke=True",
-        own=((), ("--config.seed=3",)),
+        [tmp_path / "run"] * 2, "--config=quickstart:smoke=True", own=((), ("--config.seed=3",))
     )
     codes, outputs = wait_for_exit(processes)
     assert codes == [2, 2], outputs
@@ -131,9 +123,7 @@ def test_a_chief_and_a_worker_train_on_images_on_the_disk(tmp_path):
     codes, outputs = wait_for_exit(processes)
     assert codes == [0, 0], outputs
     training.train(config, tmp_path / "single")
-    assert read_losses(shared) == pytest.approx(
-        read_losses(tmp_path / "single"), rel=1e-4
-    )
+    assert read_losses(shared) == pytest.approx(read_losses(tmp_path / "single"), rel=1e-4)
 
 
 def read_losses(workdir):
@@ -194,9 +184,7 @@ def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
 @pytest.mark.slow
 def test_a_machine_that_hangs_ends_the_other_machine(tmp_path):
     shared = tmp_path / "shared"
-    processes = start_cluster(
-        [shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG)
-    )
+    processes = start_cluster([shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG))
     wait_for_checkpoint(shared, 0, processes)
     processes[1].send_signal(signal.SIGSTOP)
     try:
