@@ -141,7 +141,12 @@ def pure_jax(case: Case) -> Callable[[], list[float]]:
 
     images, labels, batches, weights = _start(case)
     return peer.trainer(
-        *(case.model, weights, case.activation, images, labels, batches),
+        case.model,
+        weights,
+        case.activation,
+        images,
+        labels,
+        batches,
         rate=case.rate,
         momentum=case.momentum,
     )

@@ -65,7 +65,9 @@ def fit_batch_size(config: ConfigDict, resolved: ResolvedConfig) -> ResolvedConf
     logging.warning(
         "%d training images do not fill a batch of %d. The batch size is reduced to "
         "%d. Set --config.train.batch_size for another batch size.",
-        *(count, size, config.train.batch_size),
+        count,
+        size,
+        config.train.batch_size,
     )
     return resolve(config)
 

@@ -36,9 +36,11 @@ absl_flags.DEFINE_integer(
     "max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1
 )
 absl_flags.DEFINE_integer(
-    *("max_body_bytes", 32 << 20),
+    "max_body_bytes",
+    32 << 20,
     "Largest size of a request in bytes; memory holds up to 256 gRPC requests at once.",
-    *(1024, 2**31 - 1),
+    1024,
+    2**31 - 1,
 )
 absl_flags.DEFINE_integer(
     "rest_api_timeout_in_ms", 30_000, "Time limit of a request in milliseconds.", 1

@@ -33,7 +33,8 @@ absl_flags.DEFINE_integer(
     "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
 )
 absl_flags.DEFINE_float(
-    *("checkpoint_seconds", None),
+    "checkpoint_seconds",
+    None,
     "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
     "seconds have passed since the last one or the start. The end of the run, SIGTERM "
     "and SIGINT always save one. By default 0 on CPUs, 30 on GPUs.",

@@ -31,9 +31,7 @@ def compare(question: Question, jobs: int, say: Say) -> None:
     """
     question = with_images(question)
     plan = Plan(
-        *("full", None, question.output / "runs"),
-        data_dir=question.data_dir,
-        module=question.module,
+        "full", None, question.output / "runs", data_dir=question.data_dir, module=question.module
     )
     first = [_spec(question, name, 1.0, 0) for name in question.activations]
     path = question.output / "step_times.json"

@@ -125,7 +125,9 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
         if others := [x for x in folders if x not in roots.values()]:
             logging.warning(
                 "These folders in %s are not read, because %s holds class folders: %s.",
-                *(folder, train.name, _listed(others)),
+                folder,
+                train.name,
+                _listed(others),
             )
         return roots
     if flat and flat == named_flat:
@@ -140,7 +142,9 @@ def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
             "Read as classes, because they hold images beside other folders of images "
             "in %s: %s. If one is a split, remove it, or move its images into class "
             "folders in it, and the classes into %s.",
-            *(folder, _listed(named_flat), folder / "train"),
+            folder,
+            _listed(named_flat),
+            folder / "train",
         )
     return {"train": folder}
 
@@ -234,17 +238,24 @@ def _scan(root: Path) -> list[tuple[str, int]]:
     if images and loose:
         logging.warning(
             "%d images in %s itself are not read, such as %s. Move the images into class folders.",
-            *(len(loose), root, min(loose)),
+            len(loose),
+            root,
+            min(loose),
         )
     if nested:
         logging.warning(
             "%d folders inside class folders of %s are not read, such as %s. %s",
-            *(len(nested), root, min(nested), LAYOUT),
+            len(nested),
+            root,
+            min(nested),
+            LAYOUT,
         )
     if ignored:
         logging.info(
             "Ignored %d files in %s that are not images, such as %s.",
-            *(len(ignored), root, min(ignored)),
+            len(ignored),
+            root,
+            min(ignored),
         )
     return sorted(images)
 

@@ -111,7 +111,9 @@ def warn_of_untrained(
         logging.warning(
             "%s has no training image of %d of %d classes, which a network cannot "
             "learn from it: %s. Add images of these classes.",
-            *(name, len(untrained), len(class_names)),
+            name,
+            len(untrained),
+            len(class_names),
             errors.listed([class_names[label] for label in untrained]),
         )
 
@@ -141,7 +143,10 @@ def _warn_of_copies(
         if copies:
             logging.warning(
                 "%s: %d images %s, such as %s. Remove the wrong copies.",
-                *(name, len(copies), text, copies[0]),
+                name,
+                len(copies),
+                text,
+                copies[0],
             )
 
 

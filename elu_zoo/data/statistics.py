@@ -102,7 +102,8 @@ def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
     logging.info(
         "Images of %d x %d pixels do not fit the network's statistics. The mean and "
         "scale of %d training images are used instead.",
-        *(*images.shape[1:3], len(images)),
+        *images.shape[1:3],
+        len(images),
     )
     return {"kind": "rescale", "scale": scale, "offset": offset}
 

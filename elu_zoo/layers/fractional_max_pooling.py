@@ -51,9 +51,7 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        errors.check_numbers(
-            *("size", size, 2, "integers >= 1"), lambda n: type(n) is int and n > 0
-        )
+        errors.check_numbers("size", size, 2, "integers >= 1", lambda n: type(n) is int and n > 0)
         errors.check_choice("regions", regions, REGIONS)
         self.size = tuple(size)
         self.regions = regions

@@ -115,7 +115,8 @@ def _load(
             del expected[classifier]
             logging.info(
                 "%s has no weights of the layer %r, which keeps its initial weights.",
-                *(weights.name, classifier),
+                weights.name,
+                classifier,
             )
         arrays = weights.read(expected)
     elif classifier is None:

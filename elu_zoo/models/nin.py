@@ -55,7 +55,10 @@ def nin(
     """
     check_rate(dropout)
     errors.check_numbers(
-        *("deviations", deviations, 3, "finite numbers > 0"),
+        "deviations",
+        deviations,
+        3,
+        "finite numbers > 0",
         lambda value: errors.is_finite(value) and value > 0,
     )
     if init_scale is not None:

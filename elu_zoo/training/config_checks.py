@@ -36,7 +36,7 @@ def check(config: ConfigDict) -> None:
         raise errors.UsageError(f"seed must be in [0, 2**64). Received: {config.seed}.")
     errors.check_positive("model.width", config.model.width)
     errors.check_number(
-        *("train.momentum", train.momentum, "must be in [0, 1)"), lambda value: 0 <= value < 1
+        "train.momentum", train.momentum, "must be in [0, 1)", lambda value: 0 <= value < 1
     )
     errors.check_choice("train.optimizer", train.optimizer, optimizer.OPTIMIZERS)
     rates = train.learning_rates

@@ -230,7 +230,10 @@ def offer(model: str) -> str:
         calls = " or ".join(f"weights={name!r}" for name in datasets)
         return f"Weights of {model} were trained on {', '.join(datasets)}: pass {calls}."
     models = sorted({e["model"] for e in entries}, key=natural)
-    return f"{model} has no weights. Networks with weights: {', '.join(models)}."
+    return (
+        f"{model} has no weights. Pass the path of a weight file, remove the argument, or use a "
+        f"network with weights: {', '.join(models)}."
+    )
 
 
 def loss(entry: Entry) -> str:

@@ -120,7 +120,8 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
                 "%s does not state its activation and preprocessing: those of %s "
                 "without weights are used. Pass the activation of the weights, or load "
                 "a file of model.save('<name>.keras'), which states both.",
-                *(path, registered.name),
+                path,
+                registered.name,
             )
         return Saved(path, arguments, has_classifier)
     text = weight_file.member(path, "config.json", _CONFIG_BYTES)

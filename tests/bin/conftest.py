@@ -32,7 +32,7 @@ def exported(trained, tmp_path_factory):
     """The base folder of an export of `trained`. Tests must not change it."""
     base = tmp_path_factory.mktemp("exported")
     result = run_here(
-        "export", *("--model=mnist_mlp_8x128", "--weights", trained),
+        "export", "--model=mnist_mlp_8x128", "--weights", trained,
         "--export_dir", base
     )  # fmt: skip
     assert result.code == 0, result.err

@@ -111,8 +111,12 @@ def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words
 def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_path):
     (tmp_path / "my_zoo.py").write_text(MODULE.replace("keras.ops.where(", "(1, "))
     result = process(
-        *("compare", QUICK, "--activations=elu,my_unit", "--module=my_zoo.py"),
-        *("--budget=smoke", "--output=out"),
+        "compare",
+        QUICK,
+        "--activations=elu,my_unit",
+        "--module=my_zoo.py",
+        "--budget=smoke",
+        "--output=out",
     )
     assert result.code == 2
     assert "cannot be trained with the activation 'my_unit': " in result.error
@@ -123,8 +127,13 @@ def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_pat
 def test_a_network_whose_kernels_depend_on_the_activation_is_refused(process, tmp_path):
     (tmp_path / "my_zoo.py").write_text(NETWORK)
     result = process(
-        *("compare", QUICK, "--activations=elu,relu", "--module=my_zoo.py"),
-        *("--budget=smoke", "--output=out", "--config.model.name=unseeded"),
+        "compare",
+        QUICK,
+        "--activations=elu,relu",
+        "--module=my_zoo.py",
+        "--budget=smoke",
+        "--output=out",
+        "--config.model.name=unseeded",
     )
     assert result.code == 2
     assert "The initial kernels with relu differ from those with elu" in result.error

@@ -51,9 +51,14 @@ def test_the_flag_changes_adds_errors_on_changed_images(cli, trained):
 def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     folder = tmp_path / "run"
     result = cli(
-        *("train", "--config=mnist_autoencoder_mse:smoke=True"),
-        *("--config.data.name=mnist_5k", "--config.data.train_examples=320"),
-        *("--config.model.width=0.05", "--compile=off", "--workdir", folder),
+        "train",
+        "--config=mnist_autoencoder_mse:smoke=True",
+        "--config.data.name=mnist_5k",
+        "--config.data.train_examples=320",
+        "--config.model.width=0.05",
+        "--compile=off",
+        "--workdir",
+        folder,
     )
     assert result.code == 0, result.err
     metrics = json.loads(next(folder.glob("mnist_*.json")).read_text())["metrics"]
@@ -104,8 +109,13 @@ def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_pat
     path = tmp_path / "alone.weights.h5"
     path.write_bytes(weight_file.write(model))
     result = cli(
-        *("evaluate", "--model=mnist_autoencoder", "--weights", path, DATA),
-        *("--allow_unverified", "--json"),
+        "evaluate",
+        "--model=mnist_autoencoder",
+        "--weights",
+        path,
+        DATA,
+        "--allow_unverified",
+        "--json",
     )
     assert result.code == 0, result.err
     measures = json.loads(result.out)

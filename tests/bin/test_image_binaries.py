@@ -35,8 +35,12 @@ def measures(workdir):
 @pytest.mark.slow
 def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     result = cli(
-        *("train", SMOKE, *SMALL, f"--config.data.folder={folder}"),
-        *("--accumulate=2", "--config.train.epochs=2"),
+        "train",
+        SMOKE,
+        *SMALL,
+        f"--config.data.folder={folder}",
+        "--accumulate=2",
+        "--config.train.epochs=2",
     )
     assert result.code == 0, result.err
     run = tmp_path / "runs/elu_imagenet_15/elu-s0-smoke"

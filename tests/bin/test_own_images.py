@@ -96,8 +96,12 @@ def test_a_finished_run_refuses_changed_images(cli, photos):
 @pytest.mark.slow
 def test_a_network_is_trained_from_scratch_on_a_folder(cli, photos, tmp_path):
     result = cli(
-        *("train", "--config=mnist_mlp_5x256", "--data=photos", "--compile=off"),
-        *("--config.train.epochs=1", "--config.train.batch_size=8"),
+        "train",
+        "--config=mnist_mlp_5x256",
+        "--data=photos",
+        "--compile=off",
+        "--config.train.epochs=1",
+        "--config.train.batch_size=8",
     )
     assert result.code == 0, result.err
     assert (tmp_path / "runs/mnist_mlp_5x256@photos/elu-s0/outcome.json").is_file()
@@ -139,8 +143,11 @@ def test_a_set_batch_size_above_the_number_of_images_is_refused(cli, photos):
 def test_the_default_learning_rate_reduces_the_loss(cli, tmp_path, model, more):
     more = more or ",weights=mnist"
     result = cli(
-        *("train", f"--config=finetune:model={model}{more},epochs=2,examples=640"),
-        *("--data=mnist_5k", "--compile=off", "--workdir=run"),
+        "train",
+        f"--config=finetune:model={model}{more},epochs=2,examples=640",
+        "--data=mnist_5k",
+        "--compile=off",
+        "--workdir=run",
     )
     assert result.code == 0, result.err
     rows = (tmp_path / "run/metrics.jsonl").read_text().splitlines()
@@ -165,8 +172,12 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkey
 @pytest.mark.slow
 def test_finetuning_on_two_devices_counts_images_before_they_start(process, photos):
     result = process(
-        *(*TRAIN, "--data=photos", "--compile=off", "--workdir=run"),
-        *("--strategy=mirrored", "--num_devices=2"),
+        *TRAIN,
+        "--data=photos",
+        "--compile=off",
+        "--workdir=run",
+        "--strategy=mirrored",
+        "--num_devices=2",
     )
     assert result.code == 0, result.err
     assert "do not fill a batch of 64. The batch size is reduced to 4." in result.err

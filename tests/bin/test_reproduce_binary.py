@@ -29,9 +29,15 @@ def test_defaults_reach_the_plan(cli, called, monkeypatch):
 
 def test_all_flags_reach_the_plan(cli, called):
     result = cli(
-        *("reproduce", "all", "--seeds=3"),
-        *("--budget=full", "--jobs=2", "--output=out", "--workdir=work"),
-        *("--imagenet=pictures", "--data_dir=prepared"),
+        "reproduce",
+        "all",
+        "--seeds=3",
+        "--budget=full",
+        "--jobs=2",
+        "--output=out",
+        "--workdir=work",
+        "--imagenet=pictures",
+        "--data_dir=prepared",
     )
     assert result.code == 0, result.err
     ((names, plan, output, named),) = called

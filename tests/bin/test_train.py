@@ -157,8 +157,11 @@ def test_random_layers_are_trained_on_two_devices(process):
     # Logical devices must be made before the description of a random layer starts
     # TensorFlow.
     result = process(
-        *("train", f"{SMOKE},activation=rrelu", "--compile=off"),
-        *("--strategy=mirrored", "--num_devices=2"),
+        "train",
+        f"{SMOKE},activation=rrelu",
+        "--compile=off",
+        "--strategy=mirrored",
+        "--num_devices=2",
     )
     assert result.code == 0, result.err
     assert "2 replica(s)" in result.err

@@ -119,7 +119,7 @@ def test_shipped_statistics_are_found(data, monkeypatch):
     monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
     for images in ("cifar10", "cifar100"):
         cifar = dataset.ImageData(
-            *("cifar_coarse", data.train, data.validation, data.test), *(("0",), "", "", images)
+            "cifar_coarse", data.train, data.validation, data.test, ("0",), "", "", images
         )
         assert statistics.find_whitening(cifar) == stored.find(images).stem
 

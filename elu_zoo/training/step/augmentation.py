@@ -101,7 +101,10 @@ def create(
     n = layer.draws(channels)
     still = [affine_recolor.STILL] * n
     return Augmentation(
-        *(layer, partial(order.integers, each=n), still, epochs),
+        layer,
+        partial(order.integers, each=n),
+        still,
+        epochs,
         field=None if shape == tuple(image_shape) else shape,
     )
 

@@ -60,31 +60,43 @@ class Rule:
 # compile=off skips the other rows.
 RULES = (
     Rule(
-        *("several updates", False, 10),
+        "several updates",
+        False,
+        10,
         "XLA compiles a pure function for each replica. It cannot contain variables "
         "that a layer updates.",
     ),
     Rule(
-        *("cpu convolutional", False, 10),
+        "cpu convolutional",
+        False,
+        10,
         "TensorFlow's kernels multiply in bfloat16 and pool fast. XLA's kernels took "
         "2.5 times as long, in float32.",
     ),
     Rule(
-        *("several", True, 100),
+        "several",
+        True,
+        100,
         "One iteration per call made two replicas of a dense network 4 times as slow.",
     ),
     Rule(
-        *("cpu convolutional", True, 1),
+        "cpu convolutional",
+        True,
+        1,
         "In a loop, XLA runs convolutions on one core and without its fast kernels, "
         "which took 250 times as long.",
     ),
     Rule(
-        *("cpu", True, 100),
+        "cpu",
+        True,
+        100,
         "A small network took 4 times as long with one iteration per call, and 3 times "
         "as long without XLA.",
     ),
     Rule(
-        *("gpu", True, 100),
+        "gpu",
+        True,
+        100,
         "As for dense networks on a CPU. With a constant number of iterations JAX took "
         "0.95 of the time on an H100.",
         static=True,

@@ -98,9 +98,7 @@ IN_EACH_PHASE = [3, 2, 2, 6]
         ({}, IN_EACH_PHASE, {}),
         (small_stacks.MUON, [6], {}),
         pytest.param({}, [6], {"compile": "on"}, marks=pytest.mark.slow),
-        pytest.param(
-            *({}, [6], {"strategy": "mirrored", "num_devices": 2}), marks=pytest.mark.slow
-        ),
+        pytest.param({}, [6], {"strategy": "mirrored", "num_devices": 2}, marks=pytest.mark.slow),
     ],
     ids=["each phase", "muon", "compiled", "two devices"],
 )
@@ -117,7 +115,7 @@ def test_a_stopped_run_in_phases_equals_a_run_without_stops(
         ({"model.batch_norm": True, "model.activation.name": "rrelu"}, {}),
         pytest.param({}, {"compile": "on"}, marks=pytest.mark.slow),
         pytest.param(
-            *({"train.precision": "mixed_bfloat16"}, {"compile": "on"}), marks=pytest.mark.slow
+            {"train.precision": "mixed_bfloat16"}, {"compile": "on"}, marks=pytest.mark.slow
         ),
     ],
     ids=["autoencoder", "random states", "compiled", "compiled bfloat16"],

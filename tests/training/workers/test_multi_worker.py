@@ -116,7 +116,8 @@ def test_a_chief_and_a_worker_train_on_images_on_the_disk(tmp_path):
     entries = {**small_images.ENTRIES, "data.folder": folder}
     processes = start_cluster(
         [shared, shared],
-        *("--config=elu_imagenet_15:smoke=True", *overrides(entries)),
+        "--config=elu_imagenet_15:smoke=True",
+        *overrides(entries),
         "--config.train.precision=float32",
         kinds=("chief", "worker"),
     )
