@@ -49,7 +49,7 @@ def test_a_folder_is_trained_on_evaluated_predicted_and_exported(cli, photos, tm
     assert result.code == 0, result.err
     error = entry["metrics"]["test_error_percent"]
     assert json.loads(result.out)["error_percent"] == pytest.approx(error)
-    assert "note" not in result.err
+    assert "have changed" not in result.err
 
     result = cli("predict", MODEL, weights, "--json", photos / "day/3.png")
     assert set(json.loads(result.out)["probabilities"]) == {"day", "night"}

@@ -59,6 +59,7 @@ FIELDS = {
     "train.learning_rates": ((1e-5, 2e-6), "rates", RATES, [1e-5] + [2e-6] * 5),
     "train.evaluate_every": (2, "evaluated", [1, 2], [2]),
     "train.checkpoint_every": (5, "checkpoints", [4, 6], [5, 6]),
+    "train.keep_best": (True, "kept_step", None, 6),
     "train.checkpoints_kept": (3, "checkpoints", [4, 6], [2, 4, 6]),
 }
 MUON = {"train.optimizer": "muon", "train.nesterov": True}
@@ -182,6 +183,7 @@ def observe(tmp_path_factory):
         for name in ("sgd_factor", "sgd_decay"):
             values[name] = getattr(optimizers[-1], name, None)
         values["optimizer"] = type(optimizers[-1]).__name__
+        values["kept_step"] = entry.get("kept_step")
         values["tested"] = "test_loss" in entry["metrics"]
         values["rates"] = [pytest.approx(rate) for rate in rates]
         return values | {"error": ""}

@@ -22,7 +22,7 @@ def third_power(x):
 WORKER_STAND_INS = '''
 import json, os, signal, time
 from elu_zoo import errors
-from elu_zoo.training import signals
+from elu_zoo.training.record import signals
 
 
 def measure(trial, workdir, plan):

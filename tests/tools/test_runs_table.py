@@ -145,6 +145,6 @@ def test_trials_of_image_sizes_are_grouped_by_data_and_size():
         )
     ]
     assert runs.sizes_table(trials).splitlines()[2:] == [
-        "| c_9.npz | 32 x 32 | 2 / 1 | 31.00 ± 1.41 % | 60.00 % |",
-        "| c_9.npz | 64 x 64 | 1 / 0 | 40.00 % |  |",
+        "| c_9.npz | 32 x 32 | 31.00 ± 1.41 % (30.0, 32.0) | 60.00 % (60.0) |",
+        "| c_9.npz | 64 x 64 | 40.00 % (40.0) |  |",
     ]

@@ -67,7 +67,7 @@ dying('elu_zoo.training.record.records:Timer', 'start')
 # Code that sleeps in the 20th training call, so that a signal arrives during a call.
 _HELD = """
 import sys, time
-from elu_zoo.training.records import Timer
+from elu_zoo.training.record.records import Timer
 sys.argv.pop(1)
 call, calls = Timer.start, []
 def held(self, examples):

@@ -111,15 +111,18 @@ def sizes_table(trials: Rows) -> str:
             key = match["data"], int(match["size"] or 32)
             arms[key][match["weights"]].append(float(row["validation_error_percent"]))
     lines = [
-        "| images | pixels | runs | from cifar100 | from nothing |",
-        "|---|---|---|---|---|",
+        "| images | pixels | from cifar100 (each run) | from nothing (each run) |",
+        "|---|---|---|---|",
     ]
     for (data, size), arm in sorted(arms.items()):
         found = [arm[weights] for weights in ("cifar100", "none")]
-        counts = " / ".join(str(len(each)) for each in found)
-        cells = " | ".join(f"{spread(each)} %" if each else "" for each in found)
-        lines.append(f"| {data} | {size} x {size} | {counts} | {cells} |")
+        cells = " | ".join(f"{spread(each)} %{_each(each)}" if each else "" for each in found)
+        lines.append(f"| {data} | {size} x {size} | {cells} |")
     return "\n".join(lines)
+
+
+def _each(errors: list[float]) -> str:
+    return f" ({', '.join(f'{error:.1f}' for error in errors)})"
 
 
 def error(runs: Rows) -> str:
