@@ -48,7 +48,7 @@ def test_functions_above_a_limit_are_found():
     assert too_large("a", method.replace(", h", "")) == set()
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 34_000), ("tests", 45_800)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 34_300), ("tests", 45_800)])
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the folders are reorganised and become smaller."""
     files = (ROOT.parent / folder).rglob("*.py")

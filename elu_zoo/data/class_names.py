@@ -64,9 +64,15 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
         classes: the names of the model's classes; empty if unknown.
         count: the number of the model's classes.
     """
-    unnamed = not classes and data.num_classes == count
-    if unnamed or list(data.class_names) == list(classes):
+    if not classes:
+        return _in_order(data, owner, count)
+    if list(data.class_names) == list(classes):
         return data
+    if not data.is_named:
+        raise errors.UsageError(
+            f"{data.name} has only the numbers of its classes, {errors.listed(data.class_names)}, "
+            f"and {owner} has the classes {errors.listed(classes)}. Add class_names to it."
+        )
     names, known = ([normal(x) for x in each] for each in (data.class_names, classes))
     parts = {name: data.split(name) for name in ("train", "validation", "test")}
     # Labels of images that stay on the disk may be unknown.
@@ -78,10 +84,25 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
             f"{owner} has no class, or several, with the name of {len(unknown)} of the "
             f"{len(present)} classes of the data set {data.name}: "
             f"{errors.listed(unknown)}. It has {count} classes, "
-            f"{errors.listed(classes) or 'without names'}. "
+            f"{errors.listed(classes)}. "
             f"{errors.did_you_mean(unknown[0], classes)}Rename or remove these classes "
             "of the data set, or pass weights that were trained on them."
         )
     labels = np.array([known.index(x) if x in known else -1 for x in names], np.int32)
     parts = {name: part.relabelled(labels) for name, part in parts.items()}
     return dataclasses.replace(data, **parts, class_names=tuple(classes))
+
+
+def _in_order(data: ImageData, owner: str, count: int) -> ImageData:
+    """Returns a data set for a model that has no names of classes, with a note on that."""
+    if data.num_classes != count:
+        raise errors.UsageError(
+            f"{owner} has {count} classes without names, but the data set {data.name} has "
+            f"{data.num_classes}: {errors.listed(data.class_names)}. Pass images of all its "
+            "classes, in the order of its training."
+        )
+    note = (
+        f"{owner} has no names of classes. Its classes 0, 1, ... are taken as "
+        f"{errors.listed(data.class_names)}, in this order."
+    )
+    return dataclasses.replace(data, note=f"{note} {data.note}".strip())

@@ -72,6 +72,7 @@ class ImageData:
         terms: the terms of use of the images.
         images: the name of the images in names of statistics files. Data sets that
             differ only in their labels have equal values of `images`.
+        is_named: False if the source has only numbers for its classes.
     """
 
     name: str
@@ -82,6 +83,7 @@ class ImageData:
     note: str
     terms: str
     images: str
+    is_named: bool = True
 
     def __repr__(self) -> str:
         return (

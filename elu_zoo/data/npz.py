@@ -64,7 +64,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
         )
     names = stored.get("class_names")
     if names is None:
-        names = _class_numbers(arrays, path)
+        return {**arrays, "class_names": _class_numbers(arrays, path)}
     if names.ndim != 1:
         raise errors.DataError(
             f"{path}: class_names must be a list of names, one for each label. "

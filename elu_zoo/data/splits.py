@@ -63,6 +63,7 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
         note=f"{note}{' and '.join(cut)}." if cut else "",
         terms=terms,
         images=f"{name}-{content.hexdigest()[:8]}",
+        is_named=np.asarray(arrays["class_names"]).dtype.kind not in "iu",
     )
 
 

@@ -24,7 +24,6 @@ def data_of(names, labels=(0, 1)):
         (["a", "b", "unused"], ["b", "a"], [1, 0]),
         (["crane", "crane"], ["crane", "crane"], [0, 1]),
         (["Ka\u0308fer", "b"], ["b", "K\u00e4fer"], [1, 0]),  # of a folder on macOS
-        (["a", "b"], [], [0, 1]),  # weights without an entry
     ],
 )
 def test_classes_are_matched_by_their_names(names, known, labels):
@@ -46,7 +45,7 @@ def test_classes_are_matched_by_their_names(names, known, labels):
         (["a", "Bear"], ["bear", "a"], "pets: Bear. .* Did you mean 'bear'"),
         (["a", "b"], ["a", "b", "b"], "several, .* pets: b. "),
         (["b", "b", "a"], ["a", "b"], "of 2 of the 2 classes .* pets: b, b. "),
-        (["a", "b"], [], "It has 3 classes, without names"),
+        (["a", "b"], [], "3 classes without names, but .* has 2: a, b"),
     ],
 )
 def test_other_classes_are_refused(names, known, words):
@@ -68,3 +67,19 @@ def test_names_in_utf16_are_refused_with_a_remedy(tmp_path):
     (folder / "class_names.txt").write_text("a cat\nb dog\n", "utf-16")
     with pytest.raises(errors.DataError, match="Save the file as UTF-8"):
         load.load(folder, image_shape=(8, 8, 3))
+
+
+def test_classes_without_names_are_taken_in_order_with_a_note():
+    found = class_names.matched(data_of(["b", "a"]), "own.keras", [], 2)
+    assert found.test.labels.tolist() == [0, 1]
+    assert "own.keras has no names of classes" in found.note and "b, a, in this" in found.note
+
+
+def test_numbers_of_classes_match_no_names(tmp_path):
+    path = tmp_path / "own.npz"
+    images = np.stack([noise(8, 8, seed) for seed in range(20)])
+    np.savez(path, x=images, y=np.arange(20) % 2)
+    data = load.load(str(path))
+    assert class_names.matched(data, "tag", ["0", "1"], 2) is data
+    with pytest.raises(errors.UsageError, match="only the numbers .* Add class_names"):
+        class_names.matched(data, "tag", [str(digit) for digit in range(10)], 10)

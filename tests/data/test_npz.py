@@ -43,7 +43,7 @@ def test_accepted_arrays_are_read(tmp_path, arrays, images, labels, class_names)
     assert read["train_images"].dtype == np.uint8
     np.testing.assert_array_equal(read["train_images"], images)
     np.testing.assert_array_equal(read["train_labels"], labels)
-    assert list(read["class_names"]) == list(class_names)
+    assert list(map(str, read["class_names"])) == list(class_names)
 
 
 def test_validation_and_test_arrays_are_read(tmp_path):
@@ -53,7 +53,7 @@ def test_validation_and_test_arrays_are_read(tmp_path):
     read = npz.read(save(tmp_path, **arrays), None)
     np.testing.assert_array_equal(read["validation_images"], COLOUR[:1])
     np.testing.assert_array_equal(read["test_labels"], [2, 1])
-    assert list(read["class_names"]) == ["0", "1", "2"]
+    assert list(map(str, read["class_names"])) == ["0", "1", "2"]
 
 
 def test_images_are_adapted(tmp_path):
