@@ -128,10 +128,6 @@ def read_file(path: Path) -> list[Row]:
 
 def row(workdir: Path, entry: Entry) -> dict[str, Any]:
     """Returns the row of results.csv for a finished run."""
-    path = workdir / "metrics.jsonl"
-    rows = files.read_rows(path) if path.exists() else []
-    # A run may have continued after a loss of metrics.jsonl.
-    loss = rows[-1]["train_loss"] if rows else math.nan
     return {
         **{key: entry[key] for key in COLUMNS if key in entry},
         **entry["metrics"],
@@ -139,8 +135,16 @@ def row(workdir: Path, entry: Entry) -> dict[str, Any]:
         "activation": entry["arguments"]["activation"]["name"],
         "batch_norm": entry["arguments"]["batch_norm"],
         "steps": entry.get("kept_step", entry["step"]),
-        "train_loss": loss,
+        "train_loss": train_loss(workdir, entry),
     }
+
+
+def train_loss(workdir: Path, entry: Entry) -> float:
+    """Returns the training loss at the step of a run's weights, NaN if it is lost."""
+    path, step = workdir / "metrics.jsonl", entry.get("kept_step", entry["step"])
+    rows = files.read_rows(path) if path.exists() else []
+    # A run may have continued after a loss of metrics.jsonl.
+    return next((row["train_loss"] for row in rows if row["step"] == step), math.nan)
 
 
 def add(path: Path, new: dict[str, Any]) -> None:

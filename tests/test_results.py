@@ -238,7 +238,7 @@ def test_the_page_on_tuning_has_the_error_of_every_trial(config):
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     (tmp_path / "metrics.jsonl").write_text(
-        '{"epoch": 1, "train_loss": 0.75}\n{"epoch": 2, "train_loss": 0.5}\n'
+        '{"step": 30, "train_loss": 0.75}\n{"step": 60, "train_loss": 0.5}\n'
     )
     path = tmp_path / "results.csv"
     for seed, sha256 in ((1, "a"), (0, "b"), (2, "a")):
@@ -256,7 +256,7 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
 
 
 TOP5 = ENTRY | {"metrics": {"test_error_percent": 30.0, "test_top5_error_percent": 9.5}}
-LOSS = '{"train_loss": 0.5}\n'
+LOSS = '{"step": 60, "train_loss": 0.5}\n{"step": 90, "train_loss": 0.1}\n'
 
 
 @pytest.mark.parametrize(

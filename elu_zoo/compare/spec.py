@@ -99,8 +99,8 @@ def measure(spec: Spec, workdir: Path, _: Plan) -> list[Measured]:
     # The choice of a rate needs the error of a tuning run, even if it is chance.
     if not spec.tuning and not results.is_trained(error, classes):
         reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
-        return [Measured(curve=tuple(rows), diverged=reason)]
-    return [Measured(error, rows[-1]["train_loss"], tuple(rows))]
+        return [Measured(diverged=reason)]
+    return [Measured(error, results.train_loss(workdir, entry), tuple(rows))]
 
 
 def finished(spec: Spec, plan: Plan) -> Measured | None:

@@ -127,7 +127,7 @@ def test_the_report_states_divergences(question, compare, diverges, line):
 @pytest.mark.parametrize(("error", "seed"), [(90.6, 0), (90.6, 10_000), (57.0, 0)])
 def test_a_paired_run_at_chance_has_not_trained(question, monkeypatch, error, seed):
     measures = dict.fromkeys(("test_error_percent", "validation_error_percent"), error)
-    entry = {"metrics": measures, "classes": list("0123456789")}
+    entry = {"metrics": measures, "classes": list("0123456789"), "step": 1}
     monkeypatch.setattr(spec.result, "find", lambda workdir: entry)
     rows = [{"step": 1, "epoch": 1, "train_loss": 2.0}]
     monkeypatch.setattr(spec.curves, "epochs", lambda workdir: rows)
@@ -135,6 +135,7 @@ def test_a_paired_run_at_chance_has_not_trained(question, monkeypatch, error, se
     (found,) = spec.measure(run, question.output, None)
     at_chance = error > 90 and not run.tuning
     assert math.isnan(found.error) == ("guessing" in found.diverged) == at_chance
+    assert (found.curve == ()) == at_chance
 
 
 def test_few_pairs_decide_nothing(question, compare):

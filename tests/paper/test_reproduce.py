@@ -102,7 +102,8 @@ def finish(trial, workdir):
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     workdir.mkdir(parents=True, exist_ok=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))
-    (workdir / "metrics.jsonl").write_text('{"epoch": 1, "train_loss": 0.5}')
+    row = {"epoch": 1, "step": entry["step"], "train_loss": 0.5}
+    (workdir / "metrics.jsonl").write_text(json.dumps(row))
 
 
 @pytest.fixture
