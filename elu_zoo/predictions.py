@@ -19,7 +19,13 @@ Weights = str | os.PathLike | Pretrained | None
 
 
 def load_image(
-    path: Any, name: str, weights: Weights = None, *, invert: bool = False, digit: bool = False
+    path: Any,
+    name: str,
+    weights: Weights = None,
+    *,
+    invert: bool = False,
+    digit: bool = False,
+    allow_unverified: bool = False,
 ) -> np.ndarray:
     """Reads an image of any size as the input of a model.
 
@@ -44,6 +50,7 @@ def load_image(
             dark, into MNIST's form: without shading, light on black, fitted into 20 x
             20 pixels with its proportions kept, with its centre of mass in the middle
             of 28 x 28. Several digits in one image are read as one, with a warning.
+        allow_unverified: see `get_model`.
 
     Returns:
         A uint8 array `(batch, height, width, channels)`, 0..255, for a model with
@@ -63,7 +70,7 @@ def load_image(
     """
     errors.check_bool("invert", invert)
     errors.check_bool("digit", digit)
-    trained = pretrained.find(name, weights, warns=False)
+    trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
     if digit:
         digits.check_shape(shape, "digit=True", invert and "invert=True")
@@ -86,12 +93,13 @@ def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> t
     preprocessing = trained.preprocessing if trained else untrained(registered)
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
-    entry = trained.entry if trained else None
-    shape = entry["arguments"].get("input_shape") if entry else None
+    shape = trained.arguments.get("input_shape") if trained else None
     return tuple(shape or registered.default("input_shape"))
 
 
-def preprocess_input(images: np.ndarray, name: str, weights: Weights = None) -> np.ndarray:
+def preprocess_input(
+    images: np.ndarray, name: str, weights: Weights = None, *, allow_unverified: bool = False
+) -> np.ndarray:
     """Returns preprocessed images, for `get_model(..., preprocessing=False)`.
 
     A warning is logged if the pixels seem to be in [0, 1].
@@ -100,6 +108,7 @@ def preprocess_input(images: np.ndarray, name: str, weights: Weights = None) -> 
         images: raw 0..255 images, `(batch, height, width, channels)`.
         name: the model's name.
         weights: see `get_model`; None for the default preprocessing of the model.
+        allow_unverified: see `get_model`.
 
     Returns:
         A new float32 array `(batch, height, width, channels)`, of the same size unless
@@ -108,11 +117,11 @@ def preprocess_input(images: np.ndarray, name: str, weights: Weights = None) -> 
     Raises:
         UsageError: the model or the weights are unknown, or the shape is wrong.
     """
-    found = pretrained.find(name, weights, warns=False)
+    found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     registered = registry.entry(name)
     images, sizes = np.asarray(images), ["height", "width", "channels"]
-    if found and found.entry:
-        sizes = found.entry["arguments"]["input_shape"]
+    if found and "input_shape" in found.arguments:
+        sizes = found.arguments["input_shape"]
         if registered.any_size:  # Statistics that fit one size check it themselves.
             sizes = ["height", "width", sizes[2]]
     given = zip(images.shape[1:], sizes, strict=False)
@@ -128,7 +137,12 @@ def preprocess_input(images: np.ndarray, name: str, weights: Weights = None) -> 
 
 
 def decode_predictions(
-    predictions: Any, name: str, weights: Weights = None, top: int = 5
+    predictions: Any,
+    name: str,
+    weights: Weights = None,
+    top: int = 5,
+    *,
+    allow_unverified: bool = False,
 ) -> list[list[tuple[str, float]]]:
     """Returns the names and probabilities of the most probable classes of each image.
 
@@ -140,6 +154,7 @@ def decode_predictions(
             published weights of the model have the same classes. Classes of weights
             without an entry are named by their numbers.
         top: the largest number of classes.
+        allow_unverified: see `get_model`.
 
     Returns:
         For each image, pairs `(class name, probability)`, the most probable first.
@@ -162,7 +177,11 @@ def decode_predictions(
             "predictions must be the outputs of a model without NaN, such as "
             f"model(images). Received: {reprlib.repr(predictions)}."
         )
-    classes = _class_names(name, weights)
+    if weights is None:
+        classes = _published_classes(name)
+    else:
+        found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+        classes = found.classes
     if not classes and values.ndim == 2:  # weights without an entry
         classes = [str(index) for index in range(values.shape[1])]
     if values.ndim != 2 or values.shape[1] != len(classes):
@@ -181,10 +200,8 @@ def decode_predictions(
     ]
 
 
-def _class_names(name: str, weights: Weights) -> list[str]:
-    """Returns the class names of weights; None stands for the published weights."""
-    if weights is not None:
-        return pretrained.find(name, weights, warns=False).classes
+def _published_classes(name: str) -> list[str]:
+    """Returns the class names that all published weights of a network have."""
     published = [e for e in manifest.published().values() if e["model"] == name]
     if not published:
         raise errors.UsageError(

@@ -158,9 +158,20 @@ def test_decode_needs_a_column_per_class(published, shape):
 def test_decode_numbers_the_classes_of_weights_without_an_entry(tmp_path):
     path = tmp_path / "own.weights.h5"
     elu_zoo.get_model(MODEL).save_weights(path)
-    weights = pretrained.find(MODEL, path, allow_unverified=True)
-    (best,) = elu_zoo.decode_predictions(np.eye(1, 10, 3), MODEL, weights, top=1)
+    own = {"weights": path, "allow_unverified": True}
+    (best,) = elu_zoo.decode_predictions(np.eye(1, 10, 3), MODEL, top=1, **own)
     assert best == [("3", 1.0)]
+
+
+def test_images_have_the_size_that_a_file_of_keras_states(tmp_path):
+    path = tmp_path / "own.keras"
+    rescale = {"kind": "rescale", "scale": 1 / 255, "offset": 0.0}
+    model = elu_zoo.get_model("nin", input_shape=(20, 20, 3), preprocessing=rescale)
+    model.save(path)
+    own = {"weights": path, "allow_unverified": True}
+    (image,) = elu_zoo.load_image(np.zeros((8, 8, 3), np.uint8), "nin", **own)
+    assert image.shape == (20, 20, 3)
+    assert elu_zoo.preprocess_input(np.full((1, 8, 8, 3), 255), "nin", **own).max() == 1
 
 
 def test_decode_needs_weights_with_classes(monkeypatch, tmp_path):
@@ -179,7 +190,7 @@ def test_decode_refuses_an_autoencoder():
 
 def test_decode_keeps_the_order_of_equally_probable_classes(monkeypatch):
     names = [str(index) for index in range(1000)]
-    monkeypatch.setattr(predictions, "_class_names", lambda *arguments: names)
+    monkeypatch.setattr(predictions, "_published_classes", lambda name: names)
     logits = np.tile([0.0, 1.0], 500)[None]
     (row,) = elu_zoo.decode_predictions(logits, MODEL, top=600)
     assert [name for name, _ in row] == names[1::2] + names[0:200:2]

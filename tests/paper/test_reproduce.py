@@ -103,7 +103,7 @@ def finish(trial, workdir):
     workdir.mkdir(parents=True, exist_ok=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))
     row = {"epoch": 1, "step": entry["step"], "train_loss": 0.5}
-    (workdir / "metrics.jsonl").write_text(json.dumps(row))
+    (workdir / "metrics.jsonl").write_text(json.dumps(row) + "\n")
 
 
 @pytest.fixture
