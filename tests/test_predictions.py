@@ -8,7 +8,6 @@ import pytest
 
 import elu_zoo
 from elu_zoo import errors, predictions
-from elu_zoo.weights import pretrained
 
 MODEL = made_weights.MODEL
 

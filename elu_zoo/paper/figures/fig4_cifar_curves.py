@@ -5,6 +5,7 @@ import math
 from pathlib import Path
 from string import ascii_lowercase
 
+from elu_zoo import results
 from elu_zoo.pairs import curves, grouping, tables
 from elu_zoo.pairs.grouping import Arm, Rows
 from elu_zoo.pairs.plots import figures, palette
@@ -31,7 +32,6 @@ _START_EPOCHS = 10  # of the paper's schedule, in which the learning rate is con
 PAPER_EPOCHS = 330
 OWN_SCHEDULES = "smoke", "short"
 CHANCE = 99.0  # test error in percent of a network that guesses among 100 classes
-_BEST_AT_CHANCE = 98.5  # a run with a higher test error has not learned
 _PANELS = {
     "train_loss": ("training loss", "nats", math.log(100)),
     ERROR: ("test error", "%", CHANCE),
@@ -91,7 +91,7 @@ def learned(rows: Rows) -> Rows:
     for arm in grouping.arms(rows):
         errors = grouping.final_values(rows, arm, ERROR)
         for seed, run in grouping.by_seed(rows, arm).items():
-            if errors.get(seed, CHANCE) < _BEST_AT_CHANCE:
+            if results.is_trained(errors.get(seed, CHANCE), 100):
                 selected += run
     return selected
 

@@ -3,6 +3,7 @@
 import statistics
 
 from elu_zoo import registry, results, zoo
+from elu_zoo.data import catalog
 from elu_zoo.pairs import tables
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.plots import palette
@@ -56,6 +57,7 @@ def _error(model: str, data: str, unit: str, rows: Rows) -> str:
         and row["batch_norm"] == "False"
         and results.has_papers_config(row)
         and (row["schedule"], float(row["schedule_share"])) == ("paper", 1)
+        and results.is_trained(float(row["test_error_percent"]), catalog.ENTRIES[data].num_classes)
     ]
     if not selected:
         return ""
