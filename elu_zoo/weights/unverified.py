@@ -46,6 +46,7 @@ class Saved:
         arguments: the builder arguments that the file states. A `.weights.h5` file
             states only `num_classes`.
         has_classifier: whether the file has the weights of the classifier.
+        shapes: the shapes of the weights by layer name.
         layers: the class and config of each layer by name; None for a `.weights.h5`.
         preprocessing: the description of the layers on raw images, with the kind None
             if there are none; None for a `.weights.h5` file.
@@ -54,6 +55,7 @@ class Saved:
     path: Path
     arguments: dict[str, Any]
     has_classifier: bool
+    shapes: weight_file.Shapes
     layers: Layers | None = None
     preprocessing: dict[str, Any] | None = None
 
@@ -123,7 +125,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
                 path,
                 registered.name,
             )
-        return Saved(path, arguments, has_classifier)
+        return Saved(path, arguments, has_classifier, shapes)
     text = weight_file.member(path, "config.json", _CONFIG_BYTES)
     try:
         config = json.loads(text)
@@ -139,7 +141,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
             f"{path} is a {kind}, not a network that get_model returned. Load it with "
             "keras.models.load_model."
         )
-    return Saved(path, arguments, has_classifier, layers, described)
+    return Saved(path, arguments, has_classifier, shapes, layers, described)
 
 
 def _by_name(config: dict[str, Any]) -> Layers:

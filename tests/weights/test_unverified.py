@@ -9,10 +9,12 @@ import pytest
 
 import elu_zoo
 from elu_zoo import errors
+from elu_zoo.models import building
 
 MODEL = "mnist_mlp_8x128"
 SUFFIXES = [".keras", ".weights.h5"]
 USAGE, CORRUPT = errors.UsageError, errors.CorruptError
+HUGE = [None, 300_000, 300_000, 1]  # of an image
 
 
 def get(name=MODEL, **arguments):
@@ -144,7 +146,7 @@ REFUSED = {
     "no preprocessing": (lambda: get(preprocessing=False), {}, "Pass preprocessing=F"),
     "own head": (lambda: with_head(keras.layers.Dense(3)), {}, "Sequential, not a n"),
     "own layers": (lambda_of_a_stranger, {}, "a layer twice more.*load_model"),
-    "features": (lambda: get(features="act_dense3"), {}, "no layer 'classifier'"),
+    "features": (lambda: get(features="act_dense3"), {}, "no layer dense4"),
     "features, new head": (
         lambda: get(features="act_dense3"), {"num_classes": 3}, "no layer dense4"
     ),
@@ -170,6 +172,20 @@ def change(path, edit, compression=zipfile.ZIP_STORED):
     with zipfile.ZipFile(path, "w", compression) as archive:
         for name, content in members.items():
             archive.writestr(name, content)
+
+
+@pytest.mark.parametrize(
+    ("suffix", "words"), [(".keras", "units=26 instead of 13"), (".weights.h5", "another network")]
+)
+def test_a_file_that_does_not_fit_is_refused_before_the_network_is_built(
+    save, monkeypatch, suffix, words
+):
+    path = save(get(width=0.2, include_top=False), suffix)
+    if suffix == ".keras":
+        change(path, lambda c: c["config"]["layers"][0]["config"].update(batch_shape=HUGE))
+    monkeypatch.setattr(building, "_build", lambda *_: pytest.fail("it was built"))
+    with pytest.raises(USAGE, match=words):
+        load(path)
 
 
 def drop_image(config):
