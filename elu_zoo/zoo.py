@@ -129,6 +129,7 @@ def get_model(
         weights,
         activation=arguments.get("activation"),
         batch_norm=arguments.get("batch_norm"),
+        preprocessing=preprocessing,
         allow_unverified=allow_unverified,
     )
     if trained:

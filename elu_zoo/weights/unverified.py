@@ -6,6 +6,7 @@ the network, and its arrays are read like a weight file. Nothing in it is execut
 
 import dataclasses
 import json
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -92,14 +93,16 @@ def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> lis
     ]
 
 
-def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool) -> Saved:
+def find(
+    path: Path, registered: registry.ModelEntry, allowed: bool, assumed: Collection[str]
+) -> Saved:
     """Returns what a file without an entry states, if such a file is allowed.
 
     Args:
         path: the path of the file.
         registered: the network whose weights the file should have.
         allowed: whether such a file is allowed.
-        warns: whether to log a warning if the file does not state the activation.
+        assumed: the arguments of `get_model` that a warning names if the file lacks them.
     """
     is_model = path.name.endswith(weight_file.KERAS)
     if not allowed:
@@ -117,14 +120,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
         arguments["num_classes"] = classifier[-1][-1]
     has_classifier = bool(classifier) or registered.classifier is None
     if not is_model:
-        if warns:
-            logging.warning(
-                "%s does not state its activation and preprocessing: those of %s "
-                "without weights are used. Pass the activation of the weights, or load "
-                "a file of model.save('<name>.keras'), which states both.",
-                path,
-                registered.name,
-            )
+        _warn(path, registered, assumed)
         return Saved(path, arguments, has_classifier, shapes)
     text = weight_file.member(path, "config.json", _CONFIG_BYTES)
     try:
@@ -142,6 +138,24 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
             "keras.models.load_model."
         )
     return Saved(path, arguments, has_classifier, shapes, layers, described)
+
+
+def _warn(path: Path, registered: registry.ModelEntry, assumed: Collection[str]) -> None:
+    """Logs the arguments that neither a `.weights.h5` file nor the user states."""
+    used = {"activation": registered.default("activation")}
+    # Other networks have no statistics to choose.
+    if statistics := registered.preprocessing.get("statistics"):
+        used["preprocessing"] = True if registered.fallback else statistics
+    if names := [name for name in used if name in assumed]:
+        logging.warning(
+            "%s does not state its %s: %s, as in %s without weights. Pass the %s of the "
+            "weights, or load a file of model.save('<name>.keras'), which states both.",
+            path,
+            " and ".join(names),
+            " and ".join(f"{name}={used[name]!r}" for name in names),
+            registered.name,
+            " and ".join(names),
+        )
 
 
 def _by_name(config: dict[str, Any]) -> Layers:

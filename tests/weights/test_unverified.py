@@ -1,6 +1,7 @@
 """Files that Keras saved are loaded as far as they state the network."""
 
 import json
+import re
 import zipfile
 
 import keras
@@ -103,13 +104,25 @@ def test_a_keras_file_states_its_arguments(save, arguments):
         load(path, **{key: others[key]})
 
 
-def test_a_weight_file_does_not_state_its_activation(save, caplog):
-    path = save(get(activation="relu"), ".weights.h5")
-    assert load(path).get_layer("act_dense1").get_config()["alpha"] == 1
-    assert "does not state its activation" in caplog.text
-    caplog.clear()
-    load(path, activation="relu")
-    assert not caplog.text
+ELU, CIFAR10 = {"activation": "elu"}, {"preprocessing": "cifar10"}
+CIFAR = "elu_cifar_11"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (MODEL, {}, "state its activation: activation='elu', as in"),
+        (MODEL, ELU, None),
+        (CIFAR, {}, "its activation and preprocessing: .*='elu' and preprocessing='cifar100', as"),
+        (CIFAR, ELU, "its preprocessing: preprocessing='cifar100', .*Pass the preprocessing of"),
+        (CIFAR, CIFAR10, "its activation: activation='elu', .* Pass the activation of"),
+        (CIFAR, ELU | CIFAR10, None),
+        (CIFAR, ELU | {"preprocessing": False}, None),
+    ],
+)
+def test_a_warning_names_what_a_weight_file_does_not_state(save, caplog, name, arguments, words):
+    load(save(get(name), ".weights.h5"), name, **arguments)
+    assert re.search(words, caplog.text) if words else not caplog.text
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
