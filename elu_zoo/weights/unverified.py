@@ -33,6 +33,7 @@ _PREPROCESSING = ("rescale", "normalize", "whiten", "subtract_mean", "centre_cro
 _ADDED = ("predictions", "avg_pool", "max_pool")  # by arguments of `get_model`
 # Entries of a layer's config that change no prediction, and endings of such entries.
 _FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
+_SIZES = "units", "filters"  # of a classifier, whose number of classes may differ
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
 
 Layers = dict[str, dict[str, Any]]
@@ -48,7 +49,7 @@ class Saved:
             states only `num_classes`.
         has_classifier: whether the file has the weights of the classifier.
         shapes: the shapes of the weights by layer name.
-        layers: the class and config of each layer by name; None for a `.weights.h5`.
+        layers: the class, config and inputs of each layer by name; None for a `.weights.h5`.
         preprocessing: the description of the layers on raw images, with the kind None
             if there are none; None for a `.weights.h5` file.
     """
@@ -72,8 +73,9 @@ class Saved:
         added = {*built, *_PREPROCESSING, *_ADDED, _INPUT}
         differing += [f"a layer {n} more" for n in self.layers if n not in added]
         for name in names:
-            if name in self.layers and name not in (classifier, _INPUT):
-                differing += _differences(name, self.layers[name], built[name])
+            if name in self.layers and name != _INPUT:
+                free = _SIZES if name == classifier else ()
+                differing += _differences(name, self.layers[name], built[name], free)
         if differing:
             shown = untrusted.printable("; ".join(differing[:5]), 500)
             raise errors.UsageError(
@@ -83,12 +85,17 @@ class Saved:
             )
 
 
-def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> list[str]:
-    old, new = ({"class": layer["class_name"], **layer["config"]} for layer in (saved, built))
+def _differences(
+    name: str, saved: dict[str, Any], built: dict[str, Any], free: Collection[str]
+) -> list[str]:
+    old, new = (
+        {"class": layer["class_name"], **layer["config"], "inputs": layer["inputs"]}
+        for layer in (saved, built)
+    )
     return [
         f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
         for key in old
-        if key in new and key not in _FREE and not key.endswith(_FREE_ENDS)
+        if key in new and key not in (*_FREE, *free) and not key.endswith(_FREE_ENDS)
         if old[key] != new[key]
     ]
 
@@ -159,7 +166,23 @@ def _warn(path: Path, registered: registry.ModelEntry, assumed: Collection[str])
 
 
 def _by_name(config: dict[str, Any]) -> Layers:
-    return {layer["config"]["name"]: layer for layer in config["config"]["layers"]}
+    layers: Layers = {}
+    for layer in config["config"]["layers"]:
+        name = layer["config"]["name"]
+        if name in layers:
+            raise ValueError(f"two layers {name}")
+        layers[name] = {**layer, "inputs": _inputs(layer["inbound_nodes"])}
+    return layers
+
+
+def _inputs(nodes: Any) -> list[str]:
+    """Returns the names of the layers before a layer, `image` for preprocessing."""
+    if isinstance(nodes, dict):
+        if "keras_history" in nodes:
+            name = nodes["keras_history"][0]
+            return [_INPUT if name in _PREPROCESSING else name]
+        nodes = list(nodes.values())
+    return [name for node in nodes for name in _inputs(node)] if isinstance(nodes, list) else []
 
 
 def _arguments(layers: Layers) -> dict[str, Any]:

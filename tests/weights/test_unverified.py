@@ -153,12 +153,30 @@ def lambda_of_a_stranger():
     return keras.Model(model.input, doubled)
 
 
+def rewired():
+    model = get()
+    x = model.input
+    for name in "rescale flatten dense1 act_dense1 dense3 act_dense2 dense2".split():
+        x = model.get_layer(name)(x)
+    for layer in model.layers[model.layers.index(model.get_layer("act_dense3")) :]:
+        x = layer(x)
+    return keras.Model(model.input, x)
+
+
+def with_classifier():
+    body = get(include_top=False)
+    dense = keras.layers.Dense(10, "relu", name="classifier")
+    return keras.Model(body.input, dense(body.output))
+
+
 REFUSED = {
     "another width": (lambda: get(width=0.2), {}, "units=26 instead of 13.*Pass the"),
     "another network": (lambda: get("mnist_mlp_5x256"), {}, "it has no layer dense6"),
     "no preprocessing": (lambda: get(preprocessing=False), {}, "Pass preprocessing=F"),
     "own head": (lambda: with_head(keras.layers.Dense(3)), {}, "Sequential, not a n"),
     "own layers": (lambda_of_a_stranger, {}, "a layer twice more.*load_model"),
+    "another wiring": (rewired, {}, "dense3 with inputs=.'act_dense1'. instead of"),
+    "an own classifier": (with_classifier, {}, "classifier with activation='relu' instead"),
     "features": (lambda: get(features="act_dense3"), {}, "no layer dense4"),
     "features, new head": (
         lambda: get(features="act_dense3"), {"num_classes": 3}, "no layer dense4"
@@ -209,7 +227,13 @@ def rename_layer(config):
     config["config"]["layers"][3]["config"]["name"] = 3
 
 
+def repeat_layer(config):
+    layers = config["config"]["layers"]
+    layers.append(layers[-1])
+
+
 DAMAGED = {
+    "two layers of one name": lambda path: change(path, repeat_layer),
     "no zip file": lambda path: path.write_bytes(b"PK"),
     "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
     "no layers": lambda path: change(path, lambda c: c["config"].clear()),
