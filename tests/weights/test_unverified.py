@@ -2,6 +2,7 @@
 
 import json
 import re
+import tracemalloc
 import zipfile
 
 import keras
@@ -230,6 +231,18 @@ def rename_layer(config):
 def repeat_layer(config):
     layers = config["config"]["layers"]
     layers.append(layers[-1])
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_file_of_another_kind_is_refused_by_its_first_bytes(tmp_path, suffix):
+    path = tmp_path / f"mine{suffix}"
+    with path.open("wb") as file:
+        file.truncate(1 << 28)  # a sparse file
+    tracemalloc.start()
+    with pytest.raises(CORRUPT, match="is not a"):
+        load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    tracemalloc.stop()
 
 
 DAMAGED = {
