@@ -148,11 +148,10 @@ def _content(source: Any) -> bytes | np.ndarray:
         return bytes(source)
     array = np.asarray(source)
     if array.dtype.kind not in "iuf":
-        is_array = hasattr(source, "dtype")
-        received = f"an array of {array.dtype}" if is_array else type(source).__name__
+        name = f"an array of {array.dtype}" if hasattr(source, "dtype") else type(source).__name__
         raise errors.UsageTypeError(
             "An image must be a path, the bytes of a file, a PIL image or an array of "
-            f"numbers, or a list of these. Received: {received}."
+            f"numbers, or a list of these. Received: {name}."
         )
     return _pixels(array)
 

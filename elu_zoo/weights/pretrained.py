@@ -157,8 +157,7 @@ def find(
         batch_norm: whether the network has batch norm; used like `activation`.
         preprocessing: the argument of `get_model`. True stands for the network's own.
         allow_unverified: whether to accept a file without an entry beside it.
-        warns: whether to log a warning if the default activation gives way, or if a
-            `.weights.h5` file does not state an argument that was not passed.
+        warns: whether to log warnings, for instance if the default activation gives way.
 
     Raises:
         UsageTypeError: `weights` has another type.

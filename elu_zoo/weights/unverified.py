@@ -6,7 +6,7 @@ the network, and its arrays are read like a weight file. Nothing in it is execut
 
 import dataclasses
 import json
-from collections.abc import Collection
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,10 +33,10 @@ _PREPROCESSING = ("rescale", "normalize", "whiten", "subtract_mean", "centre_cro
 _ADDED = ("predictions", "avg_pool", "max_pool")  # by arguments of `get_model`
 # Entries of a layer's config that change no prediction, and endings of such entries.
 _FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
-_SIZES = "units", "filters"  # of a classifier, whose number of classes may differ
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
 
-Layers = dict[str, dict[str, Any]]
+Layer = dict[str, Any]
+Layers = dict[str, Layer]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -74,7 +74,7 @@ class Saved:
         differing += [f"a layer {n} more" for n in self.layers if n not in added]
         for name in names:
             if name in self.layers and name != _INPUT:
-                free = _SIZES if name == classifier else ()
+                free = _FREE + ["units", "filters"] * (name == classifier)
                 differing += _differences(name, self.layers[name], built[name], free)
         if differing:
             shown = untrusted.printable("; ".join(differing[:5]), 500)
@@ -85,24 +85,19 @@ class Saved:
             )
 
 
-def _differences(
-    name: str, saved: dict[str, Any], built: dict[str, Any], free: Collection[str]
-) -> list[str]:
+def _differences(name: str, old: Layer, new: Layer, free: list[str]) -> list[str]:
     old, new = (
-        {"class": layer["class_name"], **layer["config"], "inputs": layer["inputs"]}
-        for layer in (saved, built)
+        {"class": x["class_name"], **x["config"], "inputs": x["inputs"]} for x in (old, new)
     )
     return [
         f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
         for key in old
-        if key in new and key not in (*_FREE, *free) and not key.endswith(_FREE_ENDS)
+        if key in new and key not in free and not key.endswith(_FREE_ENDS)
         if old[key] != new[key]
     ]
 
 
-def find(
-    path: Path, registered: registry.ModelEntry, allowed: bool, assumed: Collection[str]
-) -> Saved:
+def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: list) -> Saved:
     """Returns what a file without an entry states, if such a file is allowed.
 
     Args:
@@ -147,42 +142,33 @@ def find(
     return Saved(path, arguments, has_classifier, shapes, layers, described)
 
 
-def _warn(path: Path, registered: registry.ModelEntry, assumed: Collection[str]) -> None:
+def _warn(path: Path, registered: registry.ModelEntry, assumed: list[str]) -> None:
     """Logs the arguments that neither a `.weights.h5` file nor the user states."""
     used = {"activation": registered.default("activation")}
     # Other networks have no statistics to choose.
     if statistics := registered.preprocessing.get("statistics"):
         used["preprocessing"] = True if registered.fallback else statistics
     if names := [name for name in used if name in assumed]:
+        named, values = (" and ".join(x) for x in (names, [f"{n}={used[n]!r}" for n in names]))
         logging.warning(
-            "%s does not state its %s: %s, as in %s without weights. Pass the %s of the "
-            "weights, or load a file of model.save('<name>.keras'), which states both.",
-            path,
-            " and ".join(names),
-            " and ".join(f"{name}={used[name]!r}" for name in names),
-            registered.name,
-            " and ".join(names),
+            f"{path} does not state its {named}: it gets {values}, as {registered.name} "
+            f"does without weights. Pass the {named} of the weights, or load a file of "
+            "model.save('<name>.keras'), which states both."
         )
 
 
 def _by_name(config: dict[str, Any]) -> Layers:
-    layers: Layers = {}
-    for layer in config["config"]["layers"]:
-        name = layer["config"]["name"]
-        if name in layers:
-            raise ValueError(f"two layers {name}")
-        layers[name] = {**layer, "inputs": _inputs(layer["inbound_nodes"])}
+    listed = config["config"]["layers"]
+    layers = {x["config"]["name"]: {**x, "inputs": _inputs(x)} for x in listed}
+    if len(layers) < len(listed):
+        raise ValueError("two layers have one name")
     return layers
 
 
-def _inputs(nodes: Any) -> list[str]:
+def _inputs(layer: Layer) -> list[str]:
     """Returns the names of the layers before a layer, `image` for preprocessing."""
-    if isinstance(nodes, dict):
-        if "keras_history" in nodes:
-            name = nodes["keras_history"][0]
-            return [_INPUT if name in _PREPROCESSING else name]
-        nodes = list(nodes.values())
-    return [name for node in nodes for name in _inputs(node)] if isinstance(nodes, list) else []
+    names = re.findall(r'"keras_history": \["([^"]*)"', json.dumps(layer["inbound_nodes"]))
+    return [_INPUT if name in _PREPROCESSING else name for name in names]
 
 
 def _arguments(layers: Layers) -> dict[str, Any]:
