@@ -97,7 +97,9 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     return os.fdopen(descriptor, "rb")
 
 
-def read_regular(path: Path, limit: int, what: str, *, follow_links: bool = True) -> bytes:
+def read_regular(
+    path: Path, limit: int, what: str, *, follow_links: bool = True, magic: bytes = b""
+) -> bytes:
     """Returns the content of a regular file.
 
     Args:
@@ -105,9 +107,13 @@ def read_regular(path: Path, limit: int, what: str, *, follow_links: bool = True
         limit: the largest size, in bytes.
         what: the kind of file, for messages: "an image file".
         follow_links: see `open_regular`.
+        magic: the first bytes; of a file with other ones, only these are read.
     """
     with open_regular(path, follow_links=follow_links) as file:
         size = os.fstat(file.fileno()).st_size
+        if size <= limit and (head := file.read(len(magic))) != magic:
+            return head
+        file.seek(0)
         content = b"" if size > limit else file.read(limit + 1)
     size = max(size, len(content))  # the file may have grown
     if size > limit:

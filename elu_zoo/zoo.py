@@ -129,18 +129,21 @@ def get_model(
         weights,
         activation=arguments.get("activation"),
         batch_norm=arguments.get("batch_norm"),
+        preprocessing=preprocessing,
         allow_unverified=allow_unverified,
     )
     if trained:
         _check_arguments(registered, trained.arguments)
-        needs_top = include_top and features is None and "num_classes" not in arguments
+        requested, arguments = arguments, trained.merged(arguments)
+        needs_top = include_top and features is None and "num_classes" not in requested
+        if trained.saved:
+            building.check_saved(registered, arguments, trained)
         if trained.saved and needs_top and not trained.has_classifier:
             raise errors.UsageError(
                 f"{trained.name} has no layer {registered.classifier!r}. Pass "
                 "num_classes=<number> for a new one, or include_top=False. Load a "
                 "model with a head of your own with keras.models.load_model."
             )
-        arguments = trained.merged(arguments)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, trained, classifier_activation)
     layers = preprocessing_of.resolve(

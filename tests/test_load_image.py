@@ -133,6 +133,7 @@ def opened(name):
         ("colour_with_alpha", lambda path: np.asarray(opened("colour_with_alpha"))),
         *((name, lambda path, name=name: opened(name)) for name in FILES
           if name != "cmyk"),
+        ("16_bit", lambda path: Image.fromarray(SIXTEEN_BIT.astype(">u2"))),
     ]
 )  # fmt: skip
 def test_images_in_memory_are_read_like_files(tmp_path, name, convert):
@@ -160,14 +161,17 @@ def test_webp_is_read_like_pillow(tmp_path, mode):
 @pytest.mark.parametrize(
     ("source", "options", "word"),
     [
-        (None, {}, "a path"),
+        (None, {}, "Received: NoneType"),
+        ([noise(40, 40), None], {}, "Received: NoneType"),
+        (Image.fromarray(np.full((40, 40), 30_000, "int32")), {}, "30000.*Scale them"),
+        (Image.fromarray(np.full((40, 40), 0.5, "float32")), {}, "by 255"),
         ([], {}, "Received: .0,"),
         ({"a": 1}, {}, "a path"),
         ("https://example.com/a.png", {}, "a URL"),
         (np.zeros((3, 40, 40), np.uint8), {}, "channels"),
         (np.full((40, 40, 3), 0.5), {}, "by 255"),
-        (np.full((40, 40, 3), 256), {}, "0..255"),
-        (np.full((40, 40, 3), np.nan), {}, "0..255"),
+        (np.full((40, 40, 3), 256), {}, "0..255.*Scale"),
+        (np.full((40, 40, 3), np.nan), {}, "0..255.*Scale"),
         (noise(40, 40), {"invert": "yes"}, "True or False"),
         (noise(40, 40), {"digit": True}, "Remove digit=True"),
         (noise(40, 40), {"digit": True, "name": GREY, "invert": True}, "invert=True"),

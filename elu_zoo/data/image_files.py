@@ -131,26 +131,33 @@ def _content(source: Any) -> bytes | np.ndarray:
         check_exist([source])
         return _file_content(Path(source).expanduser())
     if isinstance(source, getattr(sys.modules.get("PIL.Image"), "Image", ())):
-        from PIL import ImageOps
+        from PIL import Image, ImageOps
 
         image, buffer = ImageOps.exif_transpose(source), io.BytesIO()
-        is_plain = image.mode in ("1", "L", "LA", "P", "RGB", "RGBA", "I;16")
-        (image if is_plain else image.convert("RGB")).save(buffer, "PNG")
+        if image.mode in ("I", "F"):  # numbers of any range, which `convert` clips
+            return _pixels(np.asarray(image))
+        if image.mode.startswith("I;16"):
+            image = Image.fromarray(np.asarray(image).astype("<u2"))
+        elif image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
+            image = image.convert("RGB")
+        image.save(buffer, "PNG")
         return buffer.getvalue()
     if hasattr(source, "read"):
         source = source.read()
     if isinstance(source, bytes | bytearray | memoryview):
         return bytes(source)
-    return _pixels(np.asarray(source))
+    array = np.asarray(source)
+    if array.dtype.kind not in "iuf":
+        name = f"an array of {array.dtype}" if hasattr(source, "dtype") else type(source).__name__
+        raise errors.UsageTypeError(
+            "An image must be a path, the bytes of a file, a PIL image or an array of "
+            f"numbers, or a list of these. Received: {name}."
+        )
+    return _pixels(array)
 
 
 def _pixels(array: np.ndarray) -> np.ndarray:
     """Returns an array as uint8 images `(n, height, width, channels)`."""
-    if array.dtype.kind not in "iuf":
-        raise errors.UsageTypeError(
-            "An image must be a path, the bytes of a file, a PIL image or an array of "
-            f"numbers, or a list of these. Received: an array of {array.dtype}."
-        )
     shape = array.shape
     if array.ndim in (2, 3):
         array = array.reshape(1, *shape, *[1] * (3 - array.ndim))
@@ -160,10 +167,11 @@ def _pixels(array: np.ndarray) -> np.ndarray:
             f"height, width, channels), with 1 to 4 channels. Received: {shape}."
         )
     lowest, highest = array.min(), array.max()
-    if not 0 <= lowest <= highest <= 255 or array.dtype.kind == "f" and 0 < highest <= 1:
+    is_unit = array.dtype.kind == "f" and 0 <= lowest and 0 < highest <= 1
+    if is_unit or not 0 <= lowest <= highest <= 255:
+        remedy = "Multiply pixels in [0, 1] by 255" if is_unit else "Scale them to this range"
         raise errors.UsageError(
-            f"Pixels must be 0..255. Received: {lowest} to {highest}. Multiply pixels "
-            "in [0, 1] by 255."
+            f"Pixels must be 0..255. Received: {lowest} to {highest} of {array.dtype}. {remedy}."
         )
     return np.rint(array).astype(np.uint8)
 

@@ -9,7 +9,7 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights.hdf5 import untrusted, weight_file
+from elu_zoo.weights.hdf5 import tree, untrusted, weight_file
 from elu_zoo.weights.pretrained import Pretrained
 
 
@@ -49,13 +49,24 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
         ) from error
 
 
+def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained) -> None:
+    """Checks the shapes in a file without an entry, which can state any image size."""
+    model, classifier = _abstract(registered, arguments, weights), registered.classifier
+    expected = weight_file.shapes(model)
+    if not weights.has_classifier:
+        expected.pop(classifier, None)
+    if weights.saved.shapes != expected:
+        weights.saved.check(model, classifier)
+        tree.check_shapes(weights.saved.shapes, expected, weights.path)
+
+
 def _build_unpublished(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> keras.Model:
     """Builds a network from a manifest entry that is not trusted."""
     entry = weights.entry
     try:
-        shapes = _shapes_of_file(registered, arguments, weights)
+        shapes = weight_file.shapes(_abstract(registered, arguments, weights))
         weight_file.check_fits(weights.path, shapes, entry["bytes"], entry["tag"])
         return _build(registered, arguments)
     except errors.EluZooError:
@@ -69,22 +80,22 @@ def _build_unpublished(
         ) from error
 
 
-def _shapes_of_file(
+def _abstract(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
-) -> weight_file.Shapes:
-    """Returns the shapes of the weights in a file, without allocating the weights."""
+) -> keras.Model:
+    """Returns the network of a file, without preprocessing and values of its weights."""
     file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
     file_classes = weights.arguments.get("num_classes")
     if file_classes is not None:
         file_arguments["num_classes"] = file_classes
 
-    def shapes() -> weight_file.Shapes:
+    def build_abstract() -> keras.Model:
         with keras.StatelessScope(initialize_variables=False):
-            return weight_file.shapes(registered.builder(**file_arguments))
+            return registered.builder(**file_arguments)
 
     # In the current thread, Keras would initialize these variables after this scope.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        return pool.submit(contextvars.copy_context().run, shapes).result()
+        return pool.submit(contextvars.copy_context().run, build_abstract).result()
 
 
 def _warn_of_float16(model: keras.Model) -> None:
@@ -126,7 +137,7 @@ def _load(
             f"num_classes={num_classes}. Pass num_classes={in_file}."
         )
     else:
-        arrays = weights.read(_shapes_of_file(registered, arguments, weights))
+        arrays = weights.read(weight_file.shapes(_abstract(registered, arguments, weights)))
         del arrays[classifier]
         if weights.has_classifier:
             logging.info(

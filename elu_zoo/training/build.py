@@ -156,7 +156,9 @@ def _preprocessing(
     """
     description = (parent or registry.entry(config.model.name)).preprocessing
     kind, shape = description["kind"], data.image_shape
-    if "statistics" not in description or (parent and kind == "mean_crop"):
+    # The scale of images after the kind `gcn` depends on their size.
+    is_sized = "statistics" in description or (parent and kind == "gcn")
+    if not is_sized or (parent and kind == "mean_crop"):
         return description
     if parent:
         fits = tuple(parent.entry["arguments"]["input_shape"]) == shape

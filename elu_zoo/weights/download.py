@@ -219,7 +219,7 @@ class _Redirections(urllib.request.HTTPRedirectHandler):
 
 
 def _fetch(source: str, file: File) -> bytes:
-    """Returns the content of a file, after verifying its size and hash."""
+    """Returns the verified content of a file; only the time of the body is limited."""
     limit = _STATISTICS_BYTES if file.size is None else file.size
     begun, content = time.monotonic(), bytearray()
     opener = urllib.request.build_opener(_Redirections())

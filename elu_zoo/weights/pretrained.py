@@ -140,6 +140,7 @@ def find(
     *,
     activation: Any = None,
     batch_norm: bool | None = None,
+    preprocessing: Any = True,
     allow_unverified: bool = False,
     warns: bool = True,
 ) -> Pretrained | None:
@@ -154,8 +155,9 @@ def find(
             activation if no file has the default. For a tag or a path, `activation`
             must be None or the activation of the entry.
         batch_norm: whether the network has batch norm; used like `activation`.
+        preprocessing: the argument of `get_model`. True stands for the network's own.
         allow_unverified: whether to accept a file without an entry beside it.
-        warns: whether to log a warning if the default activation gives way.
+        warns: whether to log warnings, for instance if the default activation gives way.
 
     Raises:
         UsageTypeError: `weights` has another type.
@@ -185,8 +187,9 @@ def find(
     if _is_path(weights):
         try:
             path, entry = _from_path(Path(weights).expanduser())
-            asks = warns and activation is None
-            saved = entry or unverified.find(path, registered, allow_unverified, asks)
+            assumed = {"activation": activation is None, "preprocessing": preprocessing is True}
+            assumed = [name for name in assumed if warns and assumed[name]]
+            saved = entry or unverified.find(path, registered, allow_unverified, assumed)
         except errors.EluZooError:
             raise
         except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user

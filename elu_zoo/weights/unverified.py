@@ -6,6 +6,7 @@ the network, and its arrays are read like a weight file. Nothing in it is execut
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -34,7 +35,8 @@ _ADDED = ("predictions", "avg_pool", "max_pool")  # by arguments of `get_model`
 _FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
 
-Layers = dict[str, dict[str, Any]]
+Layer = dict[str, Any]
+Layers = dict[str, Layer]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -46,7 +48,8 @@ class Saved:
         arguments: the builder arguments that the file states. A `.weights.h5` file
             states only `num_classes`.
         has_classifier: whether the file has the weights of the classifier.
-        layers: the class and config of each layer by name; None for a `.weights.h5`.
+        shapes: the shapes of the weights by layer name.
+        layers: the class, config and inputs of each layer by name; None for a `.weights.h5`.
         preprocessing: the description of the layers on raw images, with the kind None
             if there are none; None for a `.weights.h5` file.
     """
@@ -54,6 +57,7 @@ class Saved:
     path: Path
     arguments: dict[str, Any]
     has_classifier: bool
+    shapes: weight_file.Shapes
     layers: Layers | None = None
     preprocessing: dict[str, Any] | None = None
 
@@ -69,8 +73,9 @@ class Saved:
         added = {*built, *_PREPROCESSING, *_ADDED, _INPUT}
         differing += [f"a layer {n} more" for n in self.layers if n not in added]
         for name in names:
-            if name in self.layers and name not in (classifier, _INPUT):
-                differing += _differences(name, self.layers[name], built[name])
+            if name in self.layers and name != _INPUT:
+                free = _FREE + ["units", "filters"] * (name == classifier)
+                differing += _differences(name, self.layers[name], built[name], free)
         if differing:
             shown = untrusted.printable("; ".join(differing[:5]), 500)
             raise errors.UsageError(
@@ -80,24 +85,26 @@ class Saved:
             )
 
 
-def _differences(name: str, saved: dict[str, Any], built: dict[str, Any]) -> list[str]:
-    old, new = ({"class": layer["class_name"], **layer["config"]} for layer in (saved, built))
+def _differences(name: str, old: Layer, new: Layer, free: list[str]) -> list[str]:
+    old, new = (
+        {"class": x["class_name"], **x["config"], "inputs": x["inputs"]} for x in (old, new)
+    )
     return [
         f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
         for key in old
-        if key in new and key not in _FREE and not key.endswith(_FREE_ENDS)
+        if key in new and key not in free and not key.endswith(_FREE_ENDS)
         if old[key] != new[key]
     ]
 
 
-def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool) -> Saved:
+def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: list) -> Saved:
     """Returns what a file without an entry states, if such a file is allowed.
 
     Args:
         path: the path of the file.
         registered: the network whose weights the file should have.
         allowed: whether such a file is allowed.
-        warns: whether to log a warning if the file does not state the activation.
+        assumed: the arguments of `get_model` that a warning names if the file lacks them.
     """
     is_model = path.name.endswith(weight_file.KERAS)
     if not allowed:
@@ -115,15 +122,8 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
         arguments["num_classes"] = classifier[-1][-1]
     has_classifier = bool(classifier) or registered.classifier is None
     if not is_model:
-        if warns:
-            logging.warning(
-                "%s does not state its activation and preprocessing: those of %s "
-                "without weights are used. Pass the activation of the weights, or load "
-                "a file of model.save('<name>.keras'), which states both.",
-                path,
-                registered.name,
-            )
-        return Saved(path, arguments, has_classifier)
+        _warn(path, registered, assumed)
+        return Saved(path, arguments, has_classifier, shapes)
     text = weight_file.member(path, "config.json", _CONFIG_BYTES)
     try:
         config = json.loads(text)
@@ -139,11 +139,36 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
             f"{path} is a {kind}, not a network that get_model returned. Load it with "
             "keras.models.load_model."
         )
-    return Saved(path, arguments, has_classifier, layers, described)
+    return Saved(path, arguments, has_classifier, shapes, layers, described)
+
+
+def _warn(path: Path, registered: registry.ModelEntry, assumed: list[str]) -> None:
+    """Logs the arguments that neither a `.weights.h5` file nor the user states."""
+    used = {"activation": registered.default("activation")}
+    # Other networks have no statistics to choose.
+    if statistics := registered.preprocessing.get("statistics"):
+        used["preprocessing"] = True if registered.fallback else statistics
+    if names := [name for name in used if name in assumed]:
+        named, values = (" and ".join(x) for x in (names, [f"{n}={used[n]!r}" for n in names]))
+        logging.warning(
+            f"{path} does not state its {named}: it gets {values}, as {registered.name} "
+            f"does without weights. Pass the {named} of the weights, or load a file of "
+            "model.save('<name>.keras'), which states both."
+        )
 
 
 def _by_name(config: dict[str, Any]) -> Layers:
-    return {layer["config"]["name"]: layer for layer in config["config"]["layers"]}
+    listed = config["config"]["layers"]
+    layers = {x["config"]["name"]: {**x, "inputs": _inputs(x)} for x in listed}
+    if len(layers) < len(listed):
+        raise ValueError("two layers have one name")
+    return layers
+
+
+def _inputs(layer: Layer) -> list[str]:
+    """Returns the names of the layers before a layer, `image` for preprocessing."""
+    names = re.findall(r'"keras_history": \["([^"]*)"', json.dumps(layer["inbound_nodes"]))
+    return [_INPUT if name in _PREPROCESSING else name for name in names]
 
 
 def _arguments(layers: Layers) -> dict[str, Any]:

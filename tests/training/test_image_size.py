@@ -1,5 +1,7 @@
 """Fine-tuning on images of another size than that of the weights."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -7,6 +9,7 @@ from elu_zoo import errors, zoo
 from elu_zoo.configs import finetune
 from elu_zoo.data import load, statistics
 from elu_zoo.export import predictor, saved_model
+from elu_zoo.training import build
 from elu_zoo.weights import pretrained
 
 NET = "elu_cifar_11"
@@ -30,6 +33,17 @@ def test_a_size_that_does_not_fit_is_refused_before_images_are_read(train, tmp_p
         config.model.padding = "valid"
     with pytest.raises(errors.UsageError, match=words):
         train(config, tmp_path / "run")
+
+
+@pytest.mark.parametrize(("size", "kind"), [(12, "rescale"), (9, "gcn")])
+def test_another_size_replaces_contrast_normalisation_of_weights(size, kind):
+    images = np.random.default_rng(0).integers(0, 256, (5, size, size, 3), "uint8")
+    entry = {"arguments": {"input_shape": [9, 9, 3]}}
+    parent = types.SimpleNamespace(preprocessing={"kind": "gcn"}, entry=entry)
+    data = types.SimpleNamespace(image_shape=images.shape[1:])
+    split = types.SimpleNamespace(images=images)
+    found = build._preprocessing(finetune.get_config(), data, split, parent, None)
+    assert found["kind"] == kind
 
 
 def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(

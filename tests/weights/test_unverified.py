@@ -1,6 +1,9 @@
 """Files that Keras saved are loaded as far as they state the network."""
 
 import json
+import os
+import re
+import tracemalloc
 import zipfile
 
 import keras
@@ -101,13 +104,28 @@ def test_a_keras_file_states_its_arguments(save, arguments):
         load(path, **{key: others[key]})
 
 
-def test_a_weight_file_does_not_state_its_activation(save, caplog):
-    path = save(get(activation="relu"), ".weights.h5")
-    assert load(path).get_layer("act_dense1").get_config()["alpha"] == 1
-    assert "does not state its activation" in caplog.text
-    caplog.clear()
-    load(path, activation="relu")
-    assert not caplog.text
+ELU, CIFAR10 = {"activation": "elu"}, {"preprocessing": "cifar10"}
+CIFAR = "elu_cifar_11"
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments", "words"),
+    [
+        (MODEL, {}, "state its activation: it gets activation='elu', as"),
+        (MODEL, ELU, None),
+        (CIFAR, {}, "its activation and preprocessing: .*='elu' and preprocessing='cifar100',"),
+        (
+            CIFAR,
+            ELU,
+            "its preprocessing: it gets preprocessing='cifar100', .*Pass the preprocessing of",
+        ),
+        (CIFAR, CIFAR10, "its activation: it gets activation='elu', .* Pass the activation of"),
+        (CIFAR, ELU | CIFAR10, None),
+    ],
+)
+def test_a_warning_names_what_a_weight_file_does_not_state(save, caplog, name, arguments, words):
+    load(save(get(name), ".weights.h5"), name, **arguments)
+    assert re.search(words, caplog.text) if words else not caplog.text
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
@@ -144,7 +162,7 @@ REFUSED = {
     "no preprocessing": (lambda: get(preprocessing=False), {}, "Pass preprocessing=F"),
     "own head": (lambda: with_head(keras.layers.Dense(3)), {}, "Sequential, not a n"),
     "own layers": (lambda_of_a_stranger, {}, "a layer twice more.*load_model"),
-    "features": (lambda: get(features="act_dense3"), {}, "no layer 'classifier'"),
+    "features": (lambda: get(features="act_dense3"), {}, "no layer dense4"),
     "features, new head": (
         lambda: get(features="act_dense3"), {"num_classes": 3}, "no layer dense4"
     ),
@@ -172,6 +190,25 @@ def change(path, edit, compression=zipfile.ZIP_STORED):
             archive.writestr(name, content)
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("[null, 28, 28, 1]", "[null, 300000, 300000, 1]", "another network. dense1:"),
+        ('["act_dense1"', '["act_dense2"', "dense2 with inputs=.'act_dense2'"),
+        ('10, "activation": "linear"', '10, "activation": "relu"', "classifier with activ"),
+    ],
+)
+def test_a_forged_network_is_refused(save, old, new, words):
+    change(path := save(get()), lambda config: json.dumps(config).replace(old, new))
+    with pytest.raises(USAGE, match=words):
+        load(path)
+
+
+def test_another_body_is_refused_before_the_missing_classifier(save):
+    with pytest.raises(USAGE, match="another network"):
+        load(save(get(width=0.2, include_top=False), ".weights.h5"))
+
+
 def drop_image(config):
     config["config"]["layers"].pop(0)
 
@@ -180,7 +217,20 @@ def rename_layer(config):
     config["config"]["layers"][3]["config"]["name"] = 3
 
 
+@pytest.mark.parametrize("suffix", SUFFIXES)
+def test_a_large_file_of_another_kind_is_not_read(tmp_path, suffix):
+    (path := tmp_path / f"mine{suffix}").touch()
+    os.truncate(path, 1 << 28)
+    tracemalloc.start()
+    with pytest.raises(CORRUPT, match="is not a"):
+        load(path)
+    assert tracemalloc.get_traced_memory()[1] < 1 << 26
+    tracemalloc.stop()
+
+
+LAYER = {"class_name": "Dense", "config": {"name": "twin"}, "inbound_nodes": []}
 DAMAGED = {
+    "one name": lambda path: change(path, lambda c: c["config"]["layers"].extend(2 * [LAYER])),
     "no zip file": lambda path: path.write_bytes(b"PK"),
     "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
     "no layers": lambda path: change(path, lambda c: c["config"].clear()),

@@ -36,13 +36,7 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
     # 20 objects for an array and its groups, 1000 for layers without weights.
     limit = 1000 + 20 * sum(map(len, expected.values()))
     datasets = _datasets(file, path, limit)
-    sizes = _shapes(datasets)
-    if sizes != expected:
-        raise errors.UsageError(
-            f"{path} holds the weights of another network. "
-            f"{'; '.join(_differences(sizes, expected))}. Pass the network and the "
-            "arguments, such as width, whose weights these are."
-        )
+    check_shapes(_shapes(datasets), expected, path)
     arrays = {}
     for name, items in datasets.items():
         if sorted(items) != list(range(len(items))):
@@ -55,6 +49,16 @@ def parse(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
             if not np.isfinite(value).all():
                 raise errors.CorruptError(f"{path}: weight {index} of layer {name} is not finite.")
     return arrays
+
+
+def check_shapes(sizes: Shapes, expected: Shapes, path: Path) -> None:
+    """Raises `UsageError` unless the shapes in a file are those of a network."""
+    if sizes != expected:
+        raise errors.UsageError(
+            f"{path} holds the weights of another network. "
+            f"{'; '.join(_differences(sizes, expected))}. Pass the network and the "
+            "arguments, such as width, whose weights these are."
+        )
 
 
 def shapes(file: h5py.File, path: Path) -> Shapes:

@@ -9,13 +9,14 @@ from pathlib import Path
 from elu_zoo import errors, files
 
 
-def read(path: Path, limit: int, what: str) -> bytes:
+def read(path: Path, limit: int, what: str, magic: bytes = b"") -> bytes:
     """Returns the content of a regular file.
 
     Args:
         path: the path of the file, or of a link to a file in the same folder.
         limit: the largest size in bytes.
         what: the kind of file, for messages, such as "a weight file of this network".
+        magic: the first bytes; of a file with other ones, only these are read.
     """
     try:
         target = path.resolve(strict=True)
@@ -24,7 +25,7 @@ def read(path: Path, limit: int, what: str) -> bytes:
                 f"is a link out of its folder, to {target}. Replace the link by a copy "
                 "of the file, for example with cp -rL"
             )
-        return files.read_regular(target, limit, what, follow_links=False)
+        return files.read_regular(target, limit, what, follow_links=False, magic=magic)
     except (FileNotFoundError, NotADirectoryError) as error:
         raise FileNotFoundError(str(error)) from None
     except (OSError, RuntimeError) as error:  # RuntimeError for a link to itself

@@ -108,24 +108,24 @@ def read(
 
 def stored_shapes(path: Path) -> Shapes:
     """Returns the shapes of the arrays in a file by layer name, see `read`."""
-    content = _content(path, _MAX_BYTES)
+    content = _content(path, _MAX_BYTES, _MAGIC)
     return _parsed(path, content, lambda file: tree.shapes(file, path))
 
 
-def _content(path: Path, limit: int) -> bytes:
+def _content(path: Path, limit: int, magic: bytes = b"") -> bytes:
     """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
     check_name(path)
     try:
         if path.name.endswith(KERAS):
             return member(path, "model.weights.h5", limit)
-        return untrusted.read(path, limit, "a weight file of this network")
+        return untrusted.read(path, limit, "a weight file of this network", magic)
     except FileNotFoundError:
         raise not_found(path) from None
 
 
 def member(path: Path, name: str, limit: int) -> bytes:
     """Returns a file in a `.keras` file, which may be forged."""
-    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}")
+    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}", b"PK\3\4")
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             # Keras writes stored files. A compressed one can fill the memory.
