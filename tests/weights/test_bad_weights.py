@@ -87,7 +87,7 @@ ROWS = {
     "another activation": (write_relu, {}, CORRUPT, "damaged or another file: its"),
     "NaN": (write_nan, UNVERIFIED, CORRUPT, "weight 1 of layer dense3 is not finite"),
     "a link out of the folder": (link_to_parent, {}, CORRUPT, "is a link out of its"),
-    "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "folder ../mnist"),
+    "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "file ../mnist"),
 }  # fmt: skip
 
 

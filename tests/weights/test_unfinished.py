@@ -38,13 +38,13 @@ def test_the_error_states_the_iterations_of_a_stopped_run(tmp_path, starts, word
 
 def test_a_missing_path_and_a_run_without_weights_get_a_remedy(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for run in ("runs/my_photos", "runs/a/elu-s0"):
-        (tmp_path / run).mkdir(parents=True)
-        (tmp_path / run / "a.weights.h5").touch()
+    for name in ("runs/my_photos/a", "runs/a/elu-s0/a", "runs/zoo/a", "runs/zoo/b"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{name}.weights.h5").touch()
     (tmp_path / "runs/sp").mkdir()
     (tmp_path / "runs/sp/config.json").touch()
     rows = {
-        "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: a/elu-s0, my_photos",
+        "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: a/elu-s0, my_photos.$",
         "runs/b/elu-s0": "mean 'runs/a/elu-s0'",
         "runs/sp": "runs/sp has no weights.* trains from the start",
     }
