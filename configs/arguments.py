@@ -1,9 +1,13 @@
 """Arguments of a config: `--config=mnist_mlp_8x128:activation=relu,seed=3`."""
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
+from ml_collections import ConfigDict
+
 from elu_zoo import errors
+from elu_zoo.configs import common
 
 
 def parse(text: str, **defaults: Any) -> dict[str, Any]:
@@ -21,9 +25,31 @@ def parse(text: str, **defaults: Any) -> dict[str, Any]:
                 f"Received: {part!r}."
             )
         if key not in defaults:
-            raise errors.unknown("config argument", key, defaults)
+            raise _unknown(key, value, defaults)
         values[key] = _convert(key, value, defaults[key])
     return values
+
+
+def field_names(config: ConfigDict, prefix: str = "") -> Iterator[str]:
+    """Yields the names of a config's fields, such as `train.batch_size`."""
+    for key in config:
+        value = config.get(key)
+        if isinstance(value, ConfigDict):
+            yield from field_names(value, f"{prefix}{key}.")
+        else:
+            yield prefix + key
+
+
+def _unknown(key: str, value: str, known: dict[str, Any]) -> errors.UsageError:
+    # Of the fields without a group, `schedule` is a label, and others are arguments.
+    fields = [x for x in field_names(common.base()) if "." in x and f".{x}".endswith(f".{key}")]
+    if len(fields) != 1:
+        return errors.unknown("config argument", key, known)
+    value = "..." if value.startswith("(") else value  # the comma has split a tuple
+    return errors.UsageError(
+        f"Unknown config argument {key!r}. It is a field: set --config.{fields[0]}={value}. "
+        f"Known: {', '.join(known)}."
+    )
 
 
 def _convert(key: str, value: str, default: Any) -> Any:

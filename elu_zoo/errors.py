@@ -59,11 +59,14 @@ class Interrupted(EluZooError):
     exit_code = 143
 
 
-def did_you_mean(name: object, known: Iterable[str]) -> str:
-    """Returns "Did you mean 'x'? " for the closest known name, "" if none is close."""
+def did_you_mean(name: object, known: Iterable[str], prefix: str = "") -> str:
+    """Returns "Did you mean 'x'? " for the closest known name, "" if none is close.
+
+    The prefix, such as the folder of known files, is put before the name.
+    """
     lower = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
-    return f"Did you mean {lower[matches[0]]!r}? " if matches else ""
+    return f"Did you mean {prefix + lower[matches[0]]!r}? " if matches else ""
 
 
 def listed(names: Sequence[str]) -> str:

@@ -28,6 +28,14 @@ _KINDS = {
 }
 
 
+def similar(path: Path) -> str:
+    """Returns "Did you mean 'folder/x'? " for a file or folder beside a path, or ""."""
+    folder, names = path.parent, []
+    with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
+        names = [p.name for p in folder.iterdir() if p != path]
+    return errors.did_you_mean(path.name, names, "" if folder == Path() else f"{folder}{os.sep}")
+
+
 def home() -> Path:
     """Returns the cache folder: $ELU_ZOO_HOME, by default ~/.cache/elu_zoo."""
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()

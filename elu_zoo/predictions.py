@@ -32,9 +32,10 @@ def load_image(
     The image is rotated by its EXIF data, blended with white where it is transparent,
     converted to the model's channels, and resized to the model's height and width. The
     resizing is bilinear with antialiasing and does not keep the aspect ratio.
-    elu-zoo-predict reads files in the same way. A warning is logged if the pixels seem
-    to be in [0, 1], or if the model was trained on MNIST's light digits on black and
-    the image has another background, or its ink at another place.
+    elu-zoo-predict reads files in the same way. Floats in [0, 1] are an error. A
+    warning is logged if integers seem to be in [0, 1], or if the model was trained on
+    MNIST's light digits on black and the image has another background, or its ink at
+    another place.
 
     Args:
         path: path of a PNG, JPEG or WebP file; or the content of the file, an open
@@ -60,8 +61,9 @@ def load_image(
     Raises:
         NotFoundError: the file does not exist.
         DataError: the file cannot be read or decoded, or shows no digit.
-        UsageError: the model or the weights are unknown, `path` is something else, or
-            `digit` is set and the model's images are not 28 x 28 x 1.
+        UsageError: the model or the weights are unknown, `path` is something else,
+            `digit` is set and the model's images are not 28 x 28 x 1, or pixels are not
+            0..255.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", digit=True)

@@ -92,7 +92,7 @@ def native() -> Iterator[None]:
 def _import_tensorflow() -> None:
     """Imports TensorFlow without its messages on the CPU's features and missing GPUs.
 
-    The devices are logged by `training.devices`. TensorFlow is imported with the JAX
+    The devices are logged by `training.step.devices`. TensorFlow is imported with the JAX
     backend too, because Keras imports TensorFlow whenever it is installed.
     """
     if importlib.util.find_spec("tensorflow") is None:

@@ -6,7 +6,7 @@ import os
 import re
 import runpy
 import shlex
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from importlib import resources
 from pathlib import Path
 
@@ -14,6 +14,7 @@ from absl import flags
 from ml_collections import ConfigDict, config_flags
 
 from elu_zoo import errors
+from elu_zoo.configs.arguments import field_names
 
 _NOT_CONFIGS = ("__init__", "arguments", "common")
 
@@ -59,7 +60,7 @@ def resolve_flag(argv: list[str]) -> list[str]:
     name, colon, arguments = configs[0].partition("=")[2].partition(":")
     path = _path(name)
     config = _load(path, arguments)
-    entries = list(_entries(config))
+    entries = list(field_names(config))
     for flag in names:
         if flag.startswith("config."):
             _check_entry(config, flag.removeprefix("config."), entries)
@@ -218,12 +219,3 @@ def _load(path: Path, arguments: str) -> ConfigDict:
             "returns an ml_collections.ConfigDict."
         )
     return config
-
-
-def _entries(config: ConfigDict, prefix: str = "") -> Iterator[str]:
-    for key in config:
-        value = config.get(key)
-        if isinstance(value, ConfigDict):
-            yield from _entries(value, f"{prefix}{key}.")
-        else:
-            yield prefix + key

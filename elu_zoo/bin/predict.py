@@ -5,8 +5,9 @@ elu-zoo-predict --model=mnist_mlp_8x128 --weights=mnist --digit digit.png digits
 elu-zoo-predict --saved_model=exports/mnist_autoencoder --data=mnist --picture=x.png
 elu-zoo-predict --prefetch='elu_cifar_11.*'
 
-A folder stands for its PNG and JPEG files. Files that cannot be read are reported and
-skipped if other files can be read. The exit code is then 1.
+A folder stands for its PNG, JPEG and WebP files. A path that does not exist stops the
+command with code 2. Files that cannot be read are reported and skipped if other files
+can be read; the code is then 1.
 """
 
 import json

@@ -41,12 +41,12 @@ def is_image(head: bytes) -> bool:
     return head.startswith((JPEG, PNG)) or _other_format(head) is not None
 
 
-def unsupported_error(content: bytes) -> errors.DataError:
-    """Returns an error that states the format of a file other than JPEG or PNG."""
+def unsupported_error(content: bytes, expected: str = "PNG or JPEG") -> errors.DataError:
+    """Returns an error that states the format of a file that is not as expected."""
     name = _other_format(content) or ("text" if _is_text(content[:HEAD]) else None)
     if name is None:
-        return errors.DataError("it is neither JPEG nor PNG")
-    return errors.DataError(f"it is {name}; expected PNG or JPEG")
+        return errors.DataError(f"its format is unknown; expected {expected}")
+    return errors.DataError(f"it is {name}; expected {expected}")
 
 
 def _other_format(content: bytes) -> str | None:

@@ -16,6 +16,7 @@ from elu_zoo.data import digits, formats
 from elu_zoo.data.shapes import Shape
 
 _URL = re.compile(r"(https?|ftp|s3|gs|file|data):", re.IGNORECASE)
+_EXPECTED = "PNG, JPEG or WebP"  # exports and training do not read WebP
 _NAMED = 5  # the largest number of files that a message names
 
 
@@ -113,6 +114,8 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
         if isinstance(content, bytes):
             if formats.is_webp(content):
                 content = images.webp_as_png(content)
+            elif content and not content.startswith((formats.JPEG, formats.PNG)):
+                raise formats.unsupported_error(content, _EXPECTED)
             pixels = images.decode_checked(content, whole, min_side=1)[0][None]
         else:
             pixels = images.adapt(content, whole).numpy()
@@ -198,7 +201,7 @@ def _image_files(path: Path) -> list[Path]:
     named = errors.listed(folders)
     if not images:
         hint = f" Pass the folders in {path} instead: {named}." if folders else ""
-        raise errors.DataError(f"{path} holds no image; expected PNG or JPEG.{hint}")
+        raise errors.DataError(f"{path} holds no image; expected {_EXPECTED}.{hint}")
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)
     return images

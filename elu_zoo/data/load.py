@@ -7,7 +7,7 @@ from pathlib import Path
 
 from absl import logging
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.data import cache, catalog, folder, npz, shapes, splits, tfds
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.data.shapes import Shape
@@ -86,9 +86,10 @@ def check_exists(name: str) -> None:
         return
     if path.suffix == ".npz":
         if not path.exists():
-            raise errors.NotFoundError(f"There is no file {path}.")
+            raise errors.NotFoundError(f"There is no file {path}. {files.similar(path)}".rstrip())
     elif name and _is_path(name):
-        raise errors.NotFoundError(f"There is no folder or .npz file {name}. {_similar_file(path)}")
+        hint = files.similar(path)
+        raise errors.NotFoundError(f"There is no folder or .npz file {name}. {hint}".rstrip())
 
 
 def _adapted(data: ImageData, shape: Shape) -> ImageData:
@@ -141,12 +142,6 @@ def _is_path(name: str) -> bool:
     return is_marked or name.count(os.sep) > 1
 
 
-def _similar_file(path: Path) -> str:
-    """Returns a hint to a file or folder with a similar name, or ""."""
-    siblings = [p.name for p in path.parent.iterdir()] if path.parent.is_dir() else []
-    return errors.did_you_mean(path.name, siblings)
-
-
 def _identifier(name: str) -> str:
     """Returns a name of letters, digits and underscores that is not in `names()`."""
     identifier = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
@@ -159,7 +154,7 @@ def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> c
     except errors.DataError as error:
         raise errors.UsageError(
             f"{errors.unknown('data set', name, names())} There is no folder or .npz "
-            f"file {name} either. {_similar_file(Path(name))}tensorflow-datasets: "
+            f"file {name} either. {files.similar(Path(name))}tensorflow-datasets: "
             f"{error}"
         ) from error
     key = f"tfds-{_identifier(name)}-{source.version}"

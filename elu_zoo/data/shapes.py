@@ -37,8 +37,8 @@ def check_memory(count: int, shape: tuple[int, ...]) -> None:
     if size > _LIMIT_BYTES:
         raise errors.ResourceError(
             f"{count} images of {tuple(shape)} take {size / 2**30:.1f} GiB of memory; "
-            f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape, or "
-            "train elu_imagenet_15, which keeps its images on disk."
+            f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape "
+            "(image_size of finetune), or train elu_imagenet_15, which keeps its images on disk."
         )
 
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
@@ -88,7 +88,9 @@ def find_version(directory: Path) -> Path:
             is chosen, or a folder with exactly one model in it.
     """
     if not directory.exists():
-        raise errors.NotFoundError(f"{directory} does not exist.")
+        raise errors.NotFoundError(
+            f"{directory} does not exist. {files.similar(directory)}".rstrip()
+        )
     if not directory.is_dir():
         raise errors.UsageError(f"{directory} is not a folder.")
     if (directory / SAVED_MODEL).exists():

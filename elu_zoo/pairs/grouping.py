@@ -118,13 +118,12 @@ def series(
     return curves_of_arms
 
 
-def dots(activation: str, values: Mapping[str | float, list[float]], ours: bool = False) -> Dots:
+def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
     """Returns means and standard deviations over runs.
 
     Args:
         activation: name that decides colour and marker.
         values: values of the runs, by position on the horizontal axis.
-        ours: whether the paper's figure lacks the activation.
     """
     means = [float(np.mean(runs)) for runs in values.values()]
     deviations = [
@@ -132,7 +131,7 @@ def dots(activation: str, values: Mapping[str | float, list[float]], ours: bool 
     ]
     low = [mean - d for mean, d in zip(means, deviations, strict=True)]
     high = [mean + d for mean, d in zip(means, deviations, strict=True)]
-    return Dots(activation, list(values), means, low, high, ours=ours)
+    return Dots(activation, list(values), means, low, high)
 
 
 def _arm(row: dict[str, str]) -> Arm:

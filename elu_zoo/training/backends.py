@@ -14,7 +14,7 @@ from elu_zoo import errors
 class Placement:
     """Devices and machines of a run, with the backend's functions for both."""
 
-    strategy: Any  # a tf.distribute.Strategy, or a step_jax.OneDevice
+    strategy: Any  # a tf.distribute.Strategy, or a jax_step.OneDevice
     chief: bool  # whether this process writes the run's files
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
     choose_compilation: Callable  # such as `devices.choose_compilation`

@@ -12,6 +12,9 @@ from elu_zoo.training.config_fields import check_fields, get
 from elu_zoo.training.step import optimizer, precision
 
 SCHEDULES = "paper", "fast", "quick"
+_NOT_TRAINED_ON = (
+    "data.train_on_validation to False (finetune and the configs of CIFAR: validation=True)"
+)
 _MINIMUM = {
     "train.batch_size": 1,
     "train.epochs": 1,
@@ -95,12 +98,12 @@ def _check_data(config: ConfigDict) -> None:
         raise errors.UsageError(
             "train.keep_best keeps the weights with the lowest loss on validation "
             f"images on which nothing else depends. {problem}. Set train.keep_best to "
-            "False" + ("." if encoded else ", or data.train_on_validation to False.")
+            "False" + ("." if encoded else f", or {_NOT_TRAINED_ON}.")
         )
     if not data.measure_test and data.train_on_validation:
         raise errors.UsageError(
             "A run with data.measure_test=False is evaluated on its validation images "
-            "only, and cannot train on them. Set data.train_on_validation to False."
+            f"only, and cannot train on them. Set {_NOT_TRAINED_ON}."
         )
     if not encoded:
         return

@@ -13,7 +13,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.data import load, shapes
-from elu_zoo.weights import pretrained
+from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
 BODY = "body"
@@ -81,8 +81,8 @@ def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, 
             f"Received: {shape[0]} x {shape[1]}. Use a larger size."
         )
     if parent and shape[:2] != usual[:2] and not registered.any_size:
-        nets = map(registry.entry, registry.names())
-        others = [x.name for x in nets if x.any_size and "crop" not in x.preprocessing]
+        nets = sorted({entry["model"] for entry in manifest.published().values()})
+        others = [name for name in nets if registry.entry(name).any_size]
         raise errors.UsageError(
             f"The weights {parent.name} fit images of {usual[0]} x {usual[1]} pixels "
             f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "

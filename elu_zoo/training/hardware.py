@@ -25,7 +25,7 @@ def accelerators() -> list[str]:
     if keras.backend.backend() == "jax":
         import jax
 
-        device = jax.devices()[0]  # `step_jax` uses no other device
+        device = jax.devices()[0]  # `jax_step` uses no other device
         return [] if device.platform == "cpu" else [device.device_kind]
     import tensorflow as tf
 

@@ -265,9 +265,9 @@ def _keep(run: Run, state: TrainState) -> None:
             state.best_step,
             state.best_loss,
         )
-    elif run.parent:
+    elif run.parent and not state.config["data"]["train_on_validation"]:
         logging.info(
-            "The weights of the last iteration, %d, are kept. train.keep_best=True "
+            "The weights of the last iteration, %d, are kept. --config.train.keep_best=True "
             "keeps those with the lowest validation loss.",
             state.step,
         )

@@ -50,7 +50,7 @@ class Run:
     phases: Phases
     augmentation: Augmentation | None
     compilation: Compilation
-    step: Any  # a training step, such as `step_resident.ResidentStep`
+    step: Any  # a training step, such as `resident.ResidentStep`
     evaluator: Evaluator
     parent: Pretrained | None  # pretrained weights from which the run starts
     best: Best | None = None  # the weights to keep instead of the last ones

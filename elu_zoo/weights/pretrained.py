@@ -266,11 +266,11 @@ def _weight_file(path: Path) -> Path:
             unfinished.check(path)
         if len(candidates) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
-            hint = f" Perhaps you mean one of {', '.join(runs[:5])}." if runs else ""
+            hint = f"Perhaps you mean one of {', '.join(runs[:5])}."
             raise errors.UsageError(
                 f"{path} is a folder with {len(candidates)} weight files; expected the "
                 "folder of a finished training run, which has one weight file, or a "
-                f"weight file.{hint}"
+                f"weight file. {hint if runs else weight_file.nearby(path)}"
             )
         path = candidates[0]
     return path

@@ -23,8 +23,10 @@ def kept(folder: Path) -> str:
 def check(folder: Path) -> None:
     """Checks that a folder without weights is not the folder of an unfinished run."""
     newest = newest_step(folder)
-    if newest is None:
+    if newest is None and not (folder / "config.json").is_file():
         return
+    if newest is None:
+        raise errors.UsageError(f"The run in {folder} has no weights. {kept(folder)}")
     total = _iterations(folder / "timing.jsonl")
     of_total = f" of {total:,}" if total else ""
     raise errors.UsageError(

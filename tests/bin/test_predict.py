@@ -105,7 +105,7 @@ def test_files_without_an_image_are_refused(cli, exported, tmp_path):
     (tmp_path / "empty.png").touch()
     (tmp_path / "folder").mkdir()
     for name, message in [
-        ("text.png", "text.png cannot be used: it is text; expected PNG or JPEG."),
+        ("text.png", "text.png cannot be used: it is text; expected PNG, JPEG or WebP."),
         ("empty.png", "empty.png cannot be used: the file is empty."),
         ("folder", "folder holds no image"),
     ]:
@@ -120,7 +120,7 @@ def test_other_files_of_a_folder_are_skipped_with_a_warning(cli, exported, digit
     assert result.code == 1
     names = [json.loads(line)["image"] for line in result.out.splitlines()]
     assert names == [f"{digits}/{index}.png" for index in range(3)]
-    reason = "cannot be used: it is a GIF; expected PNG or JPEG."
+    reason = "cannot be used: it is a GIF; expected PNG, JPEG or WebP."
     assert result.err.splitlines() == [f"warning: {digits}/my.gif {reason}"]
 
 

@@ -37,7 +37,10 @@ def test_parse_updates_the_defaults(text, changed):
     "text, words",
     [
         ("sed=1", "Unknown config argument 'sed'. Did you mean 'seed'"),
-        ("epochs=1", "Unknown config argument 'epochs'.*Known: activation, seed"),
+        ("epoch=1", "Unknown config argument 'epoch'.*Known: activation, seed"),
+        ("epochs=1", "'epochs'. It is a field: set --config.train.epochs=1. Known: act"),
+        ("train.learning_rates=(1,2)", r"--config.train.learning_rates=\.\.\.\. Known"),
+        ("schedule=quick", "'schedule'. Did you mean 'seed'"),
         ("smoke", "key=value,key=value. Received: 'smoke'"),
         ("seed=abc", "seed must be of type int, such as 0. Received: 'abc'"),
         ("seed=1.5", "seed must be of type int.*'1.5'"),

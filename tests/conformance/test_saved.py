@@ -51,7 +51,7 @@ def test_every_layer_has_a_row():
         ]
     )
     assert len(names) >= 9
-    # Cutout is tested in tests/training/test_augmentation.py.
+    # Cutout is tested in tests/training/step/test_augmentation.py.
     missing = {n for n in names if f'"registered_name": "{n}"' not in configs}
     assert missing == {"elu_zoo>Cutout"}
 

@@ -42,8 +42,8 @@ def first_box(brand):  # of a HEIC or AVIF file
     ],
 )
 def test_the_error_states_the_format(content, name, is_image):
-    expected = f"it is {name}; expected PNG or JPEG" if name else None
-    assert str(formats.unsupported_error(content)) == (expected or "it is neither JPEG nor PNG")
+    found = f"it is {name}" if name else "its format is unknown"
+    assert str(formats.unsupported_error(content)) == f"{found}; expected PNG or JPEG"
     assert formats.is_image(content) == is_image
 
 

@@ -51,8 +51,8 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
     assert read.left_out == [
         f"{tmp_path}/empty.png cannot be used: the file is empty.",
         f"{tmp_path}/link.png does not exist.",
-        f"{tmp_path}/moving cannot be used: it is a GIF; expected PNG or JPEG.",
-        f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG or JPEG.",
+        f"{tmp_path}/moving cannot be used: it is a GIF; expected PNG, JPEG or WebP.",
+        f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG, JPEG or WebP.",
     ]
 
 
@@ -60,7 +60,7 @@ def test_a_folder_without_a_usable_file_is_refused(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
     with pytest.raises(errors.DataError, match="^None of 7 images can be used: ") as caught:
         image_files.read_images(tmp_path, SHAPE)
-    assert str(caught.value).count("it is a GIF; expected PNG or JPEG.") == 5
+    assert str(caught.value).count("it is a GIF; expected PNG, JPEG or WebP.") == 5
     assert str(caught.value).endswith(" And 2 more.")
 
 
@@ -72,16 +72,16 @@ def test_unusable_paths_among_others_are_left_out(tmp_path):
     np.testing.assert_array_equal(read.pixels, [GREY])
     assert read.names == [f"{tmp_path}/good/1.png"]
     assert read.left_out == [
-        f"{tmp_path}/none holds no image; expected PNG or JPEG.",
-        f"{tmp_path}/my.gif cannot be used: it is a GIF; expected PNG or JPEG.",
+        f"{tmp_path}/none holds no image; expected PNG, JPEG or WebP.",
+        f"{tmp_path}/my.gif cannot be used: it is a GIF; expected PNG, JPEG or WebP.",
     ]
 
 
 @pytest.mark.parametrize(
     ("names", "message"),
     [
-        (["my.gif"], "my.gif cannot be used: it is a GIF; expected PNG or JPEG.$"),
-        (["none"], "none holds no image; expected PNG or JPEG.$"),
+        (["my.gif"], "my.gif cannot be used: it is a GIF; expected PNG, JPEG or WebP.$"),
+        (["none"], "none holds no image; expected PNG, JPEG or WebP.$"),
         (
             ["my.gif", "none"],
             "^None of 2 images can be used: .*none holds .*my.gif can",
@@ -132,13 +132,13 @@ BAD_FILES = {
     "corrupt_png": (png(noise(16, 16))[:60], DAMAGED),
     "corrupt_jpeg": (jpeg(noise(64, 64))[:500], DAMAGED),
     "jpeg_without_an_end": (jpeg(noise(64, 64))[:4], DAMAGED),
-    "text": (b"no image at all", "it is text; expected PNG or JPEG"),
+    "text": (b"no image at all", "it is text; expected PNG"),
     "zero_bytes": (b"", "the file is empty"),
-    "zeros": (bytes(1000), "it is neither JPEG nor PNG"),
+    "zeros": (bytes(1000), "its format is unknown; expected PNG"),
     "one_pixel": (png(noise(1, 1)), "it has 1 x 1 pixels; expected at least 8"),
     "huge_png": (HUGE, "it has 30000 x 30000 pixels; expected"),
     "huge_jpeg": (jpeg_of(30_000, 30_000), "it has 30000 x 30000 pixels; expected"),
-    "huge_bitmap": (BITMAP + bytes(24), "it is a BMP; expected PNG or JPEG"),
+    "huge_bitmap": (BITMAP + bytes(24), "it is a BMP; expected PNG"),
     "grey_png": (png(noise(16, 16, channels=1)), None),
     "transparent": (png(noise(16, 16, channels=4)), None),
     "cmyk": (CMYK, None),

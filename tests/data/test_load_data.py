@@ -116,6 +116,7 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
         ("cifar1O", errors.UsageError, "Did you mean 'cifar10'.*`tfds build cifar1O"),
         ("./none", errors.NotFoundError, "no folder or .npz file ./none"),
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
+        ("./my_photos/cts", errors.NotFoundError, "Did you mean 'my_photos/cats'"),
         ("my_phots/", errors.NotFoundError, "Did you mean 'my_photos'"),
         ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
@@ -125,7 +126,7 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
 )
 def test_wrong_names_are_refused(tmp_path, monkeypatch, name, kind, words):
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "my_photos").mkdir()
+    (tmp_path / "my_photos/cats").mkdir(parents=True)
     with pytest.raises(kind, match=words):
         load.load(name, tmp_path, SHAPE)
 
@@ -172,7 +173,7 @@ def test_a_folder_needs_a_shape_that_fits_the_memory(tmp_path):
     with pytest.raises(errors.ResourceError, match="4 images of .* take 12.0 GiB"):
         load.load(folder, None, (2**15, 2**15, 3))
     np.savez(tmp_path / "x.npz", **arrays())
-    with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
+    with pytest.raises(errors.ResourceError, match="2 GiB is the limit.*image_size of finetune"):
         load.load(str(tmp_path / "x.npz"), tmp_path, (2**15, 2**15, 3))
 
 

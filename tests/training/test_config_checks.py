@@ -173,7 +173,7 @@ AUGMENTED = [
         ),
         (
             *("digits", {"train.keep_best": True, "data.train_on_validation": True}),
-            "keep_best .*leaves no validation images.* data.train_on_validation to Fal",
+            "keep_best .*leaves no validation images.*_validation to False .*validation=True",
         ),
         (
             *("imagenet", {"train.keep_best": True}),

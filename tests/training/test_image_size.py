@@ -19,7 +19,10 @@ NET = "elu_cifar_11"
     ("arg", "words"),
     [
         ("model=mnist_mlp_8x128,weights=mnist,image_size=64", "28 x 28 .*: allcnn_c"),
-        ("model=alexnet_cifar,weights=cifar10,image_size=64", "any size:.* nin"),
+        (
+            "model=alexnet_cifar,weights=cifar10,image_size=64",
+            "any size: allcnn_c, elu_cifar_11, nin.$",
+        ),
         ("image_size=7", "at least 8 pixels"),
         ("model=allcnn_c,weights=none,image_size=8", "at least 9 x 9"),
         ("model=fmp,weights=none,image_size=95", "at most 94 x 94"),
@@ -67,6 +70,7 @@ def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(
     images = load.load(data, image_shape=(12, 10, 3)).train.images
     assert entry["preprocessing"] == statistics.fit_scale("gcn_zca", images)
     assert f"scale of {len(images)} training images" in caplog.text
+    assert "are kept. --config.train.keep_best=True keeps" in caplog.text
     assert entry["arguments"]["input_shape"] == [12, 10, 3]
     body, trained = (zoo.get_model(NET, weights=str(tmp_path / x)) for x in ("8", "12"))
     for layer in body.layers[:-2]:

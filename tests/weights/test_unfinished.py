@@ -34,3 +34,20 @@ def test_the_error_states_the_iterations_of_a_stopped_run(tmp_path, starts, word
     for find in (pretrained.find, pretrained.check_exists):
         with pytest.raises(errors.UsageError, match=words):
             find(MODEL, str(tmp_path))
+
+
+def test_a_missing_path_and_a_run_without_weights_get_a_remedy(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("runs/my_photos/a", "runs/a/elu-s0/a", "runs/zoo/a", "runs/zoo/b"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / f"{name}.weights.h5").touch()
+    (tmp_path / "runs/sp").mkdir()
+    (tmp_path / "runs/sp/config.json").touch()
+    rows = {
+        "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: a/elu-s0, my_photos.$",
+        "runs/b/elu-s0": "mean 'runs/a/elu-s0'",
+        "runs/sp": "runs/sp has no weights.* trains from the start",
+    }
+    for path, words in rows.items():
+        with pytest.raises(errors.UsageError, match=words):
+            pretrained.check_exists(MODEL, path)

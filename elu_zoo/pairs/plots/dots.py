@@ -29,7 +29,6 @@ class Dots:
         high: `(points,)`, upper ends of the intervals.
         batch_norm: whether the networks have batch normalisation, which is drawn
             dashed and hollow.
-        ours: whether the paper's figure lacks the activation, which the label says.
     """
 
     activation: str
@@ -38,7 +37,6 @@ class Dots:
     low: Sequence[float]
     high: Sequence[float]
     batch_norm: bool = False
-    ours: bool = False
 
 
 @dataclasses.dataclass(frozen=True)
@@ -137,7 +135,7 @@ def _plot_numbers(axes: "Axes", panel: DotPanel, looks: Mapping[str, palette.Loo
 
 
 def _style(dots: Dots, looks: Mapping[str, palette.Look]) -> dict[str, object]:
-    label = palette.label(dots.activation, dots.batch_norm, dots.ours)
+    label = palette.label(dots.activation, dots.batch_norm)
     return {**looks[dots.activation].style(dots.batch_norm), "label": label}
 
 

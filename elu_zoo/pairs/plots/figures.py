@@ -142,33 +142,21 @@ def functions(of: Mapping[str, Arrays], stem: Path) -> None:
     draw([panels], stem, height=3.2)
 
 
-def bars(
-    panels: Sequence[DotPanel],
-    stem: Path,
-    *,
-    height: float | None = None,
-    columns: int | None = None,
-) -> None:
-    """Draws dots with error bars, panels in rows, with one legend below.
+def bars(panels: Sequence[DotPanel], stem: Path, *, height: float | None = None) -> None:
+    """Draws dots with error bars, panels in one row, with one legend below.
 
     Args:
         panels: at least one.
         stem: path of the files without suffix.
-        height: in inches; by default proportional to the numbers of names and rows.
-        columns: number of panels in a row; by default all panels are in one row.
+        height: in inches; by default proportional to the number of names.
     """
     looks = palette.looks(d.activation for panel in panels for d in panel.dots)
-    columns = columns or len(panels)
-    rows = math.ceil(len(panels) / columns)
-    row_height = max(dots.height(panel) for panel in panels)
-    height = height or rows * row_height + sheet.LEGEND_HEIGHT
+    height = height or max(map(dots.height, panels)) + sheet.LEGEND_HEIGHT
     with sheet.sheet(stem, height) as figure:
-        grid = figure.subplots(rows, columns, squeeze=False)
-        for axes in grid.flat[len(panels) :]:
-            axes.set_visible(False)
-        for i, (axes, panel) in enumerate(zip(grid.flat, panels, strict=False)):
+        grid = figure.subplots(1, len(panels), squeeze=False)
+        for i, (axes, panel) in enumerate(zip(grid.flat, panels, strict=True)):
             dots.plot(axes, panel, looks)
-            if i % columns and panel.names and panel.names == panels[0].names:
+            if i and panel.names and panel.names == panels[0].names:
                 axes.tick_params(labelleft=False)
         sheet.legend(figure)
 

@@ -1,4 +1,4 @@
-"""Names, colours and markers of activations and methods in figures.
+"""Names, colours and markers of activations in figures.
 
 The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """Colour and marker of an activation or method.
+    """Colour and marker of an activation.
 
     Attributes:
         colour: "#rrggbb".
@@ -38,9 +38,6 @@ _LOOKS = {
     "prelu": Look("#cc79a7", "v"),  # purple
     "rrelu": Look("#56b4e9", "P"),  # sky blue
     "tanh": Look("#000000", "X"),
-    "natural gradient": Look("#332288", "o"),
-    "SGD": Look("#661100", "s"),
-    "SGD for longer": Look("#661100", "^"),
 }
 # Paul Tol's colours and grey, which all readers can tell from Okabe and Ito's. Four
 # colours and five markers have no common divisor, so that they make 20 looks.
@@ -57,10 +54,10 @@ _LABELS = {
 
 
 def looks(names: Iterable[str]) -> dict[str, Look]:
-    """Returns the look of each activation or method in a figure.
+    """Returns the look of each activation in a figure.
 
-    The paper's activations and the methods look the same in every figure. All other
-    names get the colours and markers of a cycle, in alphabetical order.
+    The paper's activations and tanh look the same in every figure. All other names get
+    the colours and markers of a cycle, in alphabetical order.
     """
     others = sorted(set(names := list(names)) - _LOOKS.keys())
     cycle = {
@@ -71,10 +68,10 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
 
 
 def label(name: str, batch_norm: bool = False, ours: bool = False) -> str:
-    """Returns the label of an activation or method in legends and tables.
+    """Returns the label of an activation in legends and tables.
 
     Args:
-        name: name of the activation or method.
+        name: name of the activation.
         batch_norm: whether the networks have batch normalisation: "ELU + BN".
         ours: whether the paper's figure lacks the activation: "PReLU (ours)".
     """

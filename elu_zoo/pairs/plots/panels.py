@@ -19,12 +19,12 @@ _MARGIN = 0.05  # of the axis' length, at both ends
 
 @dataclasses.dataclass(frozen=True)
 class Series:
-    """Runs of one activation or method, drawn as a line with their spread.
+    """Runs of one activation, drawn as a line with their spread.
 
     The spread of five or more runs is a ribbon. Fewer runs are thin lines.
 
     Attributes:
-        activation: name of an activation or method, which decides colour and marker.
+        activation: name of an activation, which decides colour and marker.
         x: `(points,)`, rising, such as epochs.
         runs: `(runs, points)`. The array of a run that ended early may be shorter. NaN
             stands for a value that was not measured. Points at which no run has a

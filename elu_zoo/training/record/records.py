@@ -112,8 +112,7 @@ def _check_metrics(path: Path, content: bytes, mark: tuple[int, str], epochs: in
             epochs,
         )
         return
-    # Checkpoints that began before `metrics_sha256` have no hash.
-    if len(content) < length or sha256 not in ("", files.sha256(content)):
+    if len(content) < length or (length and sha256 != files.sha256(content)):
         raise errors.CorruptError(
             f"{path} was changed, is incomplete or belongs to another run. Its rows "
             f"are not those of the {epochs} epochs of the checkpoint. Restore the file "

@@ -1,7 +1,7 @@
 """Device, compilation and training step of a run on JAX.
 
 The functions correspond to those of `devices`, which are for TensorFlow, and `JaxStep`
-corresponds to `step_resident.ResidentStep`.
+corresponds to `resident.ResidentStep`.
 """
 
 import contextlib

@@ -9,6 +9,7 @@ import collections
 import contextlib
 import io
 import math
+import os
 import re
 import reprlib
 import zipfile
@@ -218,13 +219,23 @@ def check_name(path: Path) -> None:
 
 
 def not_found(path: Path) -> errors.NotFoundError:
-    """Returns the error for a path that does not exist, with similar names."""
-    folder = path.parent
-    names = []
+    """Returns the error for a path that does not exist, with similar paths."""
+    return errors.NotFoundError(f"There is no file {path}. {nearby(path)}")
+
+
+def nearby(path: Path) -> str:
+    """Returns a similar path and the weights beside a path, for messages."""
+    existing = (p for p in path.parents if p != p.parent and p.is_dir())
+    folder = next(existing, path.parent)
+    names: list[str] = []
+    counts: collections.Counter[str] = collections.Counter()
     with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
-        names = sorted(p.name for p in folder.iterdir())
-    weights = [name for name in names if name.endswith((SUFFIX, KERAS))]
-    return errors.NotFoundError(
-        f"There is no file {path}. {errors.did_you_mean(path.name, names)}"
-        f"Weights in {folder}: {', '.join(weights) or 'none'}."
-    )
+        names = sorted(p.name for p in folder.iterdir() if p != path)
+        for level in ("*", "*/*"):  # runs/<run>, and the default runs/<config>/<run>
+            files_below = folder.glob(f"{level}/*{SUFFIX}")
+            counts.update(str(p.parent.relative_to(folder)) for p in files_below)
+    runs = sorted(name for name, count in counts.items() if count == 1)
+    weights = [name for name in names if name.endswith((SUFFIX, KERAS))] + runs
+    prefix = "" if folder == Path() else f"{folder}{os.sep}"
+    closest = errors.did_you_mean(path.relative_to(folder), [*names, *weights], prefix)
+    return f"{closest}Weights in {folder}: {errors.listed(weights) or 'none'}."

@@ -1,4 +1,4 @@
-"""Activations and methods have labels, colours and markers that differ."""
+"""Activations have labels, colours and markers that differ."""
 
 import itertools
 
@@ -34,13 +34,6 @@ def test_looks_differ_and_looks_of_the_papers_activations_are_fixed():
     assert all(palette.looks([name])[name] == found[name] for name in NAMES)
     assert palette.looks(reversed(others)) == palette.looks(others)
     assert len(palette.looks([*others, "own_20"])) == 21  # the colours repeat
-
-
-def test_methods_have_other_colours_than_activations():
-    methods = palette.looks(["SGD", "SGD for longer", "natural gradient"])
-    colours = {look.colour for look in methods.values()}
-    assert len(set(methods.values())) == 3
-    assert not colours & {look.colour for look in palette.looks(NAMES).values()}
 
 
 # Linear RGB as protanopes and deuteranopes see it (Machado et al., 2009).

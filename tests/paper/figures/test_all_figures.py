@@ -58,7 +58,7 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_has_two_figure_files_and_a_table(name, tmp_path, monkeypatch):
-    # High resolution and layout are slow, and are tested in tests/paper/plots.
+    # High resolution and layout are slow, and are tested in tests/pairs/plots.
     monkeypatch.setattr(sheet, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
