@@ -54,7 +54,7 @@ def test_a_run_resumes_bit_identically_after_the_disk_was_full(
 
     with monkeypatch.context() as patch:
         patch.setattr(os, "fsync", limited)
-        with pytest.raises(errors.ResourceError, match="No space left.* intact"):
+        with pytest.raises(errors.ResourceError, match="No space left.* same command"):
             train(config, workdir)
     assert not (workdir / "outcome.json").exists()
     assert not list(workdir.rglob(".*"))
