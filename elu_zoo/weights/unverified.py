@@ -41,7 +41,7 @@ Layers = dict[str, Layer]
 
 @dataclasses.dataclass(frozen=True)
 class Saved:
-    """What a file without an entry states about its network.
+    """Statements of a file without an entry about its network.
 
     Attributes:
         path: the path of the file.
