@@ -36,8 +36,6 @@ def get_config(arg: str = "") -> ConfigDict:
 
 def build(args: dict) -> ConfigDict:
     config = common.base(args)
-    for fields in (common.kernels(), common.encoded_images()):
-        config.update(fields)
     config.name = config.model.name = "elu_imagenet_15"
     config.schedule_epochs = 80
 
@@ -46,8 +44,12 @@ def build(args: dict) -> ConfigDict:
     config.model.spp_levels = (1, 2, 4)  # bins along each side of the last map
     config.model.dropout = 0.5
     config.model.kernel_decay = 0.0005
+    config.model.init_scale = 1.0
 
     config.data.name = "imagenet2012"
+    config.data.folder = ""
+    config.data.image_size = 256
+    config.data.crop_size = 224
     config.data.validation_images = 50 if config.smoke else 5000
     config.data.train_examples = 100 if config.smoke else 0
     config.data.augmentation = "crop_flip"  # with "none": the centre crop

@@ -31,7 +31,6 @@ from ml_collections import ConfigDict, config_dict
 from elu_zoo import errors
 from elu_zoo.configs import (
     arguments,
-    common,
     elu_cifar_11,
     elu_cifar_18,
     elu_imagenet_15,
@@ -111,10 +110,8 @@ def get_config(arg: str = "") -> ConfigDict:
 
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
     """Sets the weights, and empties the fields whose values come from the weights."""
-    fields = common.pretrained()
     size = args["image_size"]
     if "folder" in config.data:  # images are resized to data.image_size instead
-        del fields.data.image_shape
         if size:
             raise errors.UsageError(
                 f"{args['model']} crops its images. Set --config.data.image_size and "
@@ -123,8 +120,7 @@ def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
     else:
         config.data.name = ""  # set by --data
         config.data.train_on_validation = not args["validation"]
-        fields.data.image_shape = (size, size) if size else ()
-    config.update(fields)
+        config.data.image_shape = (size, size) if size else ()
     config.model.weights = "" if args["weights"] == "none" else args["weights"]
     config.model.activation.name = args["activation"]
     config.model.batch_norm = config_dict.placeholder(bool)

@@ -7,7 +7,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.data import load, order
-from elu_zoo.training.config_fields import flat
+from elu_zoo.training.fields import flat
 
 _SHORT = 5  # divides the config's epochs in a short comparison
 

@@ -114,7 +114,7 @@ def build(
         step=step,
         evaluator=evaluator,
         parent=parent,
-        best=Best(model) if train.get("keep_best") else None,
+        best=Best(model) if train.keep_best else None,
     )
 
 
@@ -129,7 +129,7 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
-    if config.train.get("keep_best") and not len(validation or ()):
+    if config.train.keep_best and not len(validation or ()):
         raise errors.DataError(
             f"train.keep_best needs validation images, which {data.name} lacks. Add "
             "some, or set train.keep_best to False."

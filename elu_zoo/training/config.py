@@ -7,11 +7,10 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
+import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors
-from elu_zoo.configs import common
-from elu_zoo.training import finetuning
-from elu_zoo.training.config_checks import check
-from elu_zoo.training.config_fields import flat, get
+from elu_zoo.training import fields, finetuning
+from elu_zoo.training.config_checks import check_config
 from elu_zoo.weights.pretrained import Pretrained
 
 
@@ -47,25 +46,19 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
             f"{type(config).__name__}."
         )
     config, parent = finetuning.resolve(config.copy_and_resolve_references())
+    check_config(config)
     with config.unlocked():
-        _add_later_fields(config)
-    check(config)
+        fields.complete(config)
     values = as_dict(config)
     return ResolvedConfig(config, values, dict_hash(values), parent)
 
 
 def as_dict(config: ConfigDict) -> dict[str, Any]:
-    """Returns a config as JSON values, without later fields at their neutral value.
+    """Returns a config as JSON values.
 
-    Later fields, listed in `common.LATER`, are missing in configs of older runs. The
-    config of an older run is therefore equal to the same config of this version.
     The activation `elu_xla` is `elu`, because weights do not depend on how it runs.
     """
     values = json.loads(config.to_json_best_effort())
-    for key, neutral in _later_fields().items():
-        group, _, name = key.partition(".")
-        if values.get(group, {}).get(name) == neutral:
-            del values[group][name]
     activation = values.get("model", {}).get("activation", {})
     if activation.get("name") == "elu_xla":  # the same function, computed by XLA
         activation["name"] = "elu"
@@ -78,30 +71,14 @@ def config_hash(config: ConfigDict) -> str:
 
 
 def dict_hash(values: dict[str, Any]) -> str:
-    """Returns the hash of a config's JSON values."""
-    text = json.dumps(values, sort_keys=True)
+    """Returns the hash of the fields of a config that differ from their neutral values."""
+    text = json.dumps(fields.counted(values), sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     """Returns `key: old -> new` for each field in which two configs differ."""
-    old, new = ({k: repr(v) for k, v in flat(x).items()} for x in (old, new))
+    both = (fields.NEUTRAL | fields.flat(x) for x in (old, new))
+    old, new = ({k: repr(v) for k, v in each.items()} for each in both)
     keys = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
     return [f"{k}: {old.get(k, 'nothing')} -> {new.get(k, 'nothing')}" for k in keys]
-
-
-def _later_fields() -> dict[str, Any]:
-    """Returns the neutral value of each field of `common.LATER`, by `group.name`."""
-    fields = common.base()
-    fields.update(common.stacks())
-    return {key: get(fields, key) for key in common.LATER}
-
-
-def _add_later_fields(config: ConfigDict) -> None:
-    """Adds missing later fields to a config that was written before these fields."""
-    base = common.base()
-    for key, neutral in _later_fields().items():
-        group, _, name = key.partition(".")
-        part = config.get(group)
-        if isinstance(part, ConfigDict) and name in base[group] and name not in part:
-            part[name] = neutral

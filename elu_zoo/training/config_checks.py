@@ -1,5 +1,6 @@
-"""Checks of a config's values, before a run starts."""
+"""Checks of a config's fields, before a run starts."""
 
+import json
 from typing import Any
 
 from ml_collections import ConfigDict
@@ -7,51 +8,20 @@ from ml_collections import ConfigDict
 from elu_zoo import errors, registry
 from elu_zoo.data import load
 from elu_zoo.evaluation import loss
-from elu_zoo.training import phases, schedules
-from elu_zoo.training.config_fields import check_fields, get
+from elu_zoo.training import fields, phases, schedules
+from elu_zoo.training.fields import FIELDS, get
 from elu_zoo.training.step import optimizer, precision
 
-SCHEDULES = "paper", "fast", "quick"
-_NOT_TRAINED_ON = (
-    "data.train_on_validation to False (finetune and the configs of CIFAR: validation=True)"
-)
-_MINIMUM = {
-    "train.batch_size": 1,
-    "train.epochs": 1,
-    "train.evaluate_every": 1,
-    "train.checkpoint_every": 1,
-    "train.checkpoints_kept": 1,
-    "data.train_examples": 0,
-    "schedule_epochs": 1,
-}
 
-
-def check(config: ConfigDict) -> None:
+def check_config(config: ConfigDict) -> None:
     """Checks the fields of a config, and all values whose check needs no data."""
     _check_model_and_data(get(config, "model.name"), get(config, "data.name"))
-    check_fields(config)
-    train = config.train
-    for key, minimum in _MINIMUM.items():
-        value = get(config, key)
-        if value < minimum:
-            raise errors.UsageError(f"{key} must be >= {minimum}. Received: {value}.")
-    if not 0 <= config.seed < 2**64:
-        raise errors.UsageError(f"seed must be in [0, 2**64). Received: {config.seed}.")
-    errors.check_positive("model.width", config.model.width)
-    errors.check_number(
-        "train.momentum", train.momentum, "must be in [0, 1)", lambda value: 0 <= value < 1
-    )
-    errors.check_choice("train.optimizer", train.optimizer, optimizer.OPTIMIZERS)
-    rates = train.learning_rates
-    schedules.check(train.boundaries, rates, None, train.learning_rate_shape)
-    _check_data(config)
-    if train.nesterov and not train.momentum:
-        raise errors.UsageError(
-            "train.nesterov=True needs train.momentum > 0. Set train.momentum, or set "
-            "train.nesterov to False."
-        )
-    errors.check_choice("schedule", config.schedule, SCHEDULES)
-    precision.check(train.precision)
+    _check_names_and_types(config)
+    _check_values(config)
+    train, data = config.train, config.data
+    precision.check_precision(get(config, "train.precision"))
+    rates = train.learning_rates, get(config, "train.learning_rate_shape")
+    schedules.check_learning_rates(get(config, "train.boundaries"), *rates)
     of_images = loss.get(train.loss).of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
@@ -60,17 +30,23 @@ def check(config: ConfigDict) -> None:
             f"{'classes' if of_images else 'images'}. Set train.loss to "
             f"{' or '.join(fitting)}."
         )
-    smoothing, required_loss = train.label_smoothing, "softmax_cross_entropy"
-    if not 0 <= smoothing < 1 or (smoothing and train.loss != required_loss):
+    if not data.name:
         raise errors.UsageError(
-            f"train.label_smoothing must be in [0, 1), and 0.0 unless train.loss is "
-            f"{required_loss}. Received: {smoothing}, and train.loss {train.loss}."
+            "data.name is missing. Set --data to the name of a data set, a folder "
+            "<class>/<image>, or an .npz file."
         )
+    encoded = data.name in load.ENCODED
+    if encoded and data.crop_size > data.image_size:
+        raise errors.UsageError(
+            "data.crop_size must be <= data.image_size. Received: "
+            f"{data.crop_size}, and data.image_size {data.image_size}."
+        )
+    _check_augmentation(config, encoded)
 
 
 def _check_model_and_data(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
-        return  # `check_fields` raises the error
+        return  # `_check_names_and_types` raises the error
     kind = registry.entry(model).preprocessing.get("kind")
     if (kind == "mean_crop") != (data in load.ENCODED):
         raise errors.UsageError(
@@ -80,78 +56,69 @@ def _check_model_and_data(model: Any, data: Any) -> None:
         )
 
 
-def _check_data(config: ConfigDict) -> None:
-    data = config.data
-    encoded = data.name in load.ENCODED
-    if not data.name:
+def _check_names_and_types(config: ConfigDict) -> None:
+    """Checks that no field is missing, misspelt or of another type."""
+    missing = [
+        name
+        for name, field in FIELDS.items()
+        if field.always_counts
+        and get(config, name) is None
+        and (field.need is None or field.need.holds(config))
+    ]
+    if missing:
         raise errors.UsageError(
-            "data.name is missing. Set --data to the name of a data set, a folder "
-            "<class>/<image>, or an .npz file."
+            f"Entries of the config are missing: {', '.join(missing)}. Add them, as in "
+            "elu_zoo.configs.common."
         )
-    _check_augmentation(config, encoded)
-    if config.train.keep_best and (encoded or data.train_on_validation):
-        problem = (
-            f"The validation images of {data.name} are part of its test images"
-            if encoded
-            else "data.train_on_validation=True leaves no validation images"
-        )
-        raise errors.UsageError(
-            "train.keep_best keeps the weights with the lowest loss on validation "
-            f"images on which nothing else depends. {problem}. Set train.keep_best to "
-            "False" + ("." if encoded else f", or {_NOT_TRAINED_ON}.")
-        )
-    if not data.measure_test and data.train_on_validation:
-        raise errors.UsageError(
-            "A run with data.measure_test=False is evaluated on its validation images "
-            f"only, and cannot train on them. Set {_NOT_TRAINED_ON}."
-        )
-    if not encoded:
-        return
-    if not 1 <= data.crop_size <= data.image_size:
-        raise errors.UsageError(
-            "data.crop_size must be >= 1 and <= data.image_size. Received: "
-            f"{data.crop_size}, and data.image_size {data.image_size}."
-        )
-    errors.check_integer("data.validation_images", data.validation_images, minimum=1)
-    if data.train_on_validation:
-        raise errors.UsageError(
-            f"The validation images of {data.name} are part of its test images. Set "
-            "data.train_on_validation to False."
-        )
+    types = fields.types(config.model.name)
+    for key, value in fields.flat(json.loads(config.to_json_best_effort())).items():
+        if "unserializable object: " in json.dumps(value):
+            raise errors.UsageError(
+                f"The config entry {key} must hold Python's numbers and strings. "
+                f"Received: {get(config, key)!r}. Use int() or float()."
+            )
+        if key not in types:
+            if key.startswith("model.activation."):
+                continue  # the activation checks its own parameters
+            raise errors.unknown("config entry", key, types)
+        value, kind = get(config, key), types[key]
+        fits = isinstance(value, int | float if kind is float else kind)
+        if not fits or (isinstance(value, bool) and kind not in (bool, object)):
+            raise errors.UsageError(
+                f"The config entry {key} must be of type {kind.__name__}. Received: "
+                f"{value!r} of type {type(value).__name__}."
+            )
+
+
+def _check_values(config: ConfigDict) -> None:
+    """Checks the range, the choices and the need of each field."""
+    for name, field in FIELDS.items():
+        value = get(config, name)
+        if value is None:
+            continue
+        if field.range:
+            errors.check_number(name, value, *field.range)
+        if field.choices:
+            errors.check_choice(name, value, field.choices)
+        if field.need and value != field.neutral and not field.need.holds(config):
+            remedy = "Remove it" if field.always_counts else f"Set it to {field.neutral!r}"
+            raise errors.UsageError(
+                f"{name} needs {field.need.text}. Received: {name}={value}. {remedy}, or "
+                "set what it needs."
+            )
 
 
 def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
-    data = config.data
-    in_memory = "pad_crop_flip", "affine_recolor"
-    augmentations = ("none", *(["crop_flip"] if encoded else in_memory))
-    errors.check_choice(f"augmentation of {data.name}", data.augmentation, augmentations)
-    for key, required in (("padding", in_memory[0]), ("field_size", in_memory[1])):
-        # Allowed for "none", because no flag can remove the field from a config.
-        fits = data.augmentation in ("none", required)
-        if key in data and (data[key] < 1 or not fits):
-            raise errors.UsageError(
-                f"data.{key} must be >= 1, and needs data.augmentation {required}. "
-                f"Received: {data[key]}, and data.augmentation {data.augmentation}."
-            )
-    largest = 64 if data.augmentation == in_memory[0] else 0
-    if not 0 <= data.cutout <= largest:
-        raise errors.UsageError(
-            "data.cutout must be in [0, 64] pixels, and 0 unless data.augmentation is "
-            f"pad_crop_flip. Received: {data.cutout}, and {data.augmentation}."
-        )
-    network = registry.entry(config.model.name)
+    data, network = config.data, registry.entry(config.model.name)
+    name = get(config, "data.augmentation")
+    known = ["none", "crop_flip"] if encoded else ["none", "pad_crop_flip", "affine_recolor"]
+    errors.check_choice(f"augmentation of {data.name}", name, known)
     scaled = network.preprocessing.get("kind") == "rescale"
-    if data.augmentation == "affine_recolor" and not (scaled and network.any_size):
+    if name == "affine_recolor" and not (scaled and network.any_size):
         raise errors.UsageError(
             "The augmentation affine_recolor needs a network whose inputs are raw "
             f"images of any size. Received: {config.model.name}. Set data.augmentation "
             "to pad_crop_flip."
-        )
-    whole = data.get("whole_epochs", 0)
-    if not 0 <= whole <= config.train.epochs:
-        raise errors.UsageError(
-            "data.whole_epochs, the number of last epochs without augmentation, must "
-            f"be in [0, train.epochs] = [0, {config.train.epochs}]. Received: {whole}."
         )
 
 
@@ -167,7 +134,6 @@ def check_run(config: ConfigDict, iterations: int, replicas: int, accumulate: in
             f"train.batch_size must be a multiple of {parts}, because of "
             f"{' and '.join(shares)}. Received: {size}. Set it to {near}."
         )
-    train = config.train
-    schedules.check(train.boundaries, train.learning_rates, iterations, train.learning_rate_shape)
-    phases.check(config, iterations)
-    optimizer.check(config, iterations)
+    schedules.check_boundaries("train.boundaries", config.train.boundaries, iterations)
+    phases.check_phases(config, iterations)
+    optimizer.check_sgd_fields(config.train, iterations)

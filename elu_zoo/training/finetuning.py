@@ -154,7 +154,7 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
     """
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
-    for name in config.train.get("freeze", ()):
+    for name in config.train.freeze:
         if name == BODY:
             chosen = [x for x in layers if x.name != classifier]
         else:

@@ -22,14 +22,12 @@ class Phases:
     """
 
     def __init__(self, train: ConfigDict, iterations: int):
-        boundaries = train.get("phase_boundaries", ())
-        self._dropout_ends = schedules.in_iterations(boundaries, iterations)
+        self._dropout_ends = schedules.in_iterations(train.phase_boundaries, iterations)
         # 0.0 means iteration 0, but `in_iterations` turns fractions into 1 or more.
-        until = [train.heads_until or 0] if "heads_until" in train else []
+        until = [train.heads_until or 0] if train.heads_until < 1 else []
         self._heads_ends = schedules.in_iterations(until, iterations)
         self._ends = sorted({*self._dropout_ends, *self._heads_ends, iterations})
-        settings = train.get("dropout", ()), train.get("dropout_placement", ())
-        self._dropout = list(zip(*settings, strict=True))
+        self._dropout = list(zip(train.dropout, train.dropout_placement, strict=True))
         self._current: int | None = None
 
     @property
@@ -64,21 +62,15 @@ class Phases:
         return next(i for i, end in enumerate(self._ends) if iteration < end)
 
 
-def check(config: ConfigDict, iterations: int) -> None:
+def check_phases(config: ConfigDict, iterations: int) -> None:
     """Checks that the phases of a config fit the network and the run."""
-    registered = registry.entry(config.model.name)
     train = config.train
-    if "heads_until" in train:
-        until = (train.heads_until,) if train.heads_until else ()
-        schedules.check_boundaries("train.heads_until", until, iterations)
-        if not config.model.get("auxiliary_heads"):
-            raise errors.UsageError(
-                "train.heads_until needs model.auxiliary_heads=True and a network "
-                f"with auxiliary heads. Received: model.name {config.model.name}."
-            )
-    if not registered.is_phased or "dropout" not in train:
-        return
+    if 0 < train.heads_until < 1:
+        schedules.check_boundaries("train.heads_until", (train.heads_until,), iterations)
     schedules.check_boundaries("train.phase_boundaries", train.phase_boundaries, iterations)
+    # A config without these fields has one phase, with the builder's dropout rates.
+    if not (train.phase_boundaries or train.dropout or train.dropout_placement):
+        return
     count = len(train.phase_boundaries) + 1
     for key in ("dropout", "dropout_placement"):
         if len(train[key]) != count:
@@ -86,8 +78,9 @@ def check(config: ConfigDict, iterations: int) -> None:
                 f"train.{key} must have {count} entries, one for each phase of "
                 f"train.phase_boundaries. Received: {len(train[key])} entries."
             )
+    stacks_of_network = len(registry.entry(config.model.name).default("dropout"))
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
-        stacks.check_dropout(rates, len(registered.default("dropout")))
+        stacks.check_dropout(rates, stacks_of_network)
         errors.check_choice("dropout_placement", placement, stacks.PLACEMENTS)
     before = [each == "before_pooling" for each in train.dropout_placement]
     if any(before) and not all(before):

@@ -46,31 +46,23 @@ def learning_rates(
     return np.asarray(values, np.float32)[pieces]
 
 
-def check(
-    boundaries: Sequence[int | float],
-    values: Sequence[float],
-    iterations: int | None,
-    shape: str = "steps",
+def check_learning_rates(
+    boundaries: Sequence[int | float], values: Sequence[float], shape: str
 ) -> None:
-    """Checks a schedule of learning rates; `iterations` is None before it is known."""
+    """Checks that learning rates fit their boundaries and shape."""
     _check_numbers("train.boundaries", boundaries)
     _check_numbers("train.learning_rates", values)
-    errors.check_choice("shape of learning rates", shape, SHAPES)
     more, words = (1, "one entry") if shape == "steps" else (2, "two entries")
     if len(values) != len(boundaries) + more:
         raise errors.UsageError(
             f"train.learning_rates must have {words} more than train.boundaries. "
             f"Received: {len(values)} and {len(boundaries)}."
         )
-    if iterations is not None:
-        check_boundaries("train.boundaries", boundaries, iterations)
-    if not all(np.isfinite(v) and v >= 0 for v in values):
+    is_positive = shape == "exponential"
+    if not all(np.isfinite(v) and (v > 0 if is_positive else v >= 0) for v in values):
         raise errors.UsageError(
-            f"train.learning_rates must be finite and >= 0. Received: {tuple(values)}."
-        )
-    if shape == "exponential" and not all(values):
-        raise errors.UsageError(
-            f"train.learning_rates of the shape exponential must be > 0. Received: {tuple(values)}."
+            f"train.learning_rates of the shape {shape} must be finite and "
+            f"{'> 0' if is_positive else '>= 0'}. Received: {tuple(values)}."
         )
 
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from elu_zoo.bin.config import default_workdir
 from elu_zoo.data import dataset
-from elu_zoo.training import config_fields
+from elu_zoo.training import fields
 
 CIFAR = ("elu_cifar_11", "elu_cifar_18")
 # Fields of the base runs of CIFAR and ImageNet networks. An epoch has 3 iterations.
@@ -59,7 +59,7 @@ def get_config(name, arg=""):
 
 def flat(config):
     """Returns {dotted field name: value} of a config."""
-    return config_fields.flat(json.loads(config.to_json_best_effort()))
+    return fields.flat(json.loads(config.to_json_best_effort()))
 
 
 def loader(shape, classes, images=None):

@@ -75,7 +75,7 @@ def create(
     """
     if data.augmentation == "none":
         return None
-    epochs -= data.get("whole_epochs", 0)
+    epochs -= data.whole_epochs
     if data.augmentation == "crop_flip":
         mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
         crops = PadCropFlip(0, preprocessing["crop"])
@@ -85,7 +85,7 @@ def create(
     offset = float(np.mean(preprocessing.get("offset", 0)))
     value = 0.0 - offset / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
-        crops = PadCropFlip(data.get("padding", 4), value=value)
+        crops = PadCropFlip(data.padding, value=value)
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
@@ -95,7 +95,7 @@ def create(
         cutout = Cutout(data.cutout, value)
         return Augmentation(crops, draw, still, epochs, after=cutout)
     *sides, channels = image_shape
-    field = data.get("field_size") or max(sides)
+    field = data.field_size or max(sides)
     layer = AffineRecolor(field, value)
     shape = layer.compute_output_shape((None, *image_shape), None)[1:]
     n = layer.draws(channels)

@@ -10,8 +10,6 @@ from elu_zoo import errors, registry
 from elu_zoo.training import schedules
 from elu_zoo.training.step.muon import Muon
 
-OPTIMIZERS = "sgd", "muon"
-
 
 class SGD(keras.optimizers.SGD):
     """Keras' SGD with a learning rate for each variable, and an increasing momentum.
@@ -67,10 +65,8 @@ def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.opt
         iterations: number of iterations of the run.
     """
     train = config.train
-    if train.get("optimizer", "sgd") == "muon":
-        optimizer = _muon(config)
-    else:
-        optimizer = _sgd(train, model, iterations)
+    is_muon = train.optimizer == "muon"
+    optimizer = _muon(config) if is_muon else _sgd(train, model, iterations)
     optimizer.build(model.trainable_variables)
     return optimizer
 
@@ -83,36 +79,23 @@ def _muon(config: ConfigDict) -> Muon:
         # bfloat16 is slow on processors without bfloat16 instructions.
         compute_dtype="float32" if train.precision == "float32" else "bfloat16",
         sgd_layers=(classifier,) if classifier else (),
-        sgd_factor=train.get("sgd_factor", 1.0),
-        sgd_decay=train.get("sgd_decay", 0.0),
+        sgd_factor=train.sgd_factor,
+        sgd_decay=train.sgd_decay,
     )
 
 
 def _sgd(train: ConfigDict, model: keras.Model, iterations: int) -> keras.optimizers.SGD:
-    pairs = train.get("learning_rate_factors", ())
-    first, until = train.get("momentum_rise", (0.0, 0))
-    if pairs or until:
+    first, until = train.momentum_rise
+    if train.learning_rate_factors or until:
         (rise,) = schedules.in_iterations([until], iterations)
-        factors = _factors(model, pairs)
+        factors = _factors(model, train.learning_rate_factors)
         return SGD(train.momentum, train.nesterov, factors, first, rise)
     return keras.optimizers.SGD(momentum=train.momentum, nesterov=train.nesterov)
 
 
-def check(config: ConfigDict, iterations: int) -> None:
-    """Checks the fields of a config for the optimizer, without a model."""
-    train = config.train
-    name = train.get("optimizer", "sgd")
-    errors.check_choice("train.optimizer", name, OPTIMIZERS)
-    if name == "muon":
-        _check_muon(config)
-    elif train.get("sgd_factor", 1.0) != 1 or train.get("sgd_decay", 0.0) != 0:
-        raise errors.UsageError(
-            "With train.optimizer=sgd, train.sgd_factor must be 1.0 and "
-            f"train.sgd_decay must be 0.0. Received: {train.get('sgd_factor')}, "
-            f"{train.get('sgd_decay')}. Set train.learning_rates and "
-            "model.kernel_decay instead."
-        )
-    for entry in train.get("learning_rate_factors", ()):
+def check_sgd_fields(train: ConfigDict, iterations: int) -> None:
+    """Checks the factors on learning rates, and the rise of the momentum."""
+    for entry in train.learning_rate_factors:
         is_pair = isinstance(entry, tuple) and len(entry) == 2
         has_factor = is_pair and errors.is_finite(entry[1]) and entry[1] > 0
         if not (has_factor and isinstance(entry[0], str)):
@@ -121,47 +104,15 @@ def check(config: ConfigDict, iterations: int) -> None:
                 "as 'bias' or 'classifier/kernel', and a factor > 0. Received: "
                 f"{entry!r}."
             )
-    if "momentum_rise" in train:
-        _check_momentum_rise(train, iterations)
-
-
-def _check_momentum_rise(train: ConfigDict, iterations: int) -> None:
-    fits = len(train.momentum_rise) == 2
-    if fits:
-        first, _ = train.momentum_rise
-        fits = isinstance(first, float) and 0 <= first <= train.momentum
-    if not fits:
+    first, *until = train.momentum_rise or (None,)
+    if len(until) != 1 or not (errors.is_finite(first) and 0 <= first <= train.momentum):
         raise errors.UsageError(
             "train.momentum_rise must be the momentum at iteration 0, in "
             "[0, train.momentum], and the iteration, or the fraction of the run, at "
             f"which the momentum is train.momentum. Received: {train.momentum_rise}."
         )
-    until = train.momentum_rise[1:]
-    schedules.check_boundaries("train.momentum_rise's end", until, iterations)
-
-
-def _check_muon(config: ConfigDict) -> None:
-    train = config.train
-    decays = ("kernel_decay", "classifier_decay")
-    decays = [f"model.{key}" for key in decays if config.model.get(key)]
-    if decays:
-        raise errors.UsageError(
-            "train.optimizer=muon keeps the norm of kernels constant, so that kernels "
-            f"cannot have a decay. Set {' and '.join(decays)} to 0.0. Set "
-            "train.sgd_decay for a decay of the classifier's kernel."
-        )
-    of_sgd = [("learning_rate_factors", ()), ("momentum_rise", (0.0, 0))]
-    of_sgd = [f"train.{key}" for key, none in of_sgd if train.get(key, none) != none]
-    if of_sgd:
-        raise errors.UsageError(
-            f"{' and '.join(of_sgd)} must not be set with train.optimizer=muon. Remove "
-            "them from the config, or set train.optimizer=sgd."
-        )
-    if not train.nesterov:
-        raise errors.UsageError(
-            "train.optimizer=muon always uses Nesterov's momentum. Set train.nesterov to True."
-        )
-    _muon(config)  # raises errors about values that are out of range
+    if until != [0]:
+        schedules.check_boundaries("train.momentum_rise's end", until, iterations)
 
 
 def _factors(model: keras.Model, pairs: Sequence[tuple[str, float]]) -> list[float]:

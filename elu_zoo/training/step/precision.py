@@ -18,7 +18,7 @@ PRECISIONS = {
 }
 
 
-def check(name: str) -> None:
+def check_precision(name: str) -> None:
     """Checks the name of a precision, and that Keras' own policy is float32."""
     errors.check_choice("precision", name, PRECISIONS)
     policy = keras.config.dtype_policy().name
