@@ -284,6 +284,14 @@ def _check_known(name: str, known: Collection[str]) -> None:
         )
 
 
+def unknown_activation(name: str, known: Collection[str]) -> errors.UsageError:
+    """Returns the error for an activation whose name is not `known`."""
+    return errors.UsageError(
+        f"{errors.unknown('activation', name, [*known, 'maxout'])} Register your own activation "
+        "with elu_zoo.register_activation. In a command, pass its file as --module."
+    )
+
+
 def names() -> list[str]:
     """Returns the names of all registered models."""
     return list(_MODELS)

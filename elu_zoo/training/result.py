@@ -128,6 +128,8 @@ def write(
         "data_terms": _terms(data.terms, parent),
         "sources": [],
     }
+    if run.length.batch_size != config.train.batch_size:  # see `finetuning.fit_batch_size`
+        entry["batch_size"] = run.length.batch_size
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": origin["command"], "parent": parent and parent["tag"]}
