@@ -77,7 +77,6 @@ def define_model() -> None:
 
 def pretrained() -> "Pretrained | None":
     """Returns the weights that the flags name; None without --weights."""
-    import elu_zoo.models  # noqa: F401  (registers the networks)
     from elu_zoo.weights.pretrained import find
 
     values = flags.FLAGS
