@@ -131,7 +131,6 @@ def train(
             ):
                 outputs.records.write_start(_start(state, placement, run, provenance))
                 outputs.recorder.begin(state.step, stop.check)
-
                 # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
                 with peers.together():
