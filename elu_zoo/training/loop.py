@@ -36,6 +36,7 @@ class Setup:
     resolved: ResolvedConfig
     placement: Placement
     identity: TrainState
+    provenance: dict[str, Any]
 
 
 def train(
@@ -97,12 +98,10 @@ def train(
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
-    setup = _set_up(config, strategy, num_devices)
+    setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
     seconds = _seconds_between(checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
-    # The commit is read now, because the source files may change during training.
-    provenance = {"commit": result.commit(), "command": command, **placement.describe()}
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
@@ -129,16 +128,13 @@ def train(
                 signals.stop_on_signal(peers, stop_message) as stop,
                 open_outputs(workdir, chief, writer, observe, run, state) as outputs,
             ):
-                outputs.records.write_start(_start(state, placement, run, provenance))
+                outputs.records.write_start(_start(state, setup, run))
                 outputs.recorder.begin(state.step, stop.check)
+
                 # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
                 with peers.together():
-                    if chief:
-                        return result.write(
-                            resolved.config, run, state, workdir, provenance, stop.poll_signal
-                        )
-    return None
+                    return _write_result(setup, run, state, workdir, stop) if chief else None
 
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
@@ -190,7 +186,12 @@ def _end_epoch(
     outputs.end_epoch(state, row)
 
 
-def _set_up(config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None) -> Setup:
+def _set_up(
+    config: ConfigDict | ResolvedConfig,
+    strategy: str,
+    num_devices: int | None,
+    command: str | None,
+) -> Setup:
     """Resolves the config, and chooses the devices."""
     files.check_locks()
     resolved = resolve(config)
@@ -200,7 +201,10 @@ def _set_up(config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
     code = user_code.digest(resolved.config.model)
-    return Setup(resolved, placement, TrainState(resolved.values, "", parent, code))
+    identity = TrainState(resolved.values, "", parent, code)
+    # The commit is read now, because the source files may change during training.
+    provenance = {"commit": result.commit(), "command": command, **placement.describe()}
+    return Setup(resolved, placement, identity, provenance)
 
 
 def _seconds_between(checkpoint_seconds: float | None) -> float:
@@ -246,18 +250,22 @@ def _restore(
     return state
 
 
-def _start(
-    state: TrainState, placement: Placement, run: Run, provenance: dict[str, Any]
-) -> dict[str, Any]:
+def _start(state: TrainState, setup: Setup, run: Run) -> dict[str, Any]:
     """Returns the row of timing.jsonl about the start of this process."""
     return {
         "step": state.step,
         "iterations": run.length.total,
-        **placement.describe(),
+        **setup.placement.describe(),
         **dataclasses.asdict(run.compilation),
         "hardware": hardware.describe(),
-        "commit": provenance["commit"],
+        "commit": setup.provenance["commit"],
     }
+
+
+def _write_result(setup: Setup, run: Run, state: TrainState, workdir: Path, stop: Stop) -> Entry:
+    """Writes the weights and their entry, unless a signal stops the last evaluation."""
+    config, provenance = setup.resolved.config, setup.provenance
+    return result.write(config, run, state, workdir, provenance, stop.poll_signal)
 
 
 def _keep(run: Run, state: TrainState) -> None:
