@@ -101,7 +101,6 @@ def define_training() -> list[flags.FlagHolder]:
 
 def pretrained() -> "Pretrained | None":
     """Returns the weights that the flags name; None without --weights."""
-    import elu_zoo.models  # noqa: F401  (registers the networks)
     from elu_zoo.weights.pretrained import find
 
     values = flags.FLAGS

@@ -71,7 +71,7 @@ def write(
     run: Run,
     state: TrainState,
     workdir: Path,
-    origin: dict[str, Any],
+    provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
@@ -84,7 +84,7 @@ def write(
         run: the trained run. The weights of its model are rounded in place.
         state: the train state at the end.
         workdir: the run's folder.
-        origin: `commit` of the code, the argument `command` of `train`, and the
+        provenance: `commit` of the code, the argument `command` of `train`, and the
             `strategy` and `replicas` of this process.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
@@ -117,12 +117,12 @@ def write(
         "step": state.step,
         "epochs": config.train.epochs,
         "metrics": metrics,
-        "commit": origin["commit"],
+        "commit": provenance["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware.describe(),
-        "strategy": origin["strategy"],
-        "replicas": origin["replicas"],
+        "strategy": provenance["strategy"],
+        "replicas": provenance["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": _terms(data.terms, parent),
@@ -132,7 +132,7 @@ def write(
         entry["batch_size"] = run.length.batch_size
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-    optional = {"command": origin["command"], "parent": parent and parent["tag"]}
+    optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
     optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}
