@@ -91,7 +91,6 @@ def write(
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
-    metrics = _metrics(run, config.data.measure_test, check)
     arguments = _arguments(config.model, run, model)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
@@ -116,7 +115,8 @@ def write(
         "seed": config.seed,
         "step": state.step,
         "epochs": config.train.epochs,
-        "metrics": metrics,
+        "batch_size": run.length.batch_size,
+        "metrics": _metrics(run, config.data.measure_test, check),
         "commit": provenance["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
@@ -128,8 +128,6 @@ def write(
         "data_terms": _terms(data.terms, parent),
         "sources": [],
     }
-    if run.length.batch_size != config.train.batch_size:  # see `finetuning.fit_batch_size`
-        entry["batch_size"] = run.length.batch_size
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
