@@ -7,7 +7,6 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors
 from elu_zoo.training import fields, finetuning
 from elu_zoo.training.config_checks import check_config

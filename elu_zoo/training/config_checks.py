@@ -9,7 +9,7 @@ from elu_zoo import errors, registry
 from elu_zoo.data import load
 from elu_zoo.evaluation import loss
 from elu_zoo.training import fields, phases, schedules
-from elu_zoo.training.fields import FIELDS, get
+from elu_zoo.training.fields import ALWAYS, FIELDS, get
 from elu_zoo.training.step import optimizer, precision
 
 
@@ -82,6 +82,8 @@ def _check_names_and_types(config: ConfigDict) -> None:
                 continue  # the activation checks its own parameters
             raise errors.unknown("config entry", key, types)
         value, kind = get(config, key), types[key]
+        if value is None and fields.NEUTRAL.get(key, ALWAYS) is None:
+            continue
         fits = isinstance(value, int | float if kind is float else kind)
         if not fits or (isinstance(value, bool) and kind not in (bool, object)):
             raise errors.UsageError(
