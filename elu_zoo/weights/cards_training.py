@@ -4,7 +4,7 @@ import shlex
 from importlib import resources
 from typing import Any
 
-from elu_zoo.configs import common, table1_baselines
+from elu_zoo.configs import table1_baselines
 from elu_zoo.weights import training_cost
 from elu_zoo.weights.manifest import Entry
 
@@ -44,7 +44,7 @@ def preprocessing(entry: Entry) -> str:
         "mean_crop": f"the mean image {statistics} is subtracted, and the centre is cut out",
     }
     data = entry["config"]["data"]
-    augmentation = data.get("augmentation", "none")
+    augmentation = data["augmentation"]
     augmented = f" The training images were augmented by `{augmentation}`"
     for key, words in (
         ("padding", "with {} pixels around each image"),
@@ -52,7 +52,7 @@ def preprocessing(entry: Entry) -> str:
         ("cutout", "with a square of {0} x {0} pixels set to 0"),
         ("whole_epochs", "except in the last {} epochs"),
     ):
-        if data.get(key):
+        if data[key] and (key != "padding" or augmentation == "pad_crop_flip"):
             augmented += ", " + words.format(data[key])
     return (
         "The model takes raw pixels, 0 to 255, and preprocesses them: "
@@ -93,7 +93,7 @@ def procedure(entry: Entry) -> str:
         rows["weights"] = kept
     if "parent" in entry:
         rows["initial weights"] = f"{entry['parent']}, except for the classifier"
-        frozen = entry["config"]["train"].get("freeze") or ["nothing"]
+        frozen = entry["config"]["train"]["freeze"] or ["nothing"]
         rows["frozen"] = ", ".join(frozen)
     lines = "\n".join(f"| {key} | {value} |" for key, value in rows.items())
     return f"{how}\n\n| | |\n|---|---|\n{lines}"
@@ -117,7 +117,7 @@ def schedule(entry: Entry) -> str:
 
 
 def _learning_rate(entry: Entry) -> str:
-    train = _train_fields(entry)
+    train = entry["config"]["train"]
     steps, rates = entry["step"], [f"{rate:g}" for rate in train["learning_rates"]]
     # A boundary is an iteration or a fraction of the run.
     bounds = [b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]]
@@ -142,14 +142,9 @@ def _config_name(command: str) -> str:
     return ""
 
 
-def _train_fields(entry: Entry) -> dict[str, Any]:
-    """Returns config.train, with the defaults of fields that the entry lacks."""
-    return {**common.base().train.to_dict(), **entry["config"]["train"]}
-
-
 def _update(entry: Entry) -> dict[str, str]:
     """Returns the rows on the loss, the optimizer, dropout and precision."""
-    train, model = _train_fields(entry), entry["config"]["model"]
+    train, model = entry["config"]["train"], entry["config"]["model"]
     loss = train["loss"].replace("_", " ")
     if train["label_smoothing"]:
         loss += f", label smoothing {train['label_smoothing']:g}"
@@ -166,10 +161,10 @@ def _update(entry: Entry) -> dict[str, str]:
         rows[others] = ", ".join(sgd)
     else:
         rows["update"] = ", ".join([f"SGD {batches}", *momentum, *_decay(model)])
-    if train.get("learning_rate_factors"):
+    if train["learning_rate_factors"]:
         factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
         rows["learning rate factors"] = ", ".join(factors)
-    if "heads_until" in train:
+    if model.get("auxiliary_heads"):
         until = train["heads_until"]
         when = f"for the first {until:.0%} of the run" if until else "never learn"
         rows["auxiliary heads"] = when
@@ -177,7 +172,7 @@ def _update(entry: Entry) -> dict[str, str]:
         rates = model["dropout"]
         rates = rates if isinstance(rates, list | tuple) else [rates]
         rows["dropout"] = ", ".join(f"{rate:g}" for rate in rates)
-    if train.get("dropout"):
+    if train["dropout"]:
         phases = [", ".join(f"{rate:g}" for rate in rates) for rates in train["dropout"]]
         rows["dropout"] = "; then ".join(phases)
     precision = train["precision"]
@@ -190,8 +185,8 @@ def _momentum(train: dict[str, Any]) -> list[str]:
         return []
     kind = "Nesterov" if train["nesterov"] else "heavy-ball"
     text = f"{kind} momentum {train['momentum']:g}"
-    if "momentum_rise" in train:
-        first, until = train["momentum_rise"]
+    first, until = train["momentum_rise"]
+    if until:
         until = f"iteration {until:,}" if until > 1 else f"{until:.0%} of the run"
         text += f", rising from {first:g} until {until}"
     return [text]

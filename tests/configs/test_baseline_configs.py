@@ -176,7 +176,7 @@ ARGS = [
 @pytest.mark.parametrize("arg", ARGS)
 def test_configs_are_valid(arg):
     config = get_config(NAME, arg)
-    config_checks.check(config)
+    config_checks.check_config(config)
     examples = config.data.train_examples or 50_000
     steps = examples // config.train.batch_size * config.train.epochs
     config_checks.check_run(config, steps, replicas=1)

@@ -69,7 +69,7 @@ def test_an_argument_changes_one_field(name, arg, field, value):
     config, default = get_config(arg), get_config()
     assert flat(config) == {**flat(default), field: value} != flat(default)
     if name != "finetune":  # finetune is invalid without the flag --data
-        config_checks.check(config)
+        config_checks.check_config(config)
 
 
 @pytest.mark.parametrize("name", MODULES)

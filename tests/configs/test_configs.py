@@ -228,7 +228,7 @@ def test_fields_that_differ_from_a_similar_config(name, smoke, arg):
     expected = {**flat(get_config(similar, arg)), **differing}
     expected |= smoke_fields if smoke else {}
     assert flat(get_config(name, arg)) == expected
-    config_checks.check(get_config(name, arg))
+    config_checks.check_config(get_config(name, arg))
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS.keys() - TABLES.keys()))
@@ -261,7 +261,7 @@ def test_another_learning_rate_changes_the_name(name, arg):
         folder = name if is_default else f"{name}-lr{rate:g}"
         changes = {"name": folder, "train.learning_rates": [rate]}
         assert flat(config) == {**default, **changes}
-        config_checks.check(config)
+        config_checks.check_config(config)
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from elu_zoo.training import config_checks
 def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
     arg = f"activation=relu,seed=3,batch_norm=True,smoke={smoke}"
     config = get_config("mnist_depth", f"hidden_layers={layers},{arg}")
-    config_checks.check(config)
+    config_checks.check_config(config)
     assert flat(config) == {
         **flat(get_config("mnist_mlp_8x128", arg)),
         "name": f"mnist_depth-{layers}",

@@ -172,7 +172,7 @@ SMOKE = {
 def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
-    config_checks.check(config)
+    config_checks.check_config(config)
     examples = config.data.train_examples or 1_281_167
     steps = examples // config.train.batch_size * config.train.epochs
     config_checks.check_run(config, steps, 1)
@@ -194,5 +194,5 @@ def test_the_default_has_the_settings_of_paper_section_4_4():
     iterations = 1_281_167 // config.train.batch_size * config.train.epochs
     boundaries = [fraction * iterations for fraction in config.train.boundaries]
     assert 200_000 <= boundaries[0] < boundaries[-1] < iterations
-    config_checks.check(config)
+    config_checks.check_config(config)
     config_checks.check_run(config, iterations, 1)

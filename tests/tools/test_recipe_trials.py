@@ -25,7 +25,7 @@ def _rows_with_errors_from(error_of):
 def test_each_config_has_the_settings_of_its_trial_and_reads_no_test_image():
     for _, trial in _rows_with_errors_from(lambda trial: trial["peak"])[1]:
         config = recipe_trials.make_config(trial)
-        config_checks.check(config)
+        config_checks.check_config(config)
         assert not config.data.measure_test and not config.data.train_on_validation
         assert config.model.activation.name == trial["activation"]
         assert config.train.learning_rates == (0.0, trial["peak"], 0.0)
@@ -72,7 +72,7 @@ def test_the_committed_rows_belong_to_trials():
     staged = list(recipe_trials.trials(rows))
     for row in rows:
         trial = {key: type(value)(row[key]) for key, value in keys.items()}
-        config_checks.check(recipe_trials.make_config(trial))
+        config_checks.check_config(recipe_trials.make_config(trial))
         assert recipe_trials.find_row(trial, rows) == row
         assert row["stage"] == "before" or (row["stage"], trial) in staged
     # Trials that were made before the stages were fixed.

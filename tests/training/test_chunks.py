@@ -9,6 +9,7 @@ import pytest
 
 from elu_zoo.data import order
 from elu_zoo.training import chunks
+from elu_zoo.training.config import resolve
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.run import Length
@@ -25,7 +26,7 @@ def remaining(smoke):
     """A function that returns the chunks of a run from an iteration."""
 
     def begin(step, draw=draw):
-        train = smoke({"train.checkpoint_every": 4}).train
+        train = resolve(smoke({"train.checkpoint_every": 4})).config.train
         run = types.SimpleNamespace(
             seed=SEED,
             train=train,

@@ -6,7 +6,7 @@ import signal
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training.config import as_dict
+from elu_zoo.training.config import resolve
 from elu_zoo.training.record import signals
 from elu_zoo.training.record.checkpoint import Checkpoints
 
@@ -32,7 +32,7 @@ def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped
     entry = train(smoke(LONGER), stopped, allow_config_change=True)
     assert entry["config_changes"] == [f"after iteration 14: {CHANGES}"]
     assert entry["step"] == 30 and len(rows(stopped / "metrics.jsonl")) == 3
-    assert entry["config"] == read_config(stopped) == as_dict(smoke(LONGER))
+    assert entry["config"] == read_config(stopped) == resolve(smoke(LONGER)).values
     # From now on the folder belongs to the changed config.
     assert train(smoke(LONGER), stopped) == entry
     with pytest.raises(errors.UsageError, match="train.epochs: 3 -> 2"):
@@ -89,7 +89,7 @@ def test_a_crash_after_a_stop_at_the_end_of_an_epoch_keeps_the_old_config(
     stop_after(1, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(changed, tmp_path, allow_config_change=True)
-    assert read_config(tmp_path) == as_dict(smoke())
+    assert read_config(tmp_path) == resolve(smoke()).values
     assert train(changed, tmp_path, allow_config_change=True)["step"] == 30
 
 
@@ -133,5 +133,5 @@ def test_a_crash_at_the_start_keeps_the_old_config(smoke, train, tmp_path, monke
     with monkeypatch.context() as patch, pytest.raises(ZeroDivisionError):
         patch.setattr(Checkpoints, "save", lambda *_: 1 / 0)
         train(smoke(LONGER), tmp_path, allow_config_change=True)
-    assert read_config(tmp_path) == as_dict(smoke())
+    assert read_config(tmp_path) == resolve(smoke()).values
     assert train(smoke(), tmp_path) == entry

@@ -223,7 +223,7 @@ def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_a
 def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
     config = make_config(weights or parent, "mnist_5k", arg)
     resolved, _ = finetuning.resolve(config)
-    config_checks.check(resolved)
+    config_checks.check_config(resolved)
     model = resolved.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
     assert finetuning.resolve(resolved)[0] == resolved

@@ -5,13 +5,14 @@ import types
 import keras
 import numpy as np
 import pytest
-from ml_collections import ConfigDict
+from sections import complete
 
 from elu_zoo import errors, layers, zoo
 from elu_zoo.configs import elu_cifar_18
 from elu_zoo.data import load, order
 from elu_zoo.models import stacks
 from elu_zoo.training import phases
+from elu_zoo.training.config import resolve
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.step import resident
 
@@ -20,7 +21,7 @@ RATES = ((0.1, 0.2), (0.3, 0.4), (0.5, 0.6))
 
 def make_phases(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "last")):
     entries = {"phase_boundaries": boundaries, "dropout": dropout}
-    return Phases(ConfigDict({**entries, "dropout_placement": placement}), 9)
+    return Phases(complete(train={**entries, "dropout_placement": placement}).train, 9)
 
 
 @pytest.mark.parametrize(
@@ -47,16 +48,15 @@ def test_the_network_is_built_for_dropout_in_all_phases(placement, built):
     assert arguments == {"dropout": (0.1, 0.2), "dropout_placement": built}
 
 
-def test_a_config_without_phases_is_one_phase(smoke):
-    phases.check(smoke(), 20)
-    run_phases = Phases(ConfigDict(), 9)
+def test_a_config_without_phases_is_one_phase():
+    run_phases = Phases(complete(train={}).train, 9)
     assert run_phases.builder_arguments == {}
     assert [run_phases.end(iteration) for iteration in (0, 8)] == [9, 9]
     assert not run_phases.enter(None, 0)
 
 
 def test_heads_are_active_for_the_first_part_of_the_run():
-    run_phases = Phases(ConfigDict({"heads_until": 1 / 3}), 9)
+    run_phases = Phases(complete(train={"heads_until": 1 / 3}).train, 9)
     assert [run_phases.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
     layer = types.SimpleNamespace(active=True)
     model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
@@ -66,14 +66,14 @@ def test_heads_are_active_for_the_first_part_of_the_run():
         assert run_phases.enter(model, iteration) == changed
         assert layer.active == active
     # A resumed run can enter a phase in its middle.
-    assert Phases(ConfigDict({"heads_until": 1 / 3}), 9).enter(model, 5)
+    assert Phases(complete(train={"heads_until": 1 / 3}).train, 9).enter(model, 5)
     assert layer.active is False
 
 
 def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):
     entries = {"phase_boundaries": (3, 5), "dropout": RATES, "heads_until": 4 / 9}
     placement = {"dropout_placement": ("last", "last", "last")}
-    run_phases = Phases(ConfigDict({**entries, **placement}), 9)
+    run_phases = Phases(complete(train={**entries, **placement}).train, 9)
     assert [run_phases.end(iteration) for iteration in range(9)] == [*(3, 3, 3, 4, 5, 9, 9, 9, 9)]
     dropout, layer = [], types.SimpleNamespace(active=True)
     model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
@@ -103,7 +103,7 @@ def expected_rates(stacks, placement):
 @pytest.mark.parametrize("start", [0, 4, 5, 8])
 def test_enter_changes_the_rates_at_the_start_of_a_phase(phased, start):
     train = phased().train
-    run_phases = Phases(ConfigDict({**train, "phase_boundaries": (3, 5)}), 9)
+    run_phases = Phases(complete(train={**train, "phase_boundaries": (3, 5)}).train, 9)
     model = zoo.get_model("small_stacks", **run_phases.builder_arguments)
     assert list(rates(model)) == list(expected_rates(train.dropout[0], "all"))
     for iteration in range(start, 9):
@@ -118,41 +118,25 @@ THREE = ((0.1,) * 8,) * 3
 
 
 @pytest.mark.parametrize(
-    "entries, words",
+    ("entries", "word"),
     [
-        (
-            {"phase_boundaries": (0, 14)},
-            r"train.phase_boundaries must increase, .*\(0, 14",
-        ),
-        ({"phase_boundaries": (8, 20)}, "between 0 and the run's 20 iterations"),
-        (
-            {"phase_boundaries": (8,)},
-            "train.dropout must have 2 entries, one for each phase of "
-            "train.phase_boundaries. Received: 3 entries",
-        ),
-        (
-            {"dropout": THREE[:2]},
-            "train.dropout must have 3 .* each phase.* Received: 2",
-        ),
-        ({"dropout_placement": ("all",) * 4}, "dropout_placement must have .*: 4"),
-        ({"dropout": ((0.1,) * 7,) * 3}, "dropout must have 8 rates .* Received: "),
-        ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"8 rates in \[0, 1\)"),
-        (
-            {"dropout_placement": ("last", "before_pooling", "all")},
-            "before_pooling.*all phases or in none",
-        ),
-        (
-            {"dropout_placement": ("last", "al", "all")},
-            "Unknown dropout_placement 'al'. Did you mean 'all'",
-        ),
+        ({"phase_boundaries": (0, 14)}, "phase_boundaries must increase"),
+        ({"phase_boundaries": (8, 20)}, "20 iterations"),
+        ({"phase_boundaries": (8,)}, "dropout must have 2 entries"),
+        ({"dropout": THREE[:2]}, "dropout must have 3 entries"),
+        ({"dropout_placement": ("all",) * 4}, "dropout_placement must have 3"),
+        ({"dropout": ((0.1,) * 7,) * 3}, "8 rates"),
+        ({"dropout": (*THREE[:2], (1.0,) * 8)}, r"\[0, 1\)"),
+        ({"dropout_placement": ("last", "before_pooling", "all")}, "before_pooling"),
+        ({"dropout_placement": ("last", "al", "all")}, "'all'"),
     ],
 )
-def test_wrong_phases_are_refused(entries, words):
-    config = elu_cifar_18.get_config("smoke=True")
-    phases.check(config, 20)
+def test_wrong_phases_are_refused(entries, word):
+    config = resolve(elu_cifar_18.get_config("smoke=True")).config
+    phases.check_phases(config, 20)
     config.train.update(entries)
-    with pytest.raises(errors.UsageError, match=words):
-        phases.check(config, 20)
+    with pytest.raises(errors.UsageError, match=word):
+        phases.check_phases(config, 20)
 
 
 def reference(config, count):

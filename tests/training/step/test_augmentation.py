@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from ml_collections import ConfigDict
+from sections import complete
 
 from elu_zoo import errors
 from elu_zoo.data import order
@@ -39,12 +39,12 @@ def crop(images, draws, height, width):
 
 
 def test_augmentation_none_creates_nothing():
-    data = ConfigDict({"augmentation": "none", "cutout": 0})
+    data = complete(data={"augmentation": "none", "cutout": 0}).data
     assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
 
 
 def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0})
+    data = complete(data={"augmentation": "pad_crop_flip", "cutout": 0}).data
     preprocessing = {"kind": "gcn_zca", "statistics": "none"}
     augment = augmentation.create(data, preprocessing, (7, 7, 3), 9)
     images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
@@ -57,7 +57,7 @@ def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
 
 
 def test_cutout_sets_squares_of_crops_to_zero():
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1})
+    data = complete(data={"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1}).data
     augment = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
     draws = augment.draws(3, 5, 40)
     np.testing.assert_array_equal(draws[:, :3], order.crops_and_flips(3, 5, 40, 9))
@@ -75,7 +75,7 @@ def test_cutout_sets_squares_of_crops_to_zero():
 @pytest.mark.parametrize("padding", [1, 8])
 def test_the_field_padding_sets_the_number_of_zeros(padding):
     entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
-    data = ConfigDict(entries)
+    data = complete(data=entries).data
     augment = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
     np.testing.assert_array_equal(
         augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
@@ -94,7 +94,7 @@ def test_the_field_padding_sets_the_number_of_zeros(padding):
     ],
 )
 def test_padded_and_cut_pixels_are_zero_after_rescaling(preprocessing, value):
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 1, "padding": 1})
+    data = complete(data={"augmentation": "pad_crop_flip", "cutout": 1, "padding": 1}).data
     augment = augmentation.create(data, preprocessing, (2, 2, 1), 9)
     crops = augment(np.ones((1, 2, 2, 1), np.float32), np.array([[0, 1, 0, 1, 1]]))
     np.testing.assert_array_equal(np.asarray(crops)[0, :, :, 0], [[value] * 2, [1, value]])
@@ -103,7 +103,7 @@ def test_padded_and_cut_pixels_are_zero_after_rescaling(preprocessing, value):
 def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
     image, statistics = mean
     sizes = {"image_size": SIDE, "crop_size": CROP}
-    data = ConfigDict({"augmentation": "crop_flip", **sizes})
+    data = complete(data={"augmentation": "crop_flip", **sizes}).data
     preprocessing = {"kind": "mean_crop", "statistics": statistics, "crop": [CROP] * 2}
     augment = augmentation.create(data, preprocessing, (SIDE, SIDE, 3), 9)
     np.testing.assert_array_equal(
@@ -128,7 +128,7 @@ def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
     ],
 )
 def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
-    data = ConfigDict({"augmentation": "affine_recolor", **entries})
+    data = complete(data={"augmentation": "affine_recolor", **entries}).data
     augment = augmentation.create(data, RAW, shape, 9)
     assert augment.field == field
     draws = augment.draws(3, 5, 12)
@@ -140,7 +140,7 @@ def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
 
 
 def test_a_field_smaller_than_the_images_is_refused():
-    data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
+    data = complete(data={"augmentation": "affine_recolor", "field_size": 7}).data
     with pytest.raises(errors.UsageError, match="into a field of 7 x 7 pixels"):
         augmentation.create(data, RAW, (8, 8, 3), 9)
 
@@ -158,7 +158,7 @@ def test_a_field_smaller_than_the_images_is_refused():
     ],
 )
 def test_the_last_epochs_are_not_augmented(entries, region, mean):
-    data = ConfigDict({**entries, "whole_epochs": 2})
+    data = complete(data={**entries, "whole_epochs": 2}).data
     preprocessing = RAW
     if data.augmentation == "crop_flip":
         preprocessing = {"kind": "mean_crop", "statistics": mean[1], "crop": [CROP] * 2}

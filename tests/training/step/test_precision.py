@@ -182,14 +182,14 @@ def test_outputs_are_float32_and_close_to_those_of_float32(name, how, images):
 def test_unknown_name_suggests_the_nearest(name, suggestion):
     words = f"Unknown precision '{name}'. Did you mean ({suggestion})"
     with pytest.raises(errors.UsageError, match=words):
-        precision.check(name)
+        precision.check_precision(name)
 
 
 def test_a_global_dtype_policy_other_than_float32_is_refused():
     keras.config.set_dtype_policy("mixed_float16")
     try:
         with pytest.raises(errors.UsageError, match="policy is mixed_float16, but mu"):
-            precision.check("float32")
+            precision.check_precision("float32")
     finally:
         keras.config.set_dtype_policy("float32")
 
