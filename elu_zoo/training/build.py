@@ -63,9 +63,9 @@ def build(
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
         workdir: the run's folder, if any; see `statistics.find_or_fit`.
     """
-    config, parent = resolved.config, resolved.parent
+    split, validation = _splits(resolved.config, data)
+    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
-    split, validation = _splits(config, data)
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
