@@ -3,7 +3,6 @@
 import importlib
 import inspect
 import re
-from collections import Counter
 
 import pytest
 from observed import flat
@@ -12,17 +11,16 @@ from elu_zoo import errors
 from elu_zoo.bin.config import installed
 from elu_zoo.configs import common
 from elu_zoo.training import config_checks
+from elu_zoo.training.fields import FIELDS, NEUTRAL
 
 MODULES = {name: importlib.import_module(f"elu_zoo.configs.{name}") for name in installed()}
-GROUPS = (
-    *(common.base, common.phases, common.kernels, common.stacks),
-    *(common.encoded_images, common.pretrained, common.baselines),
-)
 
 
-def test_each_field_is_defined_once():
-    counts = Counter(key for group in GROUPS for key in flat(group()))
-    assert set(common.LATER) <= counts.keys() and max(counts.values()) == 1
+@pytest.mark.parametrize("key, value", flat(common.base()).items())
+def test_a_base_field_is_in_the_table_and_has_its_neutral_value(key, value):
+    field = FIELDS[key]
+    assert field.always_counts or value == NEUTRAL[key]
+    assert value is None or isinstance(value, list if field.kind is tuple else field.kind)
 
 
 def known_arguments(module):

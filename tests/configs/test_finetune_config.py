@@ -9,7 +9,7 @@ from elu_zoo.bin.config import with_data
 from elu_zoo.configs import finetune, table1_baselines
 from elu_zoo.training import schedules
 from elu_zoo.training.config import resolve
-from elu_zoo.training.config_fields import optional_types
+from elu_zoo.training.fields import types
 
 # Fields that `finetune` sets for every network.
 SHARED = {
@@ -225,8 +225,4 @@ def test_baselines_are_trained_without_heads_and_learning_rate_factors(net):
     assert "heads_until" not in config.train
     assert "learning_rate_factors" not in config.train
     assert net != "fmp" or config.model.dropout is None  # comes from the weights
-    kinds = optional_types(net)
-    assert {f"model.{key}" for key in config.model} <= {
-        *kinds, *(f"model.{key}" for key in ("name", "activation", "batch_norm",
-                                             "width", "weights"))
-    }  # fmt: skip
+    assert {f"model.{key}" for key in config.model} - {"model.activation"} <= types(net).keys()
