@@ -46,8 +46,7 @@ def find(workdir: Path) -> manifest.Entry | None:
 def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
     """Returns the entry of a finished run of a config, or None.
 
-    A run whose weight file is missing counts as unfinished, because its last checkpoint
-    has the weights.
+    A run without its weight file is unfinished: its last checkpoint has the weights.
     """
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
@@ -74,19 +73,10 @@ def write(
     origin: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
-    """Writes the final weights and their entry, and returns the entry.
+    """Writes the final weights, rounded in place, and returns their entry.
 
-    The metrics are those of the written, rounded weights. Test images are evaluated
-    only here, unless `Observe.test_every` is set.
-
-    Args:
-        config: the run's config.
-        run: the trained run. The weights of its model are rounded in place.
-        state: the train state at the end.
-        workdir: the run's folder.
-        origin: `commit` of the code, the argument `command` of `train`, and the
-            `strategy` and `replicas` of this process.
-        check: see `Evaluator.__call__`. If `check` raises, nothing is written.
+    `origin` has the `commit`, `command`, `strategy` and `replicas` of this process. If
+    `check` raises an error during an evaluation, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
@@ -189,17 +179,14 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
 
 
 def _terms(terms: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of use of the data set and of the pretrained weights' data."""
+    """Returns the terms of the data set and of the parent weights' data."""
     if parent and parent["data_terms"] != terms:
         return f"{terms} The weights it began with, {parent['data_terms']}"
     return terms
 
 
 def commit() -> str:
-    """Returns the git commit of this code, with `+` if files differ from the commit.
-
-    For an installed package, the function returns `release <version>`.
-    """
+    """Returns the git commit of this code, with `+` for changed files, or the release."""
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
     commands = (
         # Fails if the package is installed inside another repository.
