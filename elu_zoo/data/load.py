@@ -75,21 +75,25 @@ def load(
     return data if image_shape is None else _adapted(data, image_shape)
 
 
-def check_exists(name: str) -> None:
-    """Checks that the folder or file of a data set exists, if the name is a path.
-
-    Raises:
-        NotFoundError: the folder or file does not exist.
-    """
+def check_exists(name: str, data_dir: str | Path | None = None) -> None:
+    """Checks that a data set of the zoo, a folder, a file or a prepared data set exists."""
     path = Path(name).expanduser()
-    if name in catalog.ENTRIES or path.is_dir():
+    if name in (*catalog.ENTRIES, *ENCODED) or path.is_dir():
         return
     if path.suffix == ".npz":
         if not path.exists():
             raise errors.NotFoundError(f"There is no file {path}. {files.similar(path)}".rstrip())
-    elif name and _is_path(name):
+    elif _is_path(name):
         hint = files.similar(path)
         raise errors.NotFoundError(f"There is no folder or .npz file {name}. {hint}".rstrip())
+    else:
+        try:
+            tfds.find_folder(name, None, data_dir)
+        except errors.DataError as error:
+            raise errors.UsageError(
+                f"{errors.unknown('data set', name, names())} There is no folder or .npz "
+                f"file {name} either. {files.similar(path)}tensorflow-datasets: {error}"
+            ) from error
 
 
 def _adapted(data: ImageData, shape: Shape) -> ImageData:
@@ -117,7 +121,7 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
     """Loads images that are not a data set of the zoo; see `load`."""
     if not isinstance(name, str) or not name:
         raise errors.unknown("data set", name, names())
-    check_exists(name)
+    check_exists(name, data_dir)
     path = Path(name).expanduser()
     terms = f"{path.name}: the terms of its images."
     if path.suffix == ".npz":
@@ -149,13 +153,6 @@ def _identifier(name: str) -> str:
 
 
 def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> cache.Arrays:
-    try:
-        source = tfds.find_images(name, data_dir, shape)
-    except errors.DataError as error:
-        raise errors.UsageError(
-            f"{errors.unknown('data set', name, names())} There is no folder or .npz "
-            f"file {name} either. {files.similar(Path(name))}tensorflow-datasets: "
-            f"{error}"
-        ) from error
+    source = tfds.find_images(name, data_dir, shape)
     key = f"tfds-{_identifier(name)}-{source.version}"
     return cache.load_decoded(key, source.files, shape or (), source.read)

@@ -58,9 +58,9 @@ def build(
 
     `options` are the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
     """
-    config, parent = resolved.config, resolved.parent
+    split, validation = _splits(resolved.config, data)
+    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
-    split, validation = _splits(config, data)
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)

@@ -70,18 +70,17 @@ def write(
     run: Run,
     state: TrainState,
     workdir: Path,
-    origin: dict[str, Any],
+    provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
     """Writes the final weights, rounded in place, and returns their entry.
 
-    `origin` has the `commit`, `command`, `strategy` and `replicas` of this process. If
+    `provenance` has the `commit`, `command`, `strategy` and `replicas` of this process. If
     `check` raises an error during an evaluation, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
-    metrics = _metrics(run, config.data.measure_test, check)
     arguments = _arguments(config.model, run, model)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
@@ -106,13 +105,14 @@ def write(
         "seed": config.seed,
         "step": state.step,
         "epochs": config.train.epochs,
-        "metrics": metrics,
-        "commit": origin["commit"],
+        "batch_size": run.length.batch_size,
+        "metrics": _metrics(run, config.data.measure_test, check),
+        "commit": provenance["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware.describe(),
-        "strategy": origin["strategy"],
-        "replicas": origin["replicas"],
+        "strategy": provenance["strategy"],
+        "replicas": provenance["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": _terms(data.terms, parent),
@@ -120,7 +120,7 @@ def write(
     }
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-    optional = {"command": origin["command"], "parent": parent and parent["tag"]}
+    optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
     optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}

@@ -263,7 +263,7 @@ def _weight_file(path: Path) -> Path:
     if path.is_dir():
         candidates = sorted(path.glob("*" + manifest.SUFFIX))
         if not candidates:
-            unfinished.check(path)
+            unfinished.raise_if_unfinished(path)
         if len(candidates) != 1:
             runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
             hint = f"Perhaps you mean one of {', '.join(runs[:5])}."

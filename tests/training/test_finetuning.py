@@ -136,7 +136,7 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
 def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     config = make_config(parent, npz, "freeze=body")
     config.train.precision = "bfloat16_matmuls"
-    resolved, placement = resolve(config), backends.place(False, "one", None)
+    resolved, placement = resolve(config), backends.choose_devices(False, "one", None)
     data = build.load_data(resolved, None)
     run = build.build(resolved, data, placement, ("off", None, 1))
     reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]
