@@ -66,13 +66,13 @@ def build(
     _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
-    ahead = _is_ahead(config.model.name, preprocessing)
-    if ahead:
+    preprocessed_once = _is_preprocessed_once(config.model.name, preprocessing)
+    if preprocessed_once:
         split = Split(preprocess(split.images, preprocessing), split.labels)
     shape = data.image_shape
     augmenter = augmentation.create(config.data, preprocessing, shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
-    inside = None if ahead or (encoded and augmenter) else preprocessing
+    inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
@@ -113,7 +113,7 @@ def build(
     )
 
 
-def network_input(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
+def network_input_shape(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
     """Returns the shape of preprocessed and cropped images."""
     *size, channels = data.image_shape
     return (*preprocessing.get("crop", size), channels)
@@ -167,11 +167,11 @@ def _preprocessing(
     return description
 
 
-def _is_ahead(model: str, preprocessing: dict[str, Any]) -> bool:
+def _is_preprocessed_once(model: str, preprocessing: dict[str, Any]) -> bool:
     """Whether training images are preprocessed once, before the first iteration."""
     # The loss of an autoencoder needs raw images.
     autoencoder = registry.entry(model).is_autoencoder
-    return preprocessing["kind"] in statistics.AHEAD and not autoencoder
+    return preprocessing["kind"] in statistics.PREPROCESSED_ONCE and not autoencoder
 
 
 def _model(
@@ -197,7 +197,7 @@ def _model(
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,
-        input_shape=field or network_input(data, preprocessing),
+        input_shape=field or network_input_shape(data, preprocessing),
         seed=config.seed,
     )
     for layer in all_layers(model):

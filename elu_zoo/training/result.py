@@ -10,31 +10,16 @@ from absl import logging
 from ml_collections import ConfigDict
 
 import elu_zoo
-from elu_zoo import activations, errors, files, layers, registry
+from elu_zoo import activations, errors, files, registry
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
-from elu_zoo.training.build import network_input
+from elu_zoo.training.build import network_input_shape
 from elu_zoo.training.config import differences
 from elu_zoo.training.record.checkpoint import TrainState, versions
 from elu_zoo.training.run import Run
 from elu_zoo.weights import manifest, training_cost, unfinished
 from elu_zoo.weights.hdf5 import weight_file
-
-# Arguments of builders that have an effect in training only.
-_TRAINING_ARGUMENTS = (
-    "kernel_decay",
-    "classifier_decay",
-    "init_scale",
-    "deviations",
-    "dropout",
-    "first_deviation",
-    "classifier_deviation",
-    "initial_kernels",
-    "auxiliary_heads",
-    "constrained",
-    "weights",
-)
 
 
 def find(workdir: Path) -> manifest.Entry | None:
@@ -81,7 +66,7 @@ def write(
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
-    arguments = _arguments(config.model, run, model)
+    arguments = _arguments(config.model, run)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
     tag = manifest.tag(config.model.name, data.name, arguments, sha256)
@@ -150,20 +135,18 @@ def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[st
     }
 
 
-def _arguments(settings: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
+def _arguments(settings: ConfigDict, run: Run) -> dict[str, Any]:
     """Returns the builder's arguments for the deployed model."""
     arguments = {
         "activation": activations.describe(settings.activation),
-        "input_shape": list(network_input(run.data, run.preprocessing)),
+        "input_shape": list(network_input_shape(run.data, run.preprocessing)),
     }
+    registered = registry.entry(settings.name)
     for key in settings:
-        if key not in ("name", "activation", *_TRAINING_ARGUMENTS):
+        if key not in ("name", "weights", "activation", *registered.training_only):
             value = settings[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
-    # Dropout of feature maps scales the deployed network; other dropout does not.
-    if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
-        arguments["dropout"] = settings.dropout
-    if registry.entry(settings.name).takes("num_classes"):
+    if registered.takes("num_classes"):
         arguments["num_classes"] = run.data.num_classes
     return arguments
 

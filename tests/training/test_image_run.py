@@ -1,20 +1,16 @@
 """Runs of the ImageNet network on folders of small image files."""
 
 import contextlib
-import io
 import signal
 from unittest import mock
 
 import numpy as np
 import pytest
 import small_images
-import tensorflow as tf
-from PIL import Image
 
 import elu_zoo
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
-from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.record import resuming
 from elu_zoo.training.record.checkpoint import TrainState
@@ -94,25 +90,6 @@ def test_the_weights_have_the_recorded_errors_and_losses(finished, folder, model
         assert metrics[f"{name}_error_percent"] == 100 * wrong / len(labels)
         losses = np.log(np.exp(logits).sum(1)) - logits[rows, labels]
         assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
-
-
-def test_exports_decode_images_and_equal_the_model(finished, folder, model, tmp_path):
-    classes = finished[1]["classes"]
-    export_saved_model(model, tmp_path, name=NAME, class_names=classes)
-    exported = load_saved_model(tmp_path)
-    assert (exported.image_shape, exported.class_names) == ((24, 24, 3), (*classes,))
-    test = imagenet.load(folder, 24, 5).test
-    images, _ = decode(test)
-    encoded = [example.image for example in test.examples.read(test.positions)]
-    assert {content[:4] for content in encoded} == {b"\xff\xd8\xff\xe0", b"\x89PNG"}
-    jpegs = [tf.io.encode_jpeg(image).numpy() for image in images]
-    decoded = np.stack([Image.open(io.BytesIO(content)) for content in jpegs])
-    for contents, pixels in ((encoded, images), (jpegs, decoded)):
-        logits = model.predict(pixels, verbose=0)
-        predictions = exported.predict_bytes(contents)
-        assert np.ptp(logits, 0).max() > 0.1
-        np.testing.assert_allclose(predictions["logits"], logits, 0, 1e-5)
-        np.testing.assert_array_equal(predictions["classes"], logits.argmax(1))
 
 
 def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(

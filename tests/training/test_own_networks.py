@@ -35,7 +35,7 @@ def own_network(
 
 @pytest.fixture
 def config(smoke, restored_models):
-    registry.register_model(own_network)
+    registry.register_model(training_only=("dropout",))(own_network)
     with smoke().unlocked() as config:
         config.model.name = "own_network"
         config.train.epochs = 1
@@ -46,7 +46,6 @@ def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_pa
     config.model.dropout, config.model.units, config.model.copies = 0.25, 7, 2
     entry = train(config, tmp_path / "run")
     assert entry["arguments"]["units"] == 7
-    # Dropout acts in training only, so that the entry needs no rate.
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
     assert entry["parameters"] == 785 * 14 + 15 * 10

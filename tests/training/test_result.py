@@ -9,7 +9,7 @@ import subprocess
 import pytest
 
 import elu_zoo
-from elu_zoo import errors, files
+from elu_zoo import errors, files, registry
 from elu_zoo.training import result
 from elu_zoo.weights import cards, manifest
 
@@ -99,6 +99,14 @@ def test_the_entry_of_an_autoencoder_has_no_classes(smoke, train, tmp_path):
     # The squared error of black images is about 100.
     assert 30 < entry["metrics"]["test_squared_error"] < 200
     assert result.find(tmp_path) == entry
+
+
+def test_published_entries_record_the_arguments_that_act_after_training():
+    for entry in manifest.published().values():
+        network = registry.entry(entry["model"])
+        fields = set(entry["config"]["model"]) - {"name", "weights", *network.training_only}
+        assert fields <= entry["arguments"].keys() <= {*network.parameters}, entry["tag"]
+        assert entry["arguments"].keys().isdisjoint(network.training_only), entry["tag"]
 
 
 def test_missing_weights_or_outcome_are_written_again(smoke, train, tmp_path, monkeypatch, caplog):
