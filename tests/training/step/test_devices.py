@@ -99,33 +99,13 @@ def test_two_logical_cpu_devices_are_mirrored(name, caplog):
     assert "Strategy mirrored with 2 replica(s)" in caplog.text
 
 
-class Cluster:
-    """A fake of MultiWorkerMirroredStrategy."""
-
-
-@pytest.mark.parametrize(
-    ("config", "expected"),
-    [
-        (TWO, True),
-        (tf_config({"worker": WORKERS}, index=1), False),
-        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
-        (tf_config({"chief": ["c:1"], "worker": WORKERS}), False),
-        (tf_config({"master": ["c:1"], "worker": WORKERS}, "master"), True),
-        (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
-    ],
-)
-def test_is_chief_follows_tf_config(monkeypatch, config, expected):
-    monkeypatch.setenv("TF_CONFIG", config)
-    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
-    assert devices.is_chief(Cluster()) is expected
-
-
 @pytest.mark.parametrize(("strategy", "count"), [("one", None), ("mirrored", 2)])
-def test_a_single_machine_is_a_chief_without_peers(monkeypatch, strategy, count):
+def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    strategy = devices.create_strategy(strategy, count)
-    assert devices.is_chief(strategy)
-    assert isinstance(devices.peers(strategy), cluster.Alone)
+    peers = devices.peers(devices.create_strategy(strategy, count))
+    assert isinstance(peers, cluster.OneMachine)
+    assert (peers.index, peers.count) == (0, 1)
+    assert peers.any_signal(15) == 15 and peers.any_signal(0) == 0
 
 
 @pytest.mark.parametrize(("driver", "count", "logged"), [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

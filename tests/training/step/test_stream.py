@@ -118,7 +118,7 @@ def test_each_machine_reads_its_part_of_a_batch(data, monkeypatch, accumulate):
     for index in (0, 1):
         context = types.SimpleNamespace(replica_id_in_sync_group=index)
         monkeypatch.setattr(tf.distribute, "get_replica_context", lambda c=context: c)
-        monkeypatch.setattr(cluster, "place", lambda i=index: (i, 2))
+        monkeypatch.setattr(cluster, "machine_index", lambda i=index: (i, 2))
         parts.append(sum_gradients(StreamStep, data, Machine(), accumulate))
     order = draw_batches()[0]
     halves = order[:, : small.BATCH // 2], order[:, small.BATCH // 2 :]
