@@ -100,7 +100,9 @@ def use_quick(config: ConfigDict) -> float:
     """
     is_long = config.schedule_epochs > 60  # expected to overfit more
     config.data.cutout = 8 if is_long else 0
-    config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels
+    for decay in ("kernel_decay", "classifier_decay"):  # Muon keeps the norm of kernels
+        if decay in config.model:
+            config.model[decay] = 0.0
     config.train.optimizer = "muon"
     config.train.nesterov = True
     config.train.sgd_factor = 5.0

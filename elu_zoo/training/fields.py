@@ -103,7 +103,7 @@ _ROWS = (
           range=("must be in [0, 2**64)", lambda number: 0 <= number < 2**64)),
     Field("smoke", bool, "the weights of a smoke run are never published", False),
     Field("schedule", str, "whose recipe this is: the paper's, or ours",
-          choices=("paper", "fast", "quick")),
+          choices=("paper", "quick", "ours")),
     Field("schedule_epochs", int, "epochs of the complete schedule", range=_at_least(1)),
     Field("model.name", str, "name of a registered network"),
     Field("model.activation.name", str, "name of the activation"),

@@ -17,12 +17,8 @@ from elu_zoo.training.workers.peers import Peers
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
     """Creates the strategy of a run, before any TensorFlow operation.
 
-    Args:
-        name: `one` uses one device. `mirrored` uses the GPUs or logical CPU devices of
-            one machine. `multi_worker` uses the machines of TF_CONFIG. `auto` chooses
-            `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
-            devices, and otherwise `one`.
-        num_devices: number of devices of this machine; None for all GPUs, or one CPU.
+    `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
+    devices (by default all GPUs, or one CPU), and otherwise `one`.
     """
     compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
@@ -45,7 +41,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
                 "TF_CONFIG to the addresses of all machines and the task of this "
                 "machine."
             )
-        with cluster.await_peers():
+        with cluster.limited_wait():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
@@ -69,17 +65,9 @@ def choose_compilation(
 ) -> Compilation:
     """Chooses how steps are compiled, by the table `compilation.RULES`.
 
-    Several replicas cannot share one XLA-compiled function, because the function would
-    use variables of other devices. Each replica therefore computes gradients in a pure
-    XLA function, and the gradients are summed outside of XLA. A pure function cannot
-    contain layers that update variables.
-
-    Args:
-        model: the trained network.
-        replicas: number of devices that share a batch.
-        compile_: `auto`, `on` or `off`.
-        steps_per_call: number of iterations in a call; None for the table's number.
-        accumulate: see `Compilation`.
+    Several replicas cannot share one XLA-compiled function, because it would use
+    variables of other devices. Each replica therefore computes gradients in a pure XLA
+    function, which cannot contain layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)
@@ -106,21 +94,10 @@ def choose_compilation(
     return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
 
 
-def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Whether this process writes the run's files."""
-    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return True
-    tf_config = cluster.read()
-    kind, index = tf_config["task"].get("type"), tf_config["task"]["index"]
-    if tf_config["cluster"].keys() & {"chief", "master"}:
-        return kind in ("chief", "master")
-    return kind == "worker" and index == 0
-
-
-def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
+def peers(strategy: tf.distribute.Strategy) -> cluster.OneMachine | Peers:
     """Returns the object by which the machines of a run communicate."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
+    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.OneMachine()
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:

@@ -17,7 +17,6 @@ class StreamStep:
     """A training step on encoded images, which other threads decode in advance.
 
     Each machine of a cluster reads only the examples of a batch that its devices need.
-    For the arguments, see `resident.ResidentStep`.
     """
 
     def __init__(
@@ -34,7 +33,7 @@ class StreamStep:
         self._augmented = learner.augmentation is not None
         self._update = Update(learner, strategy, compilation)
         several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-        machine, machines = cluster.place() if several else (0, 1)
+        machine, machines = cluster.machine_index() if several else (0, 1)
         self._share = self._batch_size // machines  # examples of a batch per machine
         self._first = machine * self._share  # first row of this machine in a batch
         self._read: Iterator[Split] = iter(())
