@@ -12,7 +12,8 @@ from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.data import load
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.layers import Dropout
-from elu_zoo.training import config_checks
+from elu_zoo.training.config import resolve
+from elu_zoo.training.config_checks import check_config, check_run
 from elu_zoo.training.step import resident
 
 NAME = "table1_baselines"
@@ -175,10 +176,10 @@ ARGS = [
 @pytest.mark.parametrize("arg", ARGS)
 def test_configs_are_valid(arg):
     config = get_config(NAME, arg)
-    config_checks.check_config(config)
+    check_config(config)
     examples = config.data.train_examples or 50_000
     steps = examples // config.train.batch_size * config.train.epochs
-    config_checks.check_run(config, steps, replicas=1)
+    check_run(resolve(config).config, steps, replicas=1)
     entry = registry.entry(config.model.name)
     activation = config.model.activation.name
     assert activation == entry.default("activation") == NETS[entry.name]["activation"]

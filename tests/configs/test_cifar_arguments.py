@@ -6,7 +6,8 @@ from observed import flat, get_config, loader
 
 from elu_zoo import errors, training
 from elu_zoo.data import load
-from elu_zoo.training import config_checks
+from elu_zoo.training.config import resolve
+from elu_zoo.training.config_checks import check_config, check_run
 
 # Fields that the arguments schedule=quick (QUICK), smoke=True (SMOKE) and validation=True
 # (VALIDATION) change.
@@ -107,10 +108,10 @@ def with_name_suffix(suffix, **entries):
 def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config("elu_cifar_11", arg)
     assert flat(config) == {**flat(get_config("elu_cifar_11")), **differing}
-    config_checks.check_config(config)
+    check_config(config)
     images = 50_000 if config.data.train_on_validation else 45_000
     examples = config.data.train_examples or images
-    config_checks.check_run(config, examples // 100 * config.train.epochs, 1)
+    check_run(resolve(config).config, examples // 100 * config.train.epochs, 1)
 
 
 def test_the_argument_padding_changes_the_name_and_one_field():
@@ -127,7 +128,7 @@ def test_quick_of_the_large_network_is_that_of_the_small_one():
     assert {key for key in large if large[key] != small[key]} == changed
     assert large["name"] == "elu_cifar_18-cifar100-same-quick100"
     assert large["train.dropout"] == [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.25, 0.0]]
-    config_checks.check_config(get_config("elu_cifar_18", f"{arg},padding=same"))
+    check_config(get_config("elu_cifar_18", f"{arg},padding=same"))
 
 
 @pytest.mark.parametrize(
@@ -145,8 +146,8 @@ def test_the_default_is_the_schedule_of_paper_sections_4_2_and_4_3(name, iterati
     assert 500 * train["epochs"] == iterations
     assert (train["momentum"], train["nesterov"]) == (0.9, False)
     assert train["learning_rate_shape"] == "steps"
-    config_checks.check_config(config)
-    config_checks.check_run(config, iterations, 1)
+    check_config(config)
+    check_run(resolve(config).config, iterations, 1)
     schedule = train["boundaries"], train["learning_rates"]
     if name == "elu_cifar_11":
         rates = 0.01, 0.005, 0.0005, 0.00005

@@ -10,7 +10,7 @@ from observed import flat
 from elu_zoo import errors
 from elu_zoo.bin.config import installed
 from elu_zoo.configs import common
-from elu_zoo.training import config_checks
+from elu_zoo.training.config_checks import check_config
 from elu_zoo.training.fields import FIELDS, NEUTRAL
 
 MODULES = {name: importlib.import_module(f"elu_zoo.configs.{name}") for name in installed()}
@@ -67,7 +67,7 @@ def test_an_argument_changes_one_field(name, arg, field, value):
     config, default = get_config(arg), get_config()
     assert flat(config) == {**flat(default), field: value} != flat(default)
     if name != "finetune":  # finetune is invalid without the flag --data
-        config_checks.check_config(config)
+        check_config(config)
 
 
 @pytest.mark.parametrize("name", MODULES)

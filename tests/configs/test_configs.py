@@ -8,7 +8,7 @@ from elu_zoo import errors, registry, training, zoo
 from elu_zoo.bin.config import installed
 from elu_zoo.data import load
 from elu_zoo.evaluation import loss
-from elu_zoo.training import config_checks
+from elu_zoo.training.config_checks import check_config
 from elu_zoo.training.step import resident
 
 # Fields of the base run, of 3 iterations per epoch. Each test changes one field.
@@ -228,7 +228,7 @@ def test_fields_that_differ_from_a_similar_config(name, smoke, arg):
     expected = {**flat(get_config(similar, arg)), **differing}
     expected |= smoke_fields if smoke else {}
     assert flat(get_config(name, arg)) == expected
-    config_checks.check_config(get_config(name, arg))
+    check_config(get_config(name, arg))
 
 
 @pytest.mark.parametrize("name", sorted(VARIANTS.keys() - TABLES.keys()))
@@ -261,7 +261,7 @@ def test_another_learning_rate_changes_the_name(name, arg):
         folder = name if is_default else f"{name}-lr{rate:g}"
         changes = {"name": folder, "train.learning_rates": [rate]}
         assert flat(config) == {**default, **changes}
-        config_checks.check_config(config)
+        check_config(config)
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ from observed import flat, get_config, loader
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import load
 from elu_zoo.models import cost
-from elu_zoo.training import config_checks
+from elu_zoo.training.config_checks import check_config
 
 
 @pytest.mark.parametrize("smoke", [False, True])
@@ -14,7 +14,7 @@ from elu_zoo.training import config_checks
 def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
     arg = f"activation=relu,seed=3,batch_norm=True,smoke={smoke}"
     config = get_config("mnist_depth", f"hidden_layers={layers},{arg}")
-    config_checks.check_config(config)
+    check_config(config)
     assert flat(config) == {
         **flat(get_config("mnist_mlp_8x128", arg)),
         "name": f"mnist_depth-{layers}",

@@ -11,7 +11,8 @@ from observed import check_change, flat, get_config, learner_observables, observ
 from elu_zoo import errors, registry, training
 from elu_zoo.evaluation import loss
 from elu_zoo.evaluation.evaluator import Evaluator
-from elu_zoo.training import config_checks
+from elu_zoo.training.config import resolve
+from elu_zoo.training.config_checks import check_config, check_run
 from elu_zoo.training.step import stream
 
 NAME = "elu_imagenet_15"
@@ -172,10 +173,10 @@ SMOKE = {
 def test_arguments_change_only_the_listed_fields(arg, differing):
     config = get_config(NAME, arg)
     assert flat(config) == {**flat(get_config(NAME)), **differing}
-    config_checks.check_config(config)
+    check_config(config)
     examples = config.data.train_examples or 1_281_167
     steps = examples // config.train.batch_size * config.train.epochs
-    config_checks.check_run(config, steps, 1)
+    check_run(resolve(config).config, steps, 1)
 
 
 def test_the_default_has_the_settings_of_paper_section_4_4():
@@ -194,5 +195,5 @@ def test_the_default_has_the_settings_of_paper_section_4_4():
     iterations = 1_281_167 // config.train.batch_size * config.train.epochs
     boundaries = [fraction * iterations for fraction in config.train.boundaries]
     assert 200_000 <= boundaries[0] < boundaries[-1] < iterations
-    config_checks.check_config(config)
-    config_checks.check_run(config, iterations, 1)
+    check_config(config)
+    check_run(resolve(config).config, iterations, 1)
