@@ -168,7 +168,7 @@ def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     placement = backends.choose_devices(False, "auto", None)
     run = build.build(resolved, data, placement, ("auto", None, 1))
     kernels = [np.array(v) for v in run.model.weights if v.name.endswith("kernel")]
-    state = TrainState(resolved.values, data.images)
+    state = TrainState()
     chunk = next(chunks.remaining_chunks(run, state, lambda step: run.length.total))
     run.step.start(chunk.rest)
     if run.phases.enter(run.model, chunk.first):

@@ -22,6 +22,7 @@ from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.outputs import Outputs, open_outputs
 from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record.resuming import RunIdentity
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
 from elu_zoo.training.step import compilation
@@ -35,7 +36,7 @@ class Setup:
 
     resolved: ResolvedConfig
     placement: Placement
-    identity: TrainState
+    identity: RunIdentity
     provenance: dict[str, Any]
 
 
@@ -103,7 +104,7 @@ def train(
     seconds = _seconds_between(checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
-    resuming.check_config(workdir, resolved.values, allow_config_change)
+    resuming.check_config(workdir, setup.identity, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
         peers.check_same(_shared(setup.identity, options, allow_config_change, finished))
@@ -201,7 +202,9 @@ def _set_up(
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
     code = user_code.digest(resolved.config.model)
-    identity = TrainState(resolved.values, "", parent, code)
+    identity = RunIdentity(
+        resolved.values, parent, code, versions=versions(), replicas=placement.replicas
+    )
     # The commit is read now, because the source files may change during training.
     provenance = {"commit": result.commit(), "command": command, **placement.describe()}
     return Setup(resolved, placement, identity, provenance)
@@ -217,7 +220,7 @@ def _seconds_between(checkpoint_seconds: float | None) -> float:
 
 
 def _shared(
-    identity: TrainState,
+    identity: RunIdentity,
     options: tuple[str, int | None, int],
     allow_config_change: bool,
     finished: Entry | None,
@@ -228,7 +231,7 @@ def _shared(
         "the config": dict_hash(identity.config),
         "the weights to start from": identity.parent,
         "the file of the network or activation": identity.code,
-        "versions": versions(),
+        "versions": identity.versions,
         "--compile": compile_,
         "--steps_per_call": steps_per_call,
         "--accumulate": accumulate,
@@ -242,11 +245,12 @@ def _restore(
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
     peers, chief = setup.placement.peers, setup.placement.chief
-    state = dataclasses.replace(setup.identity, images=run.data.images)
+    identity = dataclasses.replace(setup.identity, images=run.data.images)
+    state = TrainState(identity)
     peers.check_shared(workdir, chief)
     if saved := checkpoints.restore(keep_damaged=not chief):
-        state = state.resume(saved, workdir, run.length, allow_config_change)
-    peers.check_same({"the images": state.images, "the iteration": state.step})
+        state = TrainState.resume(saved, identity, workdir, run.length, allow_config_change)
+    peers.check_same({"the images": identity.images, "the iteration": state.step})
     return state
 
 
@@ -277,7 +281,7 @@ def _keep(run: Run, state: TrainState) -> None:
             state.best_step,
             state.best_loss,
         )
-    elif run.parent and not state.config["data"]["train_on_validation"]:
+    elif run.parent and not state.identity.config["data"]["train_on_validation"]:
         logging.info(
             "The weights of the last iteration, %d, are kept. --config.train.keep_best=True "
             "keeps those with the lowest validation loss.",

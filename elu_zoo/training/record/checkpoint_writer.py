@@ -54,7 +54,7 @@ class CheckpointWriter:
         if self._checkpoints.save(state, arrays):
             # Written after the checkpoint, because a run that is killed earlier
             # resumes from a checkpoint of the old config.
-            files.write_json(self._config, state["config"])
+            files.write_json(self._config, state["identity"]["config"])
 
     def __enter__(self) -> "CheckpointWriter":
         return self

@@ -69,7 +69,7 @@ def open_outputs(
         # With a copy of the statistics, another machine can resume or use the run.
         statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():
-        files.write_json(config, state.config)
+        files.write_json(config, state.identity.config)
     recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
     folder = workdir if chief else None
     mark = state.metrics_length, state.metrics_sha256

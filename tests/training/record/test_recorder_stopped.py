@@ -71,7 +71,7 @@ def test_records_after_the_restored_checkpoint_of_a_killed_run_are_cut(
     stop_after(14, die)
     with pytest.raises(Killed):
         train(get_config(), tmp_path, OBSERVE, steps_per_call=1)
-    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007"]
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007.npz"]
     assert [row["step"] for row in recorder.read_rows(tmp_path)] == [5, 10]
     assert recorder.read_losses(tmp_path).shape == (12,)  # read one call late
     with (tmp_path / "losses.float32").open("ab") as file:
@@ -135,6 +135,6 @@ def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
         pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"),
     ):
         train(get_config(), tmp_path, OBSERVE)
-    assert (tmp_path / "checkpoints" / f"step-{reached:09d}").is_dir()
+    assert (tmp_path / "checkpoints" / f"step-{reached:09d}.npz").is_file()
     assert [row["step"] for row in recorder.read_rows(tmp_path)] == tested
     check_equal(tmp_path)

@@ -21,7 +21,7 @@ ENTRIES = {
 def newest_step(workdir):
     """Returns the iteration of the newest checkpoint; 0 without a checkpoint."""
     names = [p.name for p in workdir.glob("checkpoints/step-*")]
-    return int(max(names)[5:]) if names else 0
+    return int(max(names)[5:14]) if names else 0
 
 
 def start_run(workdir):

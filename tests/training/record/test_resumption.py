@@ -151,7 +151,7 @@ def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
     with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"):
         train(smoke(ENTRIES), cut)
     assert done[0] == batch
-    assert (cut / "checkpoints" / f"step-{reached:09d}").is_dir()
+    assert (cut / "checkpoints" / f"step-{reached:09d}.npz").is_file()
     assert not (cut / "outcome.json").exists()
     monkeypatch.setattr(evaluator, "inference", original)
     check_equal(cut)
