@@ -11,7 +11,7 @@ import importlib
 import inspect
 import re
 import reprlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -289,3 +289,11 @@ def check_name(name: str) -> None:
             f"{errors.unknown('model', name, names())} Register your own model "
             "with elu_zoo.register_model; for a command, set --module."
         )
+
+
+def unknown_activation(name: str, known: Iterable[str]) -> errors.UsageError:
+    """Returns the error for an activation whose name is not `known`."""
+    return errors.UsageError(
+        f"{errors.unknown('activation', name, [*known, 'maxout'])} Register your own activation "
+        "with elu_zoo.register_activation. In a command, pass its file as --module."
+    )

@@ -25,7 +25,7 @@ class Stop:
         self._received = received
         self._peers = peers
         # Several machines evaluate together, and therefore stop between chunks only.
-        self.check = self.poll_signal if peers.alone else None
+        self.check = self.poll_signal if peers.count == 1 else None
 
     def poll_signal(self) -> None:
         """Raises `Stopped` after a signal, in work of a single machine."""
@@ -36,7 +36,7 @@ class Stop:
         """Yields chunks; raises `Stopped` after a machine has received a signal."""
         for chunk in chunks:
             yield chunk
-            if number := self._peers.stop(self._received()):
+            if number := self._peers.any_signal(self._received()):
                 raise Stopped(number)
 
     @contextlib.contextmanager
