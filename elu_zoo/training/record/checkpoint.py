@@ -37,29 +37,16 @@ def versions() -> dict[str, str]:
 
 @dataclasses.dataclass
 class TrainState:
-    """Train state of a run, which a checkpoint holds beside the weights.
-
-    Attributes:
-        identity: what the run's numbers depend on.
-        step: number of finished iterations.
-        epoch_loss: sum of the losses of the current epoch.
-        epochs_recorded: number of epochs whose metrics are in metrics.jsonl.
-        metrics_length: length of metrics.jsonl in bytes.
-        metrics_sha256: SHA-256 of these bytes.
-        seconds: wall time of training, in seconds.
-        best_step, best_loss: the lowest validation loss, see `Best`; step 0 for none.
-        config_changes: changes of the config and the user's code since the run began,
-            and their iterations.
-    """
+    """Train state of a run, which a checkpoint holds beside the weights."""
 
     identity: RunIdentity = dataclasses.field(default_factory=RunIdentity)
-    step: int = 0
-    epoch_loss: float = 0.0
-    epochs_recorded: int = 0
-    metrics_length: int = 0
-    metrics_sha256: str = ""
-    seconds: float = 0.0
-    best_step: int = 0
+    step: int = 0  # number of finished iterations
+    epoch_loss: float = 0.0  # sum of the losses of the current epoch
+    epochs_recorded: int = 0  # epochs whose metrics are in metrics.jsonl
+    metrics_length: int = 0  # of metrics.jsonl, in bytes
+    metrics_sha256: str = ""  # of these bytes
+    seconds: float = 0.0  # wall time of training
+    best_step: int = 0  # with the lowest validation loss, see `Best`; 0 for none
     best_loss: float = 0.0
     config_changes: list[str] = dataclasses.field(default_factory=list)
 
@@ -157,7 +144,7 @@ class Checkpoints:
                 )
         content = io.BytesIO()
         text = json.dumps({"state": state, "arrays": len(arrays)})
-        np.savez(content, **{_STATE: np.frombuffer(text.encode(), np.uint8)}, **arrays)
+        np.savez(content, **arrays, **{_STATE: np.frombuffer(text.encode(), np.uint8)})
         try:
             with files.new_file(path) as file:
                 file.write(content.getbuffer())
@@ -168,28 +155,28 @@ class Checkpoints:
                 f"{unfinished.kept(self._workdir)}"
             ) from error
         self._step = step
-        # Checkpoints of later steps are from another run, and are not deleted.
-        saved = [each for each in unfinished.checkpoints(self._workdir) if each <= path]
-        for old in saved[self._kept :]:
+        for old in unfinished.checkpoints(self._workdir)[self._kept :]:
             with contextlib.suppress(OSError):
                 old.unlink()
         return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
-        """Restores the newest undamaged checkpoint, and deletes damaged newer ones.
+        """Restores the newest undamaged checkpoint, and returns its train state, if any.
 
         Args:
-            keep_damaged: whether to keep damaged checkpoints.
-
-        Returns:
-            The train state as JSON values, or None if there is no checkpoint.
+            keep_damaged: whether to keep newer checkpoints, which are damaged.
         """
         folder, damaged = self._workdir / "checkpoints", []
         for path in unfinished.checkpoints(self._workdir):
             try:
                 state, arrays = self._read(path)
-            except _Damaged as problem:
-                logging.error("%s is damaged (%s) and is not used.", path, problem)
+            except (OSError, MemoryError) as error:
+                raise errors.ResourceError(
+                    f"{path} cannot be read: {error}. Nothing was changed. Run it again."
+                ) from error
+            except Exception as error:  # damaged files raise errors of many types
+                kind = type(error).__name__
+                logging.error("%s is damaged (%s: %s) and is not used.", path, kind, error)
                 damaged.append(path)
                 continue
             self._assign(path, arrays)
@@ -214,23 +201,20 @@ class Checkpoints:
         return self._workdir / "checkpoints" / f"step-{step:09d}.npz"
 
     def _read(self, path: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
-        """Returns the train state and the arrays of a checkpoint."""
-        try:
-            with files.open_regular(path) as file:
-                content = file.read()
-            arrays = _arrays(content)
-            saved = json.loads(arrays.pop(_STATE).tobytes())
-            state = saved["state"]
-            if self._path(state["step"]) != path or saved["arrays"] != len(arrays):
-                raise _Damaged("its parts do not belong together")
-        except (OSError, MemoryError) as error:
-            raise errors.ResourceError(
-                f"{path} cannot be read: {error}. Nothing was changed. Run it again."
-            ) from error
-        # Damaged files raise errors of many types.
-        except Exception as error:
-            raise _Damaged(f"{type(error).__name__}: {error}") from error
-        return state, arrays
+        """Returns the train state and the arrays of a checkpoint, each compared with its CRC."""
+        with files.open_regular(path) as file:
+            content = io.BytesIO(file.read())
+        arrays = {}
+        # np.load reads, and therefore compares, only as much as the header of an array says.
+        with zipfile.ZipFile(content) as archive:
+            for name in archive.namelist():
+                member = io.BytesIO(archive.read(name))
+                array = np.lib.format.read_array(member, allow_pickle=False)
+                arrays[name.removesuffix(".npy")] = array
+        saved = json.loads(arrays.pop(_STATE).tobytes())
+        if self._path(saved["state"]["step"]) != path or saved["arrays"] != len(arrays):
+            raise errors.CorruptError("its parts do not belong together")
+        return saved["state"], arrays
 
     def _assign(self, path: Path, arrays: dict[str, np.ndarray]) -> None:
         arrays = {_without_counts(name): value for name, value in arrays.items()}
@@ -245,22 +229,6 @@ class Checkpoints:
             )
         for name, variable in variables.items():
             variable.assign(arrays[name])
-
-
-class _Damaged(Exception):
-    """A checkpoint is incomplete, or has other bytes than those that were written."""
-
-
-def _arrays(content: bytes) -> dict[str, np.ndarray]:
-    """Returns the arrays of an .npz file, each after a comparison of its CRC."""
-    arrays = {}
-    # np.load reads, and therefore checks, only as much as the header of an array says.
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        for name in archive.namelist():
-            member = io.BytesIO(archive.read(name))
-            array = np.lib.format.read_array(member, allow_pickle=False)
-            arrays[name.removesuffix(".npy")] = array
-    return arrays
 
 
 def _without_counts(name: str) -> str:

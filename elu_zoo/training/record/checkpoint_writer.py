@@ -15,9 +15,8 @@ class CheckpointWriter:
     """Writes checkpoints in a thread, one after the other.
 
     Args:
-        checkpoints: the checkpoints of the run.
         config: path of config.json, which gets the config of a written checkpoint.
-        seconds: the number of seconds from one checkpoint to the next regular one.
+        seconds: from one checkpoint to the next regular one.
     """
 
     def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float):

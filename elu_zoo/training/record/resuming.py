@@ -19,23 +19,14 @@ from elu_zoo.weights.manifest import Entry
 
 @dataclasses.dataclass(frozen=True)
 class RunIdentity:
-    """What the numbers of a run depend on. None: unknown.
+    """What the numbers of a run depend on. None: unknown."""
 
-    Attributes:
-        config: the config, as JSON values.
-        parent: tag of the weights from which the run starts, or "".
-        code: hash of the user's code, or "", see `user_code.digest`.
-        images: name of the training images, with a hash if they are the user's own.
-        versions: versions of packages, by name.
-        replicas: number of devices.
-    """
-
-    config: dict[str, Any] = dataclasses.field(default_factory=dict)
-    parent: str | None = None
-    code: str | None = None
-    images: str | None = None
-    versions: dict[str, str] | None = None
-    replicas: int | None = None
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)  # as JSON values
+    parent: str | None = None  # tag of the weights from which the run starts, or ""
+    code: str | None = None  # hash of the user's code, or "", see `user_code.digest`
+    images: str | None = None  # name of the training images; of the user's, with a hash
+    versions: dict[str, str] | None = None  # of packages
+    replicas: int | None = None  # number of devices
 
 
 def compare(

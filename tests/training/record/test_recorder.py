@@ -118,7 +118,7 @@ def assert_statistics(path, values):
 
 def read_checkpoint(workdir, step, count):
     """Returns the first arrays of a checkpoint, which are the weights of the model."""
-    with np.load(workdir / "checkpoints" / f"step-{step:09d}" / "arrays.npz") as arrays:
+    with np.load(workdir / "checkpoints" / f"step-{step:09d}.npz") as arrays:
         return list(arrays.values())[:count]
 
 
