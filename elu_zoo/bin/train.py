@@ -58,7 +58,7 @@ def main(_: list[str]) -> None:
 
     from elu_zoo.bin.fitting_batch import fit_batch_size
     from elu_zoo.evaluation import loss
-    from elu_zoo.training import Observe, train
+    from elu_zoo.training import train
     from elu_zoo.training.config import resolve
 
     resolved = fit_batch_size(config, resolve(config))
@@ -68,13 +68,21 @@ def main(_: list[str]) -> None:
         resolved,
         workdir,
         **{name: absl_flags.FLAGS[name].value for name in _SAME},
-        observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
+        observers=_observers(),
         command=command("elu-zoo-train", sys.argv),
     )
     if entry:
         split = "test" if config.data.measure_test else "validation"
         print(split, loss.describe(entry["metrics"], f"{split}_"))
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
+
+
+def _observers() -> list:
+    if not _ACTIVATION_IMAGES.value:
+        return []
+    from elu_zoo.training.record.observers import Activations
+
+    return [Activations(_ACTIVATION_IMAGES.value)]
 
 
 def run() -> None:

@@ -77,7 +77,7 @@ def write(
     """Writes the final weights and their entry, and returns the entry.
 
     The metrics are those of the written, rounded weights. Test images are evaluated
-    only here, unless `Observe.test_every` is set.
+    only here, unless an observer measures them during the run.
 
     Args:
         config: the run's config.

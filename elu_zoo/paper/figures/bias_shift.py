@@ -20,7 +20,7 @@ from elu_zoo.paper.figures import fig2_mnist_curves
 from elu_zoo.paper.judging import Claim, ClaimTest, Read, Support, difference, mean_value
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import result
-from elu_zoo.training.record import recorder
+from elu_zoo.training.record import observers
 
 _DAMPING = 0.01
 # Ranges of epochs. About half of the snapshots are early.
@@ -63,7 +63,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     images = np.asarray(data.images, np.float32) / 255
     hidden = [x.name for x in model.layers if x.name.startswith("dense")]
     rows = []
-    for epoch, weights in recorder.read_snapshots(workdir).items():
+    for epoch, weights in observers.read_snapshots(workdir).items():
         model.set_weights(weights)
         layers = bias_shift(
             model,

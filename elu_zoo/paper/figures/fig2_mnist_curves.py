@@ -24,7 +24,7 @@ from elu_zoo.paper.judging import (
     final,
     mean_value,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 # The experiment `theory` reads the weights after these epochs.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300
@@ -68,13 +68,13 @@ def _trial(plan: Plan, activation: str, seed: int) -> Trial:
         activation,
         seed,
         changes=(("train.epochs", epochs),),
-        observe=Observe(activation_images=_IMAGES, snapshots=snapshots),
+        observers=(observers.Activations(_IMAGES), observers.Snapshots(snapshots)),
     )
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns losses by epoch, and the median over units of their mean activation."""
-    statistics = curves.activations(workdir)
+    statistics = observers.read_activations(workdir)
     medians = {epoch: units.median_of_means() for epoch, units in statistics.items()}
     rows = [{"epoch": 0}, *curves.epochs(workdir)]
     return [{**row, "median_activation": medians[row["epoch"]]} for row in rows]

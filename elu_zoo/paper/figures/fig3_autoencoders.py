@@ -13,7 +13,7 @@ from elu_zoo.pairs.plots.panels import Panel
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support, Values, difference
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"
@@ -55,10 +55,9 @@ SETTINGS = [Setting(rate, mean) for mean in (False, True) for rate in RATES]
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed and setting."""
     epochs = plan.of(2, 10, 500)
-    observe = Observe(
-        losses=True,
-        test_every=plan.of(100, 2 * _ITERATIONS, 10 * _ITERATIONS),
-        measured_images=1000 if plan.smoke else _MEASURED,
+    measures = observers.Measures(
+        plan.of(100, 2 * _ITERATIONS, 10 * _ITERATIONS),
+        training_images=1000 if plan.smoke else _MEASURED,
     )
     return [
         Trial(
@@ -68,9 +67,9 @@ def trials(plan: Plan) -> list[Trial]:
             activation,
             seed,
             variant=str(setting),
-            # `observe` already measures the training and the test images.
+            # `measures` already measures the training and the test images.
             changes=(("train.epochs", epochs), ("train.evaluate_every", epochs)),
-            observe=observe,
+            observers=(observers.Losses(), measures),
         )
         for seed in plan.runs(1, 5, 5)
         for setting in plan.of(SETTINGS[:2], SETTINGS, SETTINGS)

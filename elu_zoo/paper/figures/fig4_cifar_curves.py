@@ -21,7 +21,7 @@ from elu_zoo.paper.judging import (
     mean_value,
     wilcoxon_below,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
@@ -58,7 +58,7 @@ def trial(plan: Plan, activation: str, seed: int, batch_norm: bool = False) -> T
         activation,
         seed,
         batch_norm=batch_norm,
-        observe=Observe(losses=True, test_every=plan.of(4, 300, 1000)),
+        observers=(observers.Losses(), observers.Measures(plan.of(4, 300, 1000))),
     )
 
 
@@ -70,7 +70,7 @@ def _with_paper_schedule(activation: str, seed: int) -> Trial:
         activation,
         seed,
         variant=PAPER_SCHEDULE,
-        observe=Observe(losses=True, test_every=500),
+        observers=(observers.Losses(), observers.Measures(500)),
     )
 
 

@@ -22,7 +22,7 @@ from elu_zoo.paper.judging import (
     difference,
     difference_in_layers,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
 # Title, x label, and decimal logarithms of the ends of the x axis.
@@ -37,7 +37,7 @@ def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
     epochs = plan.of(3, 50, 200)
     # -1 means the whole training set, as in the paper.
-    observe = Observe(activation_images=2000 if plan.smoke else -1)
+    activations = observers.Activations(2000 if plan.smoke else -1)
     return [
         Trial(
             "mnist_mlp_5x256",
@@ -46,7 +46,7 @@ def trials(plan: Plan) -> list[Trial]:
             activation,
             seed,
             changes=(("train.epochs", epochs),),
-            observe=observe,
+            observers=(activations,),
         )
         for seed in plan.runs(1, 5, 5)
         for activation in ("elu", "relu")
@@ -55,7 +55,7 @@ def trials(plan: Plan) -> list[Trial]:
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns a row for each layer, with the variances of the layer's units."""
-    epochs = curves.activations(workdir)
+    epochs = observers.read_activations(workdir)
     epochs.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
