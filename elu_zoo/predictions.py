@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from absl import logging
 
-import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.data import digits, image_files, plausibility
-from elu_zoo.layers import preprocess, statistics_file
+from elu_zoo.layers import statistics_file
+from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.preprocessing import untrained
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained

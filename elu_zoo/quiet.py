@@ -1,8 +1,4 @@
-"""Filter of stderr: a command prints only messages of elu_zoo, as plain sentences.
-
-Without the filter, TensorFlow reports the processor and a missing GPU, other libraries
-log messages, and every line begins with a time, a thread and a file.
-"""
+"""Filter of stderr: a command prints only messages of elu_zoo, as plain sentences."""
 
 import contextlib
 import importlib.util
@@ -12,25 +8,30 @@ import sys
 import tempfile
 import warnings
 from collections.abc import Iterator
-from pathlib import Path
 
 from elu_zoo import errors
 
 _INHERITED = "ELU_ZOO_QUIET"  # environment variable, inherited by worker processes
-_OURS = Path(__file__).parent
-_INSTALLED = {"site-packages", "dist-packages"}
 
 
 def start() -> None:
-    """Filters stderr of this process, and of worker processes that call `follow`."""
+    """Filters stderr of this process and of worker processes that call `follow`.
+
+    TensorFlow is imported here, because its messages come before any setting. Keras
+    imports it with each backend.
+    """
     os.environ[_INHERITED] = "1"
-    # Installed before the import of TensorFlow, which adds a handler if there is none.
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
     handler.addFilter(_is_for_the_user)
     logging.getLogger().handlers[:] = [handler]
-    warnings.showwarning = _log_warning
-    _import_tensorflow()
+    warnings.showwarning = lambda *_, **__: None
+    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
+    if importlib.util.find_spec("tensorflow"):
+        with native():
+            import tensorflow as tf
+
+            tf.config.list_physical_devices("GPU")
 
 
 def follow() -> None:
@@ -39,11 +40,10 @@ def follow() -> None:
         start()
 
 
-def _log_warning(message, category, filename, lineno, file=None, line=None) -> None:
-    """Logs a warning; replaces `warnings.showwarning`."""
-    level, text = logging.WARNING, str(message)
-    record = logging.LogRecord("warnings", level, filename, lineno, text, (), None)
-    logging.getLogger().handle(record)
+def _is_for_the_user(record: logging.LogRecord) -> bool:
+    """Whether a record is an error, or not of a library."""
+    is_library = "-packages" in record.pathname and "elu_zoo" not in record.pathname
+    return record.levelno >= logging.ERROR or not is_library
 
 
 class _Sentence(logging.Formatter):
@@ -58,19 +58,9 @@ class _Sentence(logging.Formatter):
         return "warning: " * (record.levelno >= logging.WARNING) + text
 
 
-def _is_for_the_user(record: logging.LogRecord) -> bool:
-    """Returns whether a record is an error, or from elu_zoo or the user's code."""
-    path = Path(record.pathname)
-    is_library = _INSTALLED & set(path.parts) and _OURS not in path.parents
-    return not is_library or record.levelno >= logging.ERROR
-
-
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Hides output of C++ code on stderr in the block if `start` was called.
-
-    If the block raises an error, the hidden output is printed.
-    """
+    """Hides output of C++ code on stderr in the block, unless the block fails."""
     if _INHERITED not in os.environ:
         yield
         return
@@ -87,18 +77,3 @@ def native() -> Iterator[None]:
         finally:
             os.dup2(stderr, 2)
             os.close(stderr)
-
-
-def _import_tensorflow() -> None:
-    """Imports TensorFlow without its messages on the CPU's features and missing GPUs.
-
-    The devices are logged by `training.step.devices`. TensorFlow is imported with the JAX
-    backend too, because Keras imports TensorFlow whenever it is installed.
-    """
-    if importlib.util.find_spec("tensorflow") is None:
-        return
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    with native():
-        import tensorflow as tf
-
-        tf.config.list_physical_devices("GPU")

@@ -1,13 +1,18 @@
-"""The registry of models: a decorator for builder functions, and one dict.
+"""The registry of models: a decorator for builder functions, and their entries by name.
 
-The decorator checks the arguments that all builders share.
+The names of the zoo's own networks are read from the sources of `elu_zoo.models`; a
+network's module is imported when its entry is first asked for. The decorator checks the
+arguments that all builders share.
 """
 
 import dataclasses
 import functools
+import importlib
 import inspect
+import re
 import reprlib
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
@@ -22,24 +27,6 @@ READOUTS = {
 
 # For each value of the argument `conv_dtype`, the Keras dtype policy of convolutions.
 CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
-
-# The models of `elu_zoo.models`. Commands check names with this list because the import
-# of `elu_zoo.models` takes seconds.
-NETWORKS = (
-    "alexnet_cifar",
-    "allcnn_c",
-    "dsn",
-    "elu_cifar_11",
-    "elu_cifar_18",
-    "elu_imagenet_15",
-    "fmp",
-    "highway_19",
-    "maxout",
-    "mnist_autoencoder",
-    "mnist_mlp_5x256",
-    "mnist_mlp_8x128",
-    "nin",
-)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -155,10 +142,15 @@ def register_model(
             raise errors.UsageTypeError(f"register_model needs a function. Received: {builder!r}.")
         name = builder.__name__
         taken = _MODELS.get(name)
-        if taken and not same_origin(taken.builder, builder):
+        if taken:
+            owner, is_free = taken.builder.__module__, same_origin(taken.builder, builder)
+        else:
+            owner = network_modules().get(name, builder.__module__)
+            is_free = owner == builder.__module__
+        if not is_free:
             raise errors.UsageError(
-                f"A model named {name!r} is registered already, by "
-                f"{taken.builder.__module__}. Rename the new function."
+                f"A model named {name!r} is registered already, by {owner}. Rename the "
+                "new function."
             )
         checked = _checked(builder, smallest, any_size)
         _MODELS[name] = ModelEntry(
@@ -260,30 +252,48 @@ def _file(definition: Any) -> str | None:
     return next((code.co_filename for code in codes if code), None)
 
 
+@functools.cache
+def network_modules() -> dict[str, str]:
+    """The module of each network of `elu_zoo.models`, by name, read without imports."""
+    return {
+        name: f"elu_zoo.models.{path.stem}"
+        for path in sorted((Path(__file__).parent / "models").glob("*.py"))
+        for name in re.findall(
+            r"^@register_model\b.*?^def (\w+)", path.read_text(encoding="utf-8"), re.M | re.S
+        )
+    }
+
+
+def names() -> list[str]:
+    """Returns the names of all models, without importing their modules."""
+    return sorted({*network_modules(), *_MODELS})
+
+
 def entry(name: str) -> ModelEntry:
-    """Returns the entry of a registered model."""
-    _check_known(name, _MODELS)
+    """Returns the entry of a model, whose module is imported now."""
+    check_name(name)
+    if name not in _MODELS:
+        importlib.import_module(network_modules()[name])
     return _MODELS[name]
 
 
 def check_name(name: str) -> None:
-    """Checks the name of a model without importing `elu_zoo.models`."""
-    _check_known(name, {*_MODELS, *NETWORKS})
-
-
-def _check_known(name: str, known: Collection[str]) -> None:
+    """Checks the name of a model without importing its module."""
     if not isinstance(name, str):
         raise errors.UsageTypeError(
             f"A model's name must be a string. Received: {reprlib.repr(name)} of type "
             f"{type(name).__name__}."
         )
-    if name not in known:
+    if name not in names():
         raise errors.UsageError(
-            f"{errors.unknown('model', name, sorted(known))} Register your own model "
+            f"{errors.unknown('model', name, names())} Register your own model "
             "with elu_zoo.register_model; for a command, set --module."
         )
 
 
-def names() -> list[str]:
-    """Returns the names of all registered models."""
-    return list(_MODELS)
+def unknown_activation(name: str, known: Iterable[str]) -> errors.UsageError:
+    """Returns the error for an activation whose name is not `known`."""
+    return errors.UsageError(
+        f"{errors.unknown('activation', name, [*known, 'maxout'])} Register your own activation "
+        "with elu_zoo.register_activation. In a command, pass its file as --module."
+    )

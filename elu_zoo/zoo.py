@@ -8,7 +8,6 @@ from typing import Any
 import keras
 import numpy as np
 
-import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.models import building, cost, cut
 from elu_zoo.models import preprocessing as preprocessing_of
@@ -75,10 +74,10 @@ def get_model(
             code in it runs. A `.weights.h5` file states only its shapes: pass the
             activation and preprocessing with which it was trained.
         **builder_arguments: the arguments below, and further arguments of the network,
-            see `help(elu_zoo.models.<name>)`. With weights, arguments that are not
-            passed are those of the weights. A different `num_classes` keeps the body
-            and leaves the classifier at its initial weights. Any other difference
-            raises an error.
+            see its module, for instance `help("elu_zoo.models.nin")`. With weights,
+            arguments that are not passed are those of the weights. A different
+            `num_classes` keeps the body and leaves the classifier at its initial
+            weights. Any other difference raises an error.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer
               class, a registered function or a factory; see
@@ -137,7 +136,9 @@ def get_model(
         requested, arguments = arguments, trained.merged(arguments)
         needs_top = include_top and features is None and "num_classes" not in requested
         if trained.saved:
-            building.check_saved(registered, arguments, trained)
+            from elu_zoo.models import loading
+
+            loading.check_saved(registered, arguments, trained)
         if trained.saved and needs_top and not trained.has_classifier:
             raise errors.UsageError(
                 f"{trained.name} has no layer {registered.classifier!r}. Pass "

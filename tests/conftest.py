@@ -45,6 +45,15 @@ def session_home(tmp_path_factory):
 
 
 @pytest.fixture
+def restored_models(monkeypatch):
+    """Removes the networks that a test registers when it ends."""
+    from elu_zoo import registry
+
+    known = {name: registry.entry(name) for name in registry.names()}
+    monkeypatch.setattr(registry, "_MODELS", known)
+
+
+@pytest.fixture
 def within():
     """A function that calls another one, and fails if the call hangs."""
 

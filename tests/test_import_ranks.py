@@ -272,7 +272,7 @@ def test_files_have_at_most_the_allowed_lines(path):
     assert len(path.read_text().splitlines()) <= limit
 
 
-SHARED_BY_BINARIES = "__init__ config early fitting_batch flags streams table".split()
+SHARED_BY_BINARIES = "__init__ config early flags streams table".split()
 
 
 def test_every_package_is_listed_for_the_wheel():

@@ -1,18 +1,17 @@
 """register_model: names, defaults, and checks of names and arguments."""
 
 import math
+import subprocess
+import sys
 
 import keras
 import pytest
 
-import elu_zoo.models
+import elu_zoo
 from elu_zoo import errors, registry
 from elu_zoo.evaluation import loss
 
-
-@pytest.fixture(autouse=True)
-def restored(monkeypatch):
-    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+pytestmark = pytest.mark.usefixtures("restored_models")
 
 
 SOURCE = """
@@ -72,6 +71,28 @@ def test_the_papers_networks_are_registered(name, section, classifier, code, los
     assert entry.preprocessing == {"kind": "rescale", "scale": 1 / 255}
     assert entry.takes("num_classes") == bool(classifier)
     assert entry.default("num_classes") == (10 if classifier else None)
+
+
+def test_names_are_known_without_imports_and_an_entry_imports_one_network():
+    code = """if True:
+        import sys
+        from elu_zoo import errors, registry
+        assert "mnist_mlp_8x128" in registry.names()
+        try:
+            registry.check_name("ninn")
+        except errors.UsageError as error:
+            assert "mean 'nin'" in str(error)
+        assert "keras" not in sys.modules
+        assert registry.entry("nin").builder.__name__ == "nin"
+        assert "elu_zoo.models.fmp" not in sys.modules
+    """
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_name_of_the_zoo_is_taken_before_its_module_is_imported(monkeypatch):
+    monkeypatch.setattr(registry, "_MODELS", {})
+    with pytest.raises(errors.UsageError, match="by elu_zoo.models.nin"):
+        registry.register_model(builder("nin"))
 
 
 def test_every_loss_is_a_loss_of_training():

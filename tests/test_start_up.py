@@ -13,7 +13,7 @@ from elu_zoo.paper import experiments, names
 BINARIES = sorted(
     path.stem
     for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in "__init__ config early fitting_batch flags streams table".split()
+    if path.stem not in "__init__ config early flags streams table".split()
 )
 OWN_FLAGS = {
     "train": "--config",
@@ -30,6 +30,10 @@ EARLY_ERRORS = [
     ("train --config=finetune:model=nett", "Unknown model 'nett'"),
     ("train --config=finetune:weights=nothing.weights.h5", "no file nothing.weights"),
     ("train --config=quickstart --config.model.name=nett", "Unknown model 'nett'"),
+    ("train --config=quickstart:activation=eluu", "Unknown activation 'eluu'"),
+    ("compare --config=quickstart --activations=elu,rleu", "Unknown activation 'rleu'"),
+    (f"export {MLP} {MNIST} --activation=rleu --export_dir=x", "Unknown activation 'rleu'"),
+    ("train --config=quickstart --data=mnist5k", "Unknown data set 'mnist5k'"),
     ("train --config=quickstart --data=nothing/", "no folder or .npz file nothing/"),
     ("train --config=quickstart --data=nothing.npz", "no file nothing.npz"),
     (f"evaluate {NO_MODEL} {MNIST} --data=mnist", "Unknown model 'nett'"),

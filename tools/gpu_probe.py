@@ -87,7 +87,7 @@ def build(form: dict):
         from elu_zoo.activations import jax_elu
 
         jax_elu.elu = _elu_by_autodiff
-    place = backends.place(False, "one", None)
+    place = backends.choose_devices(False, "one", None)
     if form.get("pooling") == "Keras":
         place = dataclasses.replace(place, pooling=None)
     choose = place.choose_compilation
@@ -114,16 +114,16 @@ def losses(form: dict) -> list[float]:
     """Returns the first losses of a run."""
     import numpy as np
 
-    from elu_zoo.training import calls
+    from elu_zoo.training import chunks
 
     run, state = build(form)
     values = []
-    for call in calls.remaining_calls(run, state, lambda step: COUNT - step):
-        if call.rest is not None:
-            run.step.start(call.rest)
-        if run.phases.enter(run.model, call.first):
+    for chunk in chunks.remaining_chunks(run, state, lambda step: COUNT - step):
+        if chunk.rest is not None:
+            run.step.start(chunk.rest)
+        if run.phases.enter(run.model, chunk.first):
             run.step.compile()
-        arguments = call.batches, call.learning_rates, call.first, call.draws
+        arguments = chunk.batches, chunk.learning_rates, chunk.first, chunk.draws
         values += np.asarray(run.step.run(*arguments)).tolist()
         state.add(np.array(values[state.step :]))
         if len(values) >= COUNT:

@@ -13,6 +13,7 @@ from elu_zoo.activations.prelu import PReLU
 from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 from elu_zoo.activations.rrelu import RReLU
 
+# Commands read the names from this source, because the import takes seconds.
 # Functions of Keras that act on each element separately and need no arguments.
 KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
     log_sigmoid hard_sigmoid hard_silu hard_tanh tanh_shrink soft_shrink hard_shrink
@@ -195,11 +196,7 @@ def _lookup(name: str) -> Callable:
             f"The activation {name!r} does not act on each element separately. "
             f"Known: {', '.join(_table)}."
         )
-    known = *_table, _MAXOUT
-    raise errors.UsageError(
-        f"{errors.unknown('activation', name, known)} Register your own activation "
-        "with elu_zoo.register_activation. In a command, pass its file as --module."
-    )
+    raise registry.unknown_activation(name, _table)
 
 
 def _from_mapping(mapping: dict[str, Any], name: str, seed: int | None) -> keras.layers.Layer:

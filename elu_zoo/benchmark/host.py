@@ -43,7 +43,7 @@ def measure(rounds: int) -> dict[str, np.ndarray]:
 
 def _build(config) -> Run:
     """Returns the run of a config on few images, of which its step uses none."""
-    place = backends.place(False, "one", None)
+    place = backends.choose_devices(False, "one", None)
     images = Split(np.zeros((1, 32, 32, 3), "uint8"), np.zeros(1, "int32"))
     names = tuple(map(str, range(100)))
     data = ImageData("cifar100", images, images, images, names, "", "", "")

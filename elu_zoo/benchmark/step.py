@@ -69,7 +69,7 @@ def ours(
         dtype: see `precision.PRECISIONS`; None for the precision of our configs.
         devices: number of logical CPU devices for each batch; None for one device.
     """
-    place = backends.place(False, "mirrored" if devices else "one", devices)
+    place = backends.choose_devices(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
     with place.strategy.scope():
         model = case.create()
@@ -103,7 +103,7 @@ def keras_fit(
         devices: see `ours`.
         **compiled: arguments of `compile`.
     """
-    place = backends.place(False, "mirrored" if devices else "one", devices)
+    place = backends.choose_devices(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
     batches = np.tile(batches, (FIT_CALLS, 1))
     images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]

@@ -77,7 +77,7 @@ def main(_: list[str]) -> None:
 
 
 def run() -> None:
-    flags.run(main, early.comparison)
+    flags.run(main, early.check_comparison)
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ import os
 import re
 import runpy
 import shlex
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from importlib import resources
 from pathlib import Path
 
@@ -44,10 +44,14 @@ def resolve_flag(argv: list[str]) -> list[str]:
     The config is loaded here before absl loads it, because absl hides the causes of two
     errors: exceptions of the config, and overrides of unknown entries.
     """
-    argv = _joined(argv)
+    argv = list(argv)
+    for flag in {"--config", "-config"} & set(argv[:-1]):
+        i = argv.index(flag)
+        argv[i : i + 2] = [f"--config={argv[i + 1]}"]
     names = [_flag_name(argument) for argument in argv]
-    configs = [a for a, name in zip(argv, names, strict=True) if name == "config"]
-    if not configs or not configs[0].partition("=")[2]:
+    at = names.index("config") if "config" in names else 0
+    value = argv[at].partition("=")[2]
+    if not at or not value:
         for name in names:
             if name and name.partition(".")[0] not in flags.FLAGS:
                 raise errors.unknown("flag", f"--{name}", ["--config"])
@@ -55,17 +59,31 @@ def resolve_flag(argv: list[str]) -> list[str]:
             "--config is missing. Set it to the path of a config, or to one of "
             f"{', '.join(installed())}."
         )
-    if len(configs) > 1:
-        raise errors.UsageError(f"--config must be set once. Received: {' and '.join(configs)}.")
-    name, colon, arguments = configs[0].partition("=")[2].partition(":")
+    name, colon, arguments = value.partition(":")
     path = _path(name)
-    config = _load(path, arguments)
-    entries = list(field_names(config))
-    for flag in names:
-        if flag.startswith("config."):
-            _check_entry(config, flag.removeprefix("config."), entries)
-    argv[argv.index(configs[0])] = f"--config={path}{colon}{arguments}"
+    entries = list(field_names(_load(path, arguments)))
+    for key in [name.removeprefix("config.") for name in names if name.startswith("config.")]:
+        _check_entry(key, entries)
+    argv[at] = f"--config={path}{colon}{arguments}"
     return argv
+
+
+def _flag_name(argument: str) -> str:
+    """Returns the name of a flag, or "" for any other argument."""
+    return argument.lstrip("-").partition("=")[0] if argument.startswith("-") else ""
+
+
+def _check_entry(key: str, known: Collection[str]) -> None:
+    """Checks that an override sets one whole entry, not a group or a part of a tuple."""
+    entry = key.partition("[")[0]
+    members = [other for other in known if other == entry or other.startswith(f"{entry}.")]
+    if not members:
+        raise errors.unknown("config entry", entry, known)
+    if members != [key]:
+        raise errors.UsageError(
+            f"--config.{key} does not set one whole entry. Set "
+            f"--config.{'=..., --config.'.join(members)}=..."
+        )
 
 
 def command(program: str, argv: list[str], names: Collection[str] = ()) -> str:
@@ -82,35 +100,6 @@ def command(program: str, argv: list[str], names: Collection[str] = ()) -> str:
         if name in ("config", "data", "module", *names) or name.startswith("config."):
             words.append(argument)
     return shlex.join(words)
-
-
-def _flag_name(argument: str) -> str:
-    """Returns the name of a flag, or "" for any other argument."""
-    is_flag = argument.startswith("-")
-    return argument.lstrip("-").partition("=")[0] if is_flag else ""
-
-
-def _check_entry(config: ConfigDict, key: str, known: Sequence[str]) -> None:
-    """Checks that an override sets one entry, not a group or an element of a tuple."""
-    entry, bracket, _ = key.partition("[")
-    members = [other for other in known if other.startswith(f"{entry}.")]
-    if members and not bracket:
-        raise errors.UsageError(
-            f"--config.{key} sets a group of entries, but only single entries can be "
-            f"set. Set --config.{'=..., --config.'.join(members)}=..."
-        )
-    if entry not in known:
-        raise errors.unknown("config entry", entry, known)
-    if not bracket:
-        return
-    value = config
-    for part in entry.split("."):
-        value = value[part]
-    flag = shlex.quote(f"--config.{entry}={value}")
-    raise errors.UsageError(
-        f"--config.{key} sets one element of an entry, but only whole entries can be "
-        f"set. Set the whole entry; the flag for its current value is {flag}."
-    )
 
 
 def smoke(flag: flags.Flag) -> ConfigDict:
@@ -131,9 +120,11 @@ def default_workdir(config: ConfigDict) -> Path:
 def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     """Changes `config` to train on `data` unless it is None, and returns `config`.
 
-    The name becomes `<config>@<data>`. Boundaries in iterations become fractions of
-    the run, because the number of iterations changes with the number of images.
+    The name becomes `<config>@<data>`. Boundaries in iterations become shares of the
+    run, because the number of iterations changes with the number of images.
     """
+    from elu_zoo.training import schedules
+
     name, section = config.get("name"), config.get("data")
     if isinstance(name, str) and (not name or os.path.isabs(name) or ".." in name.split(os.sep)):
         raise errors.UsageError(
@@ -145,44 +136,14 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
         return config  # `resolve` refuses a config without these names
     if os.path.isdir(os.path.expanduser(data)):
         data = data.rstrip(os.sep) or os.sep  # photos/ and photos make equal configs
-    _make_boundaries_fractions(config)
-    name = re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
-    config.name += f"@{name}"
+    with contextlib.suppress(AttributeError, TypeError):  # `resolve` refuses such a config
+        schedules.use_shares(config)
+    config.name += "@" + re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
     if "folder" in config.data and data != config.data.name:
         config.data.folder = data
     else:
         config.data.name = data
     return config
-
-
-def _make_boundaries_fractions(config: ConfigDict) -> None:
-    from elu_zoo.data import load
-
-    if config.data.name not in load.names():
-        return
-    # `resolve` refuses a config whose entries are missing or wrong.
-    with contextlib.suppress(AttributeError, TypeError, ZeroDivisionError):
-        examples = config.data.train_examples or load.training_images(
-            config.data.name, config.data.train_on_validation
-        )
-        total = examples // config.train.batch_size * config.train.epochs
-        for key in ("boundaries", "phase_boundaries"):
-            if key in config.train:
-                # A boundary after the end is no share: the check names it as it is.
-                config.train[key] = tuple(
-                    b / total if isinstance(b, int) and b < total else b for b in config.train[key]
-                )
-
-
-def _joined(argv: list[str]) -> list[str]:
-    """Turns `--config x` into `--config=x`."""
-    joined: list[str] = []
-    for argument in argv:
-        if joined and joined[-1] in ("--config", "-config"):
-            joined[-1] = f"{joined[-1]}={argument}"
-        else:
-            joined.append(argument)
-    return joined
 
 
 def _folder() -> Path:

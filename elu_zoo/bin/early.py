@@ -1,8 +1,6 @@
-"""Checks of command lines before Keras and TensorFlow are imported.
+"""Checks of command lines before Keras and TensorFlow are imported, which takes seconds."""
 
-Without these checks a user would wait seconds for the message of a misspelt name.
-"""
-
+import re
 from pathlib import Path
 
 from absl import flags as absl_flags
@@ -14,30 +12,24 @@ from elu_zoo.data import image_files, load
 from elu_zoo.export import versions
 from elu_zoo.weights import pretrained
 
-
-def check_exist(*, model: str = "", weights: str = "", data: str = "") -> None:
-    """Checks that a model, its weights and a data set exist, unless they are ""."""
-    if model:
-        registry.check_name(model)
-    if model and weights:
-        pretrained.check_exists(model, weights)
-    if data:
-        load.check_exists(data)
+# Functions of Keras that are no activations of single elements: `activations` says why.
+_OF_VECTORS = ("softmax", "log_softmax", "glu", "sparsemax", "threshold", "maxout")
 
 
 def check_flags(argv: list[str]) -> None:
-    """Checks --model, --weights and --data, and that only flags are set."""
+    """Checks --model, --weights, --activation and --data, and that only flags are set."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
-    data = values.data if "data" in values else ""
-    check_exist(model=values.model, weights=values.weights, data=data)
+    _check_names(values.model, values.weights, [values.activation])
+    if "data" in values and values.data:
+        load.check_exists(values.data, values.data_dir)
 
 
 def check_networks(argv: list[str]) -> None:
     """Checks --models of elu-zoo-benchmark."""
     flags.no_arguments(argv)
     for model in absl_flags.FLAGS.models or ():
-        check_exist(model=model)
+        registry.check_name(model)
 
 
 def check_images(argv: list[str]) -> None:
@@ -51,11 +43,12 @@ def check_images(argv: list[str]) -> None:
         raise errors.UsageError(f"Pass image files or folders, or set --data.{both}")
     if paths and values["count"].present:
         raise errors.UsageError("--count needs --data. Remove --count for image files.")
-    if values.digit and (values.invert or values.data):
-        other, why = ("--invert", "finds out whether the ink is dark or light")
-        if values.data:
-            other, why = ("--data", "is for image files")
-        raise errors.UsageError(f"--digit {why}. Remove {other}.")
+    if values.digit and values.data:
+        raise errors.UsageError("--digit is for image files. Remove --data.")
+    if values.digit and values.invert:
+        raise errors.UsageError(
+            "--digit finds out whether the ink is dark or light. Remove --invert."
+        )
     of_weights = [values.model, values.weights, values.activation]
     # --saved_model excludes these three flags. Without it, the first two are required.
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):
@@ -69,39 +62,61 @@ def check_images(argv: list[str]) -> None:
 
 
 def check_config(argv: list[str]) -> None:
-    """Checks model, weights and data of a config; `resolve` checks the other entries.
+    """Checks names and data of a config; `resolve` checks the other entries.
 
     The images are not checked for a run whose folder exists, because a finished run
     does not need them.
     """
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
-    if values.workdir is None:
-        name, runs = str(values.config.get("name")), Path("runs")
-        _check_names(is_new=not any(x.name.startswith(name) for x in runs.glob("*")))
-    else:
-        _check_names(is_new=not Path(values.workdir).exists())
+    name = str(values.config.get("name"))
+    folders = [p for p in Path("runs").glob("*") if p.name.startswith(name)]
+    folders = [Path(values.workdir)] if values.workdir else folders
+    check_fields(has_run=any(path.exists() for path in folders))
 
 
-def comparison(argv: list[str]) -> None:
-    """Checks model, weights and data of the config of elu-zoo-compare."""
+def check_comparison(argv: list[str]) -> None:
+    """Checks names and data of elu-zoo-compare."""
     flags.no_arguments(argv)
-    _check_names(is_new=True)
+    check_fields(has_run=False)
+    _check_names("", "", absl_flags.FLAGS.activations)
 
 
-def _check_names(*, is_new: bool) -> None:
+def check_fields(*, has_run: bool) -> None:
+    """Checks the names in --config, and the data unless their run `has_run` before."""
     values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):
-        check_exist(model=_text(model.get("name")), weights=_text(model.get("weights")))
-    if isinstance(data, ConfigDict) and is_new:
-        folder = _text(data.get("folder"))
-        if folder and not values.data:
-            if not Path(folder).expanduser().is_dir():
-                raise errors.NotFoundError(f"There is no folder {folder}.")
-        else:
-            check_exist(data=values.data or _text(data.get("name")))
+        activation = model.get("activation")
+        names = [activation.get("name")] if isinstance(activation, ConfigDict) else []
+        _check_names(model.get("name"), model.get("weights"), names)
+    if not isinstance(data, ConfigDict) or has_run:
+        return
+    folder, name = data.get("folder"), values.data or data.get("name")
+    if folder and isinstance(folder, str) and not values.data:
+        if not Path(folder).expanduser().is_dir():
+            raise errors.NotFoundError(f"There is no folder {folder}.")
+    elif name and isinstance(name, str):
+        load.check_exists(name, values.data_dir)
 
 
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
+def _check_names(model: object, weights: object, activations: list) -> None:
+    """Checks that a model, its weights and activations exist, if they are named."""
+    if model and isinstance(model, str):
+        registry.check_name(model)
+        if weights and isinstance(weights, str):
+            pretrained.check_exists(model, weights)
+    if not absl_flags.FLAGS.module:  # which may register other activations
+        names, aliases = _activations()
+        for name in activations:
+            if name and isinstance(name, str) and name not in (*names, *aliases, *_OF_VECTORS):
+                raise registry.unknown_activation(name, names)
+
+
+def _activations() -> tuple[list[str], list[str]]:
+    """Returns names and other names of activations, from the source of their table."""
+    source = Path(registry.__file__).with_name("activations").joinpath("table.py").read_text()
+    table = re.findall(r'^    "(\w+)": ', source, re.M)
+    of_keras = re.search(r'^KERAS = """(.*?)"""', source, re.M | re.S)[1].split()
+    aliases = re.search(r"^_ALIASES = \{(.*?)\}", source, re.M | re.S)[1]
+    return table + of_keras, re.findall(r'"(\w+)": ', aliases)

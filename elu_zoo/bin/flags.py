@@ -1,15 +1,12 @@
 """Shared flags, and the start and end of every binary."""
 
-import ast
 import functools
 import importlib.util
-import inspect
 import logging
 import os
 import re
 import sys
 import traceback
-import types
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
@@ -75,9 +72,35 @@ def define_model() -> None:
     flags.DEFINE_bool("allow_unverified", False, "Load a file that Keras saved.")
 
 
+def define_training() -> list[flags.FlagHolder]:
+    """Defines and returns the flags that decide where and how a run is trained."""
+    strategies = ["auto", "one", "mirrored", "multi_worker"]
+    return [
+        flags.DEFINE_enum("strategy", "auto", strategies, "Distribution strategy of TensorFlow."),
+        flags.DEFINE_integer("num_devices", None, "Number of GPUs or logical CPU devices.", 1),
+        flags.DEFINE_enum(
+            "compile", "auto", ["auto", "on", "off"], "Whether XLA compiles the training step."
+        ),
+        flags.DEFINE_integer(
+            "steps_per_call", None, "Iterations per call of the compiled function.", 1
+        ),
+        flags.DEFINE_integer(
+            "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
+        ),
+        flags.DEFINE_float(
+            "checkpoint_seconds",
+            None,
+            "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
+            "seconds have passed since the last one or the start. The end of the run, SIGTERM "
+            "and SIGINT always save one. By default 0 on CPUs, 30 on GPUs.",
+            0,
+        ),
+        flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config."),
+    ]
+
+
 def pretrained() -> "Pretrained | None":
     """Returns the weights that the flags name; None without --weights."""
-    import elu_zoo.models  # noqa: F401  (registers the networks)
     from elu_zoo.weights.pretrained import find
 
     values = flags.FLAGS
@@ -122,7 +145,7 @@ def run(
     """
     streams.protect()
     if _HELP & set(sys.argv[1:]):
-        print(_help(_docstring(sys.modules[main.__module__])))
+        print(_help(sys.modules[main.__module__].__doc__ or ""))
         sys.exit(0)
     try:
         app.run(functools.partial(_run, main, check, verbose), flags_parser=_parse)
@@ -191,16 +214,6 @@ def _parse(argv: list[str]) -> list[str]:
         missing = sorted(re.findall(r"Flag (--\w+) must have a value", str(error)))
         message = f"Missing: {', '.join(missing)}. See --help."
         raise errors.UsageError(message if missing else str(error)) from error
-
-
-def _docstring(module: types.ModuleType) -> str:
-    """Returns a module's docstring, from its source if `python -OO` has removed it."""
-    if module.__doc__:
-        return module.__doc__
-    try:
-        return ast.get_docstring(ast.parse(inspect.getsource(module))) or ""
-    except OSError:  # only bytecode is installed
-        return ""
 
 
 def _help(description: str) -> str:

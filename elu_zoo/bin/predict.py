@@ -17,7 +17,7 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import early, flags, table
-from elu_zoo.weights import fetch_weights
+from elu_zoo.weights.download import fetch_weights
 
 _SAVED_MODEL = flags.define_path(
     "saved_model", None, "Folder of an exported model, instead of --model and --weights."

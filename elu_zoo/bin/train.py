@@ -18,29 +18,6 @@ _WORKDIR = flags.define_path(
     "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
 )
 absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
-_STRATEGIES = ["auto", "one", "mirrored", "multi_worker"]
-absl_flags.DEFINE_enum("strategy", "auto", _STRATEGIES, "Distribution strategy of TensorFlow.")
-absl_flags.DEFINE_integer(
-    "num_devices", None, "Number of GPUs or logical CPU devices.", lower_bound=1
-)
-absl_flags.DEFINE_enum(
-    "compile", "auto", ["auto", "on", "off"], "Whether XLA compiles the training step."
-)
-absl_flags.DEFINE_integer(
-    "steps_per_call", None, "Iterations per call of the compiled function.", 1
-)
-absl_flags.DEFINE_integer(
-    "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
-)
-absl_flags.DEFINE_float(
-    "checkpoint_seconds",
-    None,
-    "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
-    "seconds have passed since the last one or the start. The end of the run, SIGTERM "
-    "and SIGINT always save one. By default 0 on CPUs, 30 on GPUs.",
-    0,
-)
-absl_flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config.")
 _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "activation_images",
     0,
@@ -48,26 +25,23 @@ _ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
     "are recorded after each epoch in activations/; -1: all images.",
 )
 flags.define("config", "data", "data_dir", "module")
-# Arguments of `train` with the names of their flags.
-_SAME = "data_dir strategy num_devices compile steps_per_call accumulate".split()
-_SAME += ["checkpoint_seconds", "allow_config_change"]
+_OPTIONS = flags.define_training()  # arguments of `train`
 
 
 def main(_: list[str]) -> None:
-    config = with_data(absl_flags.FLAGS.config, absl_flags.FLAGS.data)
-
-    from elu_zoo.bin.fitting_batch import fit_batch_size
     from elu_zoo.evaluation import loss
     from elu_zoo.training import train
     from elu_zoo.training.config import resolve
 
-    resolved = fit_batch_size(config, resolve(config))
+    values = absl_flags.FLAGS
+    resolved = resolve(with_data(values.config, values.data))
     config = resolved.config
     workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
     entry = train(
         resolved,
         workdir,
-        **{name: absl_flags.FLAGS[name].value for name in _SAME},
+        data_dir=values.data_dir,
+        **{option.name: option.value for option in _OPTIONS},
         observers=_observers(),
         command=command("elu-zoo-train", sys.argv),
     )

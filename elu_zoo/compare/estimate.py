@@ -22,7 +22,7 @@ from elu_zoo.data.dataset import ImageData
 from elu_zoo.pairs import runner, worker
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.training import backends, build, calls
+from elu_zoo.training import backends, build, chunks
 from elu_zoo.training.config import ResolvedConfig, resolve
 from elu_zoo.training.record.checkpoint import TrainState
 
@@ -165,20 +165,20 @@ def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tupl
 def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
     """Returns a timer of a step, the run, seconds of start and evaluation, kernels."""
     begin = time.perf_counter()
-    placement = backends.place(False, "auto", None)
+    placement = backends.choose_devices(False, "auto", None)
     run = build.build(resolved, data, placement, ("auto", None, 1))
     kernels = [np.array(v) for v in run.model.weights if v.name.endswith("kernel")]
     state = TrainState(resolved.values, data.images)
-    call = next(calls.remaining_calls(run, state, lambda step: run.length.total))
-    run.step.start(call.rest)
-    if run.phases.enter(run.model, call.first):
+    chunk = next(chunks.remaining_chunks(run, state, lambda step: run.length.total))
+    run.step.start(chunk.rest)
+    if run.phases.enter(run.model, chunk.first):
         run.step.compile()
     # The weights stay as they are, because steps of a diverging run take other times.
-    zero_rates = np.zeros_like(call.learning_rates)
+    zero_rates = np.zeros_like(chunk.learning_rates)
 
     def seconds_of_step() -> float:
         start = time.perf_counter()
-        losses = run.step.run(call.batches, zero_rates, call.first, call.draws)
+        losses = run.step.run(chunk.batches, zero_rates, chunk.first, chunk.draws)
         np.asarray(losses)  # waits for the device
         return (time.perf_counter() - start) / len(zero_rates)
 

@@ -6,7 +6,9 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Normal, layer_seed
-from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_input
+from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.preprocessing import image_input
+from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 

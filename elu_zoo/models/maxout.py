@@ -5,8 +5,10 @@ import keras
 from elu_zoo import errors
 from elu_zoo.activations.table import is_maxout
 from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers import CeilMaxPooling2D, Maxout, image_input
+from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import is_rate
+from elu_zoo.layers.maxout import Maxout
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 

@@ -33,7 +33,7 @@ class Placement:
         return {"strategy": strategy, "replicas": self.replicas}
 
 
-def place(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
+def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     """Chooses the devices of a run, before any operation of the backend.
 
     Args:

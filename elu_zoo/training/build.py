@@ -13,8 +13,8 @@ from elu_zoo.data import load, statistics
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
-from elu_zoo.layers import KEYED, preprocess
-from elu_zoo.layers.dropout import seed_of
+from elu_zoo.layers.dropout import is_keyed, seed_of
+from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.nested import all_layers
 from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
@@ -63,9 +63,9 @@ def build(
         options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
         workdir: the run's folder, if any; see `statistics.find_or_fit`.
     """
-    config, parent = resolved.config, resolved.parent
+    split, validation = _splits(resolved.config, data)
+    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
-    split, validation = _splits(config, data)
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
@@ -215,7 +215,7 @@ def _model(
         seed=config.seed,
     )
     for layer in all_layers(model):
-        if isinstance(layer, KEYED):
+        if is_keyed(layer):
             seed_of(layer)  # raises an error if the layer has no seed
     return model
 

@@ -5,7 +5,6 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import errors, registry
 from elu_zoo.configs import common
 from elu_zoo.data import load

@@ -9,10 +9,11 @@ from inspect import Parameter
 from typing import Any
 
 import keras
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
-from elu_zoo.data import load, shapes
+from elu_zoo.data import load, order, shapes
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -125,6 +126,21 @@ def _add_arguments(
         if known and key not in model:
             is_list = isinstance(parameters[key].default, list)  # JSON has no tuples
             model[key] = value if is_list or not isinstance(value, list) else (*value,)
+
+
+def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
+    """Returns a config of fine-tuning whose batches are not larger than the training split."""
+    size = config.train.batch_size
+    if "weights" not in config.model or examples >= size:
+        return config
+    config = config.copy_and_resolve_references()
+    config.train.batch_size = order.smaller_batch_size(examples)
+    logging.warning(
+        "%d training images do not fill a batch of %d. The batch size is reduced to "
+        "%d. Set --config.train.batch_size for another batch size.",
+        *(examples, size, config.train.batch_size),
+    )
+    return config
 
 
 def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int] | None:

@@ -14,13 +14,13 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import backends, build, calls, hardware, result, user_code
+from elu_zoo.training import backends, build, chunks, hardware, result, user_code
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
 from elu_zoo.training.record import resuming, signals
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
-from elu_zoo.training.record.outputs import OnRow, Outputs, open_outputs
+from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, open_outputs
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
 from elu_zoo.training.step import compilation
@@ -29,6 +29,16 @@ from elu_zoo.weights.manifest import Entry
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.observers import Observer
+
+
+@dataclasses.dataclass(frozen=True)
+class Setup:
+    """What is known of a run before its data are loaded."""
+
+    resolved: ResolvedConfig
+    placement: Placement
+    identity: TrainState
+    provenance: dict[str, Any]
 
 
 def train(
@@ -93,71 +103,61 @@ def train(
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
-    resolved, placement, first = _check(config, strategy, num_devices)
+    setup = _set_up(config, strategy, num_devices, command)
+    resolved, placement = setup.resolved, setup.placement
     seconds = _seconds_between(checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
-    # The commit is read now, because the source files may change during training.
-    origin = {"commit": result.commit(), "command": command, **placement.describe()}
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, resolved.values, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
-        peers.check_same(_facts(first, options, allow_config_change, finished))
+        peers.check_same(_shared(setup.identity, options, allow_config_change, finished))
         if finished:
-            resuming.check_finished(finished, workdir, load_data, observers, first)
+            resuming.check_finished(finished, workdir, load_data, observers, setup.identity)
             return finished
         resuming.check_unlocked(workdir, chief)
 
         # 2. Load the data.
         data = load_data()
-        if observers and not peers.alone:
-            raise errors.UsageError(
-                "Only a run on one machine can have observers, which record losses, curves, "
-                "activations or weights. Remove them, or train on one machine."
-            )
-        for observer in observers:
-            observer.check(data)
+        check_observers(observers, data, peers.alone)
 
         # 3. Build the model, optimizer, training step and evaluator.
         run = build.build(resolved, data, placement, options, workdir)
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
-            arguments = run, workdir, checkpoints, placement, allow_config_change
-            state = _restore(dataclasses.replace(first, images=data.images), *arguments)
-            stopped = functools.partial(_stopped, state, run, workdir)
+            state = _restore(setup, run, workdir, checkpoints, allow_config_change)
+            stop_message = functools.partial(_stop_message, state, run, workdir)
             writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
-            arguments = workdir, chief, writer, observers, on_row, run, state
             with (
-                signals.stop_on_signal(peers, stopped) as stop,
-                open_outputs(*arguments) as outputs,
+                signals.stop_on_signal(peers, stop_message) as stop,
+                open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
             ):
-                outputs.records.write_start(_start(state, placement, run, origin))
+                outputs.records.write_start(_start(state, setup, run))
                 outputs.resume_observers(state.step, stop.check)
 
                 # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
                 with peers.together():
-                    arguments = run, state, workdir, origin, stop.check_alone
-                    return result.write(resolved.config, *arguments) if chief else None
+                    return _write_result(setup, run, state, workdir, stop) if chief else None
 
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
-    """Trains to the last iteration. A call of the step runs several iterations."""
+    """Trains to the last iteration. A chunk is one call of the step."""
     train, length = run.train, run.length
-    pending = calls.PendingCall(run, state, outputs)
-    remaining = calls.remaining_calls(run, state, outputs.until_observed)
+    pending = chunks.PendingChunk(run, state, outputs)
+    remaining = chunks.remaining_chunks(run, state, outputs.until_observed)
     with stop.saving(pending.save), contextlib.closing(remaining):
         if state.epochs_recorded < state.step // length.steps_per_epoch:
             # A signal stopped the previous process while it evaluated this epoch.
             _end_epoch(run, state, outputs, stop.check)
-        for call in stop.between(remaining):
-            if call.rest is not None:
-                run.step.start(call.rest)
-            if run.phases.enter(run.model, call.first):
+        for chunk in stop.between(remaining):
+            if chunk.rest is not None:
+                run.step.start(chunk.rest)
+            if run.phases.enter(run.model, chunk.first):
                 run.step.compile()
-            pending.begin(call)
-            if not call.pauses:
+            pending.begin(chunk)
+            if not chunk.pauses:
                 continue
             pending.finish()
             outputs.observe(state.step, stop.check)
@@ -191,19 +191,25 @@ def _end_epoch(
     outputs.end_epoch(state, row)
 
 
-def _check(
-    config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None
-) -> tuple[ResolvedConfig, Placement, TrainState]:
-    """Resolves the config, chooses the devices, and returns the first train state."""
+def _set_up(
+    config: ConfigDict | ResolvedConfig,
+    strategy: str,
+    num_devices: int | None,
+    command: str | None,
+) -> Setup:
+    """Resolves the config, and chooses the devices."""
     files.check_locks()
     resolved = resolve(config)
     encoded = resolved.config.data.name in load.ENCODED
-    placement = backends.place(encoded, strategy, num_devices)
-    # After `place`, because an activation with a random state starts the devices.
+    placement = backends.choose_devices(encoded, strategy, num_devices)
+    # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
     code = user_code.digest(resolved.config.model)
-    return resolved, placement, TrainState(resolved.values, "", parent, code)
+    identity = TrainState(resolved.values, "", parent, code)
+    # The commit is read now, because the source files may change during training.
+    provenance = {"commit": result.commit(), "command": command, **placement.describe()}
+    return Setup(resolved, placement, identity, provenance)
 
 
 def _seconds_between(checkpoint_seconds: float | None) -> float:
@@ -215,8 +221,8 @@ def _seconds_between(checkpoint_seconds: float | None) -> float:
     return checkpoint_seconds
 
 
-def _facts(
-    first: TrainState,
+def _shared(
+    identity: TrainState,
     options: tuple[str, int | None, int],
     allow_config_change: bool,
     finished: Entry | None,
@@ -224,9 +230,9 @@ def _facts(
     """Returns the values, by name, that must be equal on all machines of a run."""
     compile_, steps_per_call, accumulate = options
     return {
-        "the config": dict_hash(first.config),
-        "the weights to start from": first.parent,
-        "the file of the network or activation": first.code,
+        "the config": dict_hash(identity.config),
+        "the weights to start from": identity.parent,
+        "the file of the network or activation": identity.code,
         "versions": versions(),
         "--compile": compile_,
         "--steps_per_call": steps_per_call,
@@ -237,15 +243,11 @@ def _facts(
 
 
 def _restore(
-    state: TrainState,
-    run: Run,
-    workdir: Path,
-    checkpoints: Checkpoints,
-    placement: Placement,
-    allow_config_change: bool,
+    setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    peers, chief = placement.peers, placement.chief
+    peers, chief = setup.placement.peers, setup.placement.chief
+    state = dataclasses.replace(setup.identity, images=run.data.images)
     peers.check_shared(workdir, chief)
     if saved := checkpoints.restore(keep_damaged=not chief):
         state = state.resume(saved, workdir, run.length, allow_config_change)
@@ -253,18 +255,22 @@ def _restore(
     return state
 
 
-def _start(
-    state: TrainState, placement: Placement, run: Run, origin: dict[str, Any]
-) -> dict[str, Any]:
+def _start(state: TrainState, setup: Setup, run: Run) -> dict[str, Any]:
     """Returns the row of timing.jsonl about the start of this process."""
     return {
         "step": state.step,
         "iterations": run.length.total,
-        **placement.describe(),
+        **setup.placement.describe(),
         **dataclasses.asdict(run.compilation),
         "hardware": hardware.describe(),
-        "commit": origin["commit"],
+        "commit": setup.provenance["commit"],
     }
+
+
+def _write_result(setup: Setup, run: Run, state: TrainState, workdir: Path, stop: Stop) -> Entry:
+    """Writes the weights and their entry, unless a signal stops the last evaluation."""
+    config, provenance = setup.resolved.config, setup.provenance
+    return result.write(config, run, state, workdir, provenance, stop.poll_signal)
 
 
 def _keep(run: Run, state: TrainState) -> None:
@@ -284,6 +290,6 @@ def _keep(run: Run, state: TrainState) -> None:
         )
 
 
-def _stopped(state: TrainState, run: Run, workdir: Path) -> str:
+def _stop_message(state: TrainState, run: Run, workdir: Path) -> str:
     """Returns the text after the signal's name in the error of a stopped run."""
     return f"after iteration {state.step} of {run.length.total}. {unfinished.kept(workdir)}"

@@ -10,7 +10,8 @@ from absl import logging
 from ml_collections import ConfigDict
 
 import elu_zoo
-from elu_zoo import activations, errors, files, layers, registry
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
@@ -71,7 +72,7 @@ def write(
     run: Run,
     state: TrainState,
     workdir: Path,
-    origin: dict[str, Any],
+    provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
     """Writes the final weights and their entry, and returns the entry.
@@ -84,14 +85,13 @@ def write(
         run: the trained run. The weights of its model are rounded in place.
         state: the train state at the end.
         workdir: the run's folder.
-        origin: `commit` of the code, the argument `command` of `train`, and the
+        provenance: `commit` of the code, the argument `command` of `train`, and the
             `strategy` and `replicas` of this process.
         check: see `Evaluator.__call__`. If `check` raises, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
-    metrics = _metrics(run, config.data.measure_test, check)
     arguments = _arguments(config.model, run, model)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
@@ -116,13 +116,14 @@ def write(
         "seed": config.seed,
         "step": state.step,
         "epochs": config.train.epochs,
-        "metrics": metrics,
-        "commit": origin["commit"],
+        "batch_size": run.length.batch_size,
+        "metrics": _metrics(run, config.data.measure_test, check),
+        "commit": provenance["commit"],
         "backend": keras.backend.backend(),
         "versions": versions(),
         "hardware": hardware.describe(),
-        "strategy": origin["strategy"],
-        "replicas": origin["replicas"],
+        "strategy": provenance["strategy"],
+        "replicas": provenance["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
         "data_terms": _terms(data.terms, parent),
@@ -130,7 +131,7 @@ def write(
     }
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-    optional = {"command": origin["command"], "parent": parent and parent["tag"]}
+    optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
     optional |= {"images": data.images, "note": data.note, "code": state.code}
     optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}
@@ -171,7 +172,7 @@ def _arguments(settings: ConfigDict, run: Run, model: keras.Model) -> dict[str, 
             value = settings[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
     # Dropout of feature maps scales the deployed network; other dropout does not.
-    if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
+    if any(isinstance(layer, FeatureMapDropout) for layer in model.layers):
         arguments["dropout"] = settings.dropout
     if registry.entry(settings.name).takes("num_classes"):
         arguments["num_classes"] = run.data.num_classes

@@ -1,12 +1,14 @@
-"""Learning rates as a pure function of the iteration."""
+"""Learning rates as a pure function of the iteration, and boundaries of schedules."""
 
 import itertools
 import numbers
 from collections.abc import Sequence
 
 import numpy as np
+from ml_collections import ConfigDict
 
 from elu_zoo import errors
+from elu_zoo.data import load
 
 SHAPES = ("steps", "linear", "exponential")
 
@@ -100,6 +102,24 @@ def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
     """Returns boundaries in iterations. A fraction becomes iteration 1 or later."""
     integer = numbers.Integral
     return [b if isinstance(b, integer) else max(1, round(b * end)) for b in boundaries]
+
+
+def use_shares(config: ConfigDict) -> None:
+    """Replaces boundaries in iterations by shares of the run, which fit any length.
+
+    Boundaries stay if the number of images is unknown, or if they are after the end.
+    """
+    data, train = config.data, config.train
+    if data.name not in load.names():
+        return
+    examples = data.train_examples or load.training_images(data.name, data.train_on_validation)
+    total = examples // max(1, train.batch_size) * train.epochs
+    with config.unlocked():
+        for key in [key for key in ("boundaries", "phase_boundaries") if key in train]:
+            train[key] = tuple(
+                b / total if isinstance(b, numbers.Integral) and b < total else b
+                for b in train[key]
+            )
 
 
 def _check_numbers(name: str, entries: Sequence) -> None:

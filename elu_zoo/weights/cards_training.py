@@ -154,7 +154,7 @@ def _update(entry: Entry) -> dict[str, str]:
     if train["label_smoothing"]:
         loss += f", label smoothing {train['label_smoothing']:g}"
     momentum = _momentum(train)
-    batches = f"on batches of {train['batch_size']}"
+    batches = f"on batches of {training_cost.batch_size(entry)}"
     rows = {"loss": loss}
     if train["optimizer"] == "muon":
         parts = [f"Muon {batches}, with kernels of constant norm", *momentum]

@@ -18,10 +18,15 @@ def measure(entry: Entry) -> dict[str, float]:
         entry: must have `multiply_accumulates` (per image), `step`,
             `wall_time_seconds` and `config.train.batch_size`.
     """
-    examples = entry["step"] * entry["config"]["train"]["batch_size"]
+    examples = entry["step"] * batch_size(entry)
     pflop = 3 * entry["multiply_accumulates"] * 2 * examples / 1e15
     hours = entry["wall_time_seconds"] / 3600
     return {
         "training_pflop": float(f"{pflop:.{_DIGITS}g}"),
         "training_hours": float(f"{hours:.{_DIGITS}g}"),
     }
+
+
+def batch_size(entry: Entry) -> int:
+    """Returns the batch size of a run, which may be smaller than its config's."""
+    return entry.get("batch_size") or entry["config"]["train"]["batch_size"]

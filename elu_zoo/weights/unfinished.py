@@ -20,8 +20,8 @@ def kept(folder: Path) -> str:
     return f"The checkpoint of iteration {step} is kept: the same command resumes {folder} from it."
 
 
-def check(folder: Path) -> None:
-    """Checks that a folder without weights is not the folder of an unfinished run."""
+def raise_if_unfinished(folder: Path) -> None:
+    """Raises `UsageError` if a folder is that of an unfinished run."""
     newest = newest_step(folder)
     if newest is None and not (folder / "config.json").is_file():
         return

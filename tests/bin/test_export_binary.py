@@ -3,9 +3,7 @@
 import importlib.util
 import json
 import re
-import sys
 
-import binaries
 import numpy as np
 import pytest
 
@@ -21,19 +19,6 @@ MODEL = f"--model={NET}"
 def test_help_keeps_the_line_break_of_the_example(cli):
     result = cli("export", "-h")
     assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
-
-
-@pytest.mark.parametrize(
-    "binary", "train predict evaluate export serve benchmark compare reproduce".split()
-)
-def test_help_is_the_docstring_even_if_python_has_removed_it(binary, monkeypatch, capsys):
-    module = binaries.load(binary)
-    text = module.__doc__.strip()
-    monkeypatch.setattr(module, "__doc__", None)  # as `python -OO` does
-    monkeypatch.setattr(sys, "argv", [binary, "-h"])
-    with pytest.raises(SystemExit) as ended:
-        module.run()
-    assert ended.value.code == 0 and capsys.readouterr().out.startswith(text)
 
 
 @pytest.mark.slow

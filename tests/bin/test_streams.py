@@ -12,7 +12,7 @@ from absl import logging
 from elu_zoo import errors, quiet
 from elu_zoo.bin import flags
 
-quiet._import_tensorflow = lambda: None  # takes seconds
+quiet.start = lambda: None  # takes seconds
 
 def main(argv):
     for i in range(100):
@@ -76,24 +76,6 @@ def test_results_without_a_reader_are_dropped(run, redirection, argument, code):
 def test_results_on_a_full_disk_fail(run):
     code, out, error = run("> /dev/full")
     assert code == 1 and error.splitlines()[-1].startswith("error: [Errno 28]")
-
-
-def test_a_stopped_reader_of_messages_does_not_stop_the_run(run):
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    try:
-        while os.write(writer, bytes(1000)):
-            pass
-    except BlockingIOError:
-        pass
-    os.set_blocking(writer, True)
-    os.set_inheritable(writer, True)
-    try:
-        code, out, _ = run(f"2>/proc/{os.getpid()}/fd/{writer}")
-    finally:
-        os.close(reader)
-        os.close(writer)
-    assert (code, out) == (0, "result \N{SNOWMAN}\n")
 
 
 @pytest.mark.parametrize("argument", ["", "fail"])

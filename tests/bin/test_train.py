@@ -75,7 +75,7 @@ def test_a_bad_config_is_refused(cli, arguments, message):
     [
         ("--config.train.epoch=3", "'train.epoch'. Did you mean 'train.epochs'?"),
         ("--config.new=3", "Unknown config entry 'new'"),
-        ("--config.train=3", "--config.train sets a group of entries"),
+        ("--config.train=3", "does not set one whole entry"),
         ("--config.train.epochs=abc", "--config.train.epochs=abc"),
         ("--config.train.epochs", "Missing value for flag --config.train.epochs"),
         ("--config.train.epochs=0", "train.epochs must be >= 1. Received: 0."),

@@ -13,7 +13,7 @@ from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 QUICK = ("mnist_mlp_8x128",)
 NAMES = [
     pytest.param(name, marks=() if name in QUICK else pytest.mark.slow)
-    for name in registry.NETWORKS
+    for name in registry.network_modules()
 ]
 
 

@@ -6,7 +6,7 @@ from reference_stacks import noise, pool, randomize
 
 import elu_zoo
 from elu_zoo import errors, registry
-from elu_zoo.models import elu_imagenet_15
+from elu_zoo.models.elu_imagenet_15 import elu_imagenet_15
 
 DEFAULTS = {
     "num_classes": 5, "input_shape": (32, 32, 3), "width": 0.01, "seed": 5,

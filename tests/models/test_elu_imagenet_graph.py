@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from elu_zoo.layers import Dropout
-from elu_zoo.models import elu_imagenet_15
+from elu_zoo.models.elu_imagenet_15 import elu_imagenet_15
 
 # For each stack: number of convolutions, units at width=0.01, side of the kernels.
 STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]

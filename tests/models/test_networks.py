@@ -21,7 +21,7 @@ CHANGES = (
     {"activation": "prelu", "batch_norm": True},
 )
 CHANGES_OF_STACKS = {"padding": "same", "dropout_placement": "all"}
-each_network = pytest.mark.parametrize("name", registry.NETWORKS)
+each_network = pytest.mark.parametrize("name", registry.network_modules())
 
 
 def small(name, **changes):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import small_stacks
 
-from elu_zoo import registry, training
+from elu_zoo import training
 from elu_zoo.configs import quickstart
 from elu_zoo.training.step import resident
 
@@ -24,9 +24,8 @@ def smoke():
 
 
 @pytest.fixture
-def phased(monkeypatch):
+def phased(restored_models):
     """`small_stacks.get_config`, with the network `small_stacks` registered."""
-    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
     small_stacks.register()
     return small_stacks.get_config
 

@@ -52,7 +52,7 @@ def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypa
     first = train(smoke(), tmp_path)
     changed = smoke({"train.checkpoint_every": 7})
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
-        patch.setattr(signals, "check", lambda signal: stop)
+        patch.setattr(signals, "poll", lambda signal: stop)
         train(changed, tmp_path, allow_config_change=True)
     assert train(smoke(), tmp_path) == first
     with pytest.raises(errors.UsageError, match="checkpoint_every"):

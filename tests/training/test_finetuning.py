@@ -144,7 +144,7 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     resolved = resolve(config)
     data, placement = (
         build.load_data(resolved, None),
-        backends.place(False, "one", None),
+        backends.choose_devices(False, "one", None),
     )
     run = build.build(resolved, data, placement, ("off", None, 1))
     reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]

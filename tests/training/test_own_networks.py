@@ -34,8 +34,7 @@ def own_network(
 
 
 @pytest.fixture
-def config(smoke, monkeypatch):
-    monkeypatch.setattr(registry, "_MODELS", dict(registry._MODELS))
+def config(smoke, restored_models):
     registry.register_model(own_network)
     with smoke().unlocked() as config:
         config.model.name = "own_network"

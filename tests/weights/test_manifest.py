@@ -5,8 +5,6 @@ import math
 import published_weights as made_weights
 import pytest
 
-import elu_zoo
-import elu_zoo.models  # noqa: F401  (registers the networks)
 from elu_zoo import activations, errors, files
 from elu_zoo.weights import manifest
 

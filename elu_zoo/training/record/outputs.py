@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from elu_zoo import files
+from elu_zoo import errors, files
 from elu_zoo.data import statistics
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.records import Display, Records, Timer
@@ -87,6 +88,17 @@ class Outputs:
             n = observer.interval(self.run.length)
             if n and (step % n == 0 or step == self.run.length.total):
                 observer(self.run, self.workdir / observer.name, step, check)
+
+
+def check_observers(observers: Sequence["Observer"], data: ImageData, alone: bool) -> None:
+    """Checks that a run can have observers: it is alone, on one machine; on these data."""
+    if observers and not alone:
+        raise errors.UsageError(
+            "Only a run on one machine can have observers, which record losses, curves, "
+            "activations or weights. Remove them, or train on one machine."
+        )
+    for observer in observers:
+        observer.check(data)
 
 
 @contextlib.contextmanager

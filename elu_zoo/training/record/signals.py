@@ -1,4 +1,4 @@
-"""Stops a run by SIGTERM or SIGINT, between calls of the step or in an evaluation."""
+"""Stops a run by SIGTERM or SIGINT, between chunks of iterations or in an evaluation."""
 
 import contextlib
 import signal
@@ -27,14 +27,14 @@ class Stop:
     def __init__(self, received: Callable[[], int], peers: Any):
         self._received = received
         self._peers = peers
-        self.check_alone = check(received)  # for work of a single machine
-        # Several machines evaluate together, and therefore stop between calls only.
-        self.check = self.check_alone if peers.alone else None
+        self.poll_signal = poll(received)  # for work of a single machine
+        # Several machines evaluate together, and therefore stop between chunks only.
+        self.check = self.poll_signal if peers.alone else None
 
-    def between(self, calls: Iterable[Any]) -> Iterator[Any]:
-        """Yields calls; raises `Stopped` after a machine has received a signal."""
-        for call in calls:
-            yield call
+    def between(self, chunks: Iterable[Any]) -> Iterator[Any]:
+        """Yields chunks; raises `Stopped` after a machine has received a signal."""
+        for chunk in chunks:
+            yield chunk
             if number := self._peers.stop(self._received()):
                 raise Stopped(number)
 
@@ -67,7 +67,7 @@ def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
             raise errors.Interrupted(f"{name} {describe()}") from None
 
 
-def check(received: Callable[[], int]) -> Callable[[], None]:
+def poll(received: Callable[[], int]) -> Callable[[], None]:
     """Returns a function that raises `Stopped` once `received` returns a number."""
 
     def raise_if_stopped() -> None:

@@ -6,7 +6,8 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from elu_zoo import errors, layers
+from elu_zoo import errors
+from elu_zoo.layers.dropout import is_keyed
 from elu_zoo.training.step import compilation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.workers import cluster
@@ -84,10 +85,8 @@ def choose_compilation(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # Steps do not update frozen layers, nor the random states of `KEYED` layers.
-    updating = [
-        layer for layer in model.layers if layer.trainable and not isinstance(layer, layers.KEYED)
-    ]
+    # Steps do not update frozen layers, nor the random states of keyed layers.
+    updating = [layer for layer in model.layers if layer.trainable and not is_keyed(layer)]
     if replicas > 1:
         facts.add("several")
     if replicas > 1 and any(layer.non_trainable_variables for layer in updating):

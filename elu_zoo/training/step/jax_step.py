@@ -12,8 +12,9 @@ import keras
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors, layers
+from elu_zoo import errors
 from elu_zoo.data.dataset import Split
+from elu_zoo.layers.dropout import keyed
 from elu_zoo.training.step import compilation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.step.learner import Learner
@@ -168,7 +169,7 @@ class JaxStep:
             images = images.astype("float32")
             if draws is not None:
                 images = self._learner.augmentation(images, draws[i])
-            with layers.keyed(first + i, batches[i]):
+            with keyed(first + i, batches[i]):
                 state, loss = self._update(state, images, labels, learning_rates[i])
             return state, losses.at[i].set(loss)
 

@@ -59,7 +59,8 @@ def images():
     """Replaces every data set by DATA, and registers `small_stacks`."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load", lambda *_: DATA)
-        patch.setattr(registry, "_MODELS", dict(registry._MODELS))
+        known = {name: registry.entry(name) for name in registry.names()}
+        patch.setattr(registry, "_MODELS", known)
         small_stacks.register()
         yield
 

@@ -1,4 +1,4 @@
-"""Calls of the training step. Each call runs several iterations in one function."""
+"""Chunks of iterations, each of which is one call of the training step."""
 
 import contextlib
 import dataclasses
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 
 @dataclasses.dataclass(frozen=True)
-class Call:
-    """Arguments of one call of the training step.
+class Chunk:
+    """Iterations of one call of the training step.
 
     Attributes:
         first: number of the first iteration.
@@ -28,9 +28,9 @@ class Call:
         learning_rates: the learning rate of each iteration, `(iterations,)`.
         draws: random numbers for the augmentation, `(iterations, batch_size, n)`, or
             None.
-        rest: all remaining batches of the epoch if the call is the first of an epoch
+        rest: all remaining batches of the epoch if the chunk is the first of an epoch
             or of a process; otherwise None.
-        pauses: whether the call ends where an evaluation, a record, a checkpoint, a
+        pauses: whether the chunk ends where an evaluation, a record, a checkpoint, a
             new phase or the end of the run may follow.
     """
 
@@ -52,17 +52,17 @@ class Call:
             )
 
 
-def remaining_calls(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Call]:
-    """Yields the calls from the state's iteration to the end of the run.
+def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Chunk]:
+    """Yields the chunks from the state's iteration to the end of the run.
 
-    A call ends at the latest at the end of the epoch, at the end of the phase, or at
+    A chunk ends at the latest at the end of the epoch, at the end of the phase, or at
     the next checkpoint.
 
     Args:
         run: the built run.
-        state: the train state, whose iteration is read before the first call only.
-        until: a function from a call's first iteration to the largest number of
-            iterations in the call.
+        state: the train state, whose iteration is read before the first chunk only.
+        until: a function from a chunk's first iteration to the largest number of
+            iterations in the chunk.
     """
     train, length = run.train, run.length
     first = step = state.step
@@ -87,7 +87,7 @@ def remaining_calls(run: Run, state: TrainState, until: Callable[[int], int]) ->
                 length.total,
             )
             chosen = permuted[offset : offset + count]
-            yield Call(
+            yield Chunk(
                 step,
                 chosen,
                 rates,
@@ -115,10 +115,10 @@ def _prepare(run: Run, epoch: int) -> tuple[np.ndarray, np.ndarray | None]:
     return batches, run.augmentation.draws(*arguments) if run.augmentation else None
 
 
-class PendingCall:
-    """The last call of the training step, whose losses have not been read yet.
+class PendingChunk:
+    """The last chunk, whose losses have not been read yet.
 
-    Losses are read after the next call has begun, so that a device does not wait for
+    Losses are read after the next chunk has begun, so that a device does not wait for
     the host. The train state and the records have iterations with read losses only.
     """
 
@@ -126,32 +126,32 @@ class PendingCall:
         self._run = run
         self._state = state
         self._outputs = outputs
-        self._pending: tuple[Call, Any] | None = None
+        self._pending: tuple[Chunk, Any] | None = None
 
-    def begin(self, call: Call) -> None:
-        """Begins a call, and then reads the losses of the previous call."""
-        self._outputs.timer.start(call.batches.size)
-        losses = self._run.step.run(call.batches, call.learning_rates, call.first, call.draws)
+    def begin(self, chunk: Chunk) -> None:
+        """Begins a chunk, and then reads the losses of the previous chunk."""
+        self._outputs.timer.start(chunk.batches.size)
+        losses = self._run.step.run(chunk.batches, chunk.learning_rates, chunk.first, chunk.draws)
         self._read()
-        self._pending = call, losses
+        self._pending = chunk, losses
 
     def finish(self) -> None:
-        """Waits for the last call, reads its losses, and updates the variables."""
+        """Waits for the last chunk, reads its losses, and updates the variables."""
         self._read()
         self._run.step.sync()
         self._outputs.timer.stop()
 
     def save(self) -> None:
-        """Saves a checkpoint after the last call."""
+        """Saves a checkpoint after the last chunk."""
         self.finish()
         self._outputs.save(self._state)
 
     def _read(self) -> None:
         if self._pending is None:
             return
-        (call, losses), self._pending = self._pending, None
+        (chunk, losses), self._pending = self._pending, None
         losses = np.asarray(losses)  # waits for the device
-        call.check(losses)
+        chunk.check(losses)
         self._state.add(losses)
         self._outputs.observe_losses(losses)
         self._outputs.display.update(self._state.step)

@@ -1,4 +1,4 @@
-"""Calls of the training step: where they end, their order, and their late losses."""
+"""Chunks of iterations: where they end, their order, and their late losses."""
 
 import contextlib
 import threading
@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elu_zoo.data import order
-from elu_zoo.training import calls
+from elu_zoo.training import chunks
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.run import Length
@@ -22,7 +22,7 @@ def draw(seed, epoch, count):
 
 @pytest.fixture
 def remaining(smoke):
-    """A function that returns the calls of a run from an iteration."""
+    """A function that returns the chunks of a run from an iteration."""
 
     def begin(step, draw=draw):
         train = smoke({"train.checkpoint_every": 4}).train
@@ -35,31 +35,31 @@ def remaining(smoke):
             compilation=types.SimpleNamespace(steps_per_call=3),
         )
         state = TrainState({}, "", step=step)
-        return calls.remaining_calls(run, state, lambda step: 10 - step % 10)
+        return chunks.remaining_chunks(run, state, lambda step: 10 - step % 10)
 
     return begin
 
 
 @pytest.mark.parametrize("step", [0, 3, 7, 20])
-def test_calls_end_at_checkpoints_records_and_epochs_and_pause_there(remaining, step):
+def test_chunks_end_at_checkpoints_records_and_epochs_and_pause_there(remaining, step):
     found = list(remaining(step))
     ends = sorted({*range(4, 21, 4), 10, 20, *range(7, 22, 7)})
-    assert [call.first + len(call.batches) for call in found if call.pauses] == [
+    assert [chunk.first + len(chunk.batches) for chunk in found if chunk.pauses] == [
         end for end in ends if end > step
     ]
-    assert max(len(call.batches) for call in found) == min(3, 21 - step)
+    assert max(len(chunk.batches) for chunk in found) == min(3, 21 - step)
     expected = np.concatenate([order.epoch_batches(SEED, e, 70, 10) for e in range(3)])
-    batches = np.concatenate([call.batches for call in found])
+    batches = np.concatenate([chunk.batches for chunk in found])
     np.testing.assert_array_equal(batches, expected[step:])
     epochs = np.arange(step, 21)[:, None] // 7
-    draws = np.concatenate([call.draws for call in found])[..., 0]
+    draws = np.concatenate([chunk.draws for chunk in found])[..., 0]
     np.testing.assert_array_equal(draws, batches + 1000 * epochs)
-    for call in found:
-        is_first = call.first in (step, 7, 14)
-        assert (call.rest is not None) == is_first
+    for chunk in found:
+        is_first = chunk.first in (step, 7, 14)
+        assert (chunk.rest is not None) == is_first
         if is_first:
-            rest = expected[call.first : (call.first // 7 + 1) * 7]
-            np.testing.assert_array_equal(call.rest, rest)
+            rest = expected[chunk.first : (chunk.first // 7 + 1) * 7]
+            np.testing.assert_array_equal(chunk.rest, rest)
 
 
 def test_draws_are_prepared_one_epoch_ahead_by_a_thread_that_ends(remaining):
@@ -82,21 +82,21 @@ def test_an_error_of_the_thread_is_raised_where_the_epoch_begins(remaining):
 
     seen = 0
     with pytest.raises(ZeroDivisionError):
-        for call in remaining(0, fail_in_epoch_1):
-            seen = call.first + len(call.batches)
+        for chunk in remaining(0, fail_in_epoch_1):
+            seen = chunk.first + len(chunk.batches)
     assert seen == 7
 
 
-def test_losses_are_read_after_the_next_call_began(remaining):
+def test_losses_are_read_after_the_next_chunk_began(remaining):
     events, found = [], list(remaining(0))
 
     class Losses:
-        def __init__(self, call):
-            self.call = call
+        def __init__(self, chunk):
+            self.chunk = chunk
 
         def __array__(self, dtype=None, copy=None):
-            events.append(f"read {self.call.first}")
-            return np.ones(len(self.call.batches), "float32")
+            events.append(f"read {self.chunk.first}")
+            return np.ones(len(self.chunk.batches), "float32")
 
     def run(batches, rates, first, draws):
         events.append(f"begin {first}")
@@ -110,10 +110,10 @@ def test_losses_are_read_after_the_next_call_began(remaining):
         display=types.SimpleNamespace(update=lambda step: None),
     )
     state = TrainState({}, "")
-    pending = calls.PendingCall(types.SimpleNamespace(step=step), state, outputs)
+    pending = chunks.PendingChunk(types.SimpleNamespace(step=step), state, outputs)
     steps = []
-    for call in found[:3]:
-        pending.begin(call)
+    for chunk in found[:3]:
+        pending.begin(chunk)
         steps.append(state.step)
     pending.finish()
     assert steps == [0, 3, 4] and state.step == state.epoch_loss == 7
