@@ -90,9 +90,9 @@ class Outputs:
                 observer(self.run, self.workdir / observer.name, step, check)
 
 
-def check_observers(observers: Sequence["Observer"], data: ImageData, alone: bool) -> None:
-    """Checks that a run can have observers: it is alone, on one machine; on these data."""
-    if observers and not alone:
+def check_observers(observers: Sequence["Observer"], data: ImageData, machines: int) -> None:
+    """Checks that a run on these data and this number of machines can be observed."""
+    if observers and machines > 1:
         raise errors.UsageError(
             "Only a run on one machine can have observers, which record losses, curves, "
             "activations or weights. Remove them, or train on one machine."

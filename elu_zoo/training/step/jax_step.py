@@ -81,14 +81,9 @@ def choose_compilation(
     return Compilation(rule.compiled, steps, static=rule.static)
 
 
-def is_chief(strategy: OneDevice) -> bool:
-    """Returns True, because a run on JAX has only one process."""
-    return True
-
-
-def peers(strategy: OneDevice) -> cluster.Alone:
+def peers(strategy: OneDevice) -> cluster.OneMachine:
     """Returns an object for the only machine of a run."""
-    return cluster.Alone()
+    return cluster.OneMachine()
 
 
 class JaxStep:

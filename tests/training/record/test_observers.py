@@ -242,9 +242,9 @@ def test_observers_that_do_not_fit_the_data_are_refused_before_any_work(
 
 
 def test_a_run_on_several_machines_cannot_be_observed():
-    outputs.check_observers([], DATA, alone=False)
+    outputs.check_observers([], DATA, machines=2)
     with pytest.raises(errors.UsageError, match="one machine"):
-        outputs.check_observers([Losses()], DATA, alone=False)
+        outputs.check_observers([Losses()], DATA, machines=2)
 
 
 def test_a_finished_run_without_the_records_is_refused(observed, unobserved):
