@@ -27,10 +27,6 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     with this field, the activation and arguments of the network may be open ("" or
     None). Their values come from the parent weights, or from the builder's defaults if
     `model.weights` is "". The parent weights are returned without their classifier.
-
-    Raises:
-        UsageError: the parent weights do not exist, have no entry, or do not fit the
-            config.
     """
     if config.get("model", {}).get("weights") is None:
         return config, None
@@ -164,9 +160,6 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
 
     A name is `body`, for all layers except the classifier, or a part of the names of
     layers, such as `stack1`.
-
-    Raises:
-        UsageError: a name fits no layer, or every layer is frozen.
     """
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
