@@ -19,6 +19,7 @@ from elu_zoo.registry import register_model
     preprocessing={"kind": "gcn"},
     loss="squared_hinge",
     any_size=True,
+    training_only=("auxiliary_heads", "dropout", "init_scale", "kernel_decay"),
     smallest=SMALLEST,
 )
 def dsn(
@@ -32,6 +33,7 @@ def dsn(
     preprocessing=None,
     auxiliary_heads=False,
     dropout=0.5,
+    init_scale=None,
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
@@ -52,6 +54,8 @@ def dsn(
     Args:
         auxiliary_heads: whether to build the heads, which only training needs.
         dropout: dropout rate after each of the first two blocks.
+        init_scale: variance of initial kernels times fan-in; None for the original's
+            standard deviation, 0.05.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -64,6 +68,8 @@ def dsn(
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
+    if init_scale is not None:
+        errors.check_positive("init_scale", init_scale)
     if auxiliary_heads and None in input_shape:
         raise errors.UsageError(
             "The weights of auxiliary heads fit images of one size. Received: "
@@ -79,7 +85,7 @@ def dsn(
         seed=seed,
         dropout=dropout,
         deviations=(0.05, 0.05, 0.05),
-        init_scale=None,
+        init_scale=init_scale,
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )

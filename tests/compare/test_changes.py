@@ -19,7 +19,7 @@ CONFIGS = (
     "mnist_autoencoder",
     "mnist_mlp_8x128",
     "table1_baselines:net=nin",
-    "table1_baselines:net=highway_19,schedule=fast,epochs=10",
+    "table1_baselines:net=highway_19,schedule=quick,epochs=10",
 )
 
 

@@ -16,16 +16,13 @@ class Augmentation:
     """Random changes of images, and the random numbers ("draws") that they need.
 
     Args:
-        layer: a layer that changes images by draws.
-        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`; see
-            `elu_zoo.data.order`.
-        still: draws of an image with which the layer only cuts out the image's middle.
+        layer: changes images by draws.
+        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`.
+        still: draws with which the layer only cuts out an image's middle.
         epochs: number of first epochs with random draws; later epochs use `still`.
-        before: a layer that is applied to the original images first.
-        after: a layer that is applied to the changed images last. It uses the last two
-            columns of the draws.
-        field: `(height, width, channels)` of the changed images if they are larger
-            than the original images; otherwise None.
+        before: a layer for the original images.
+        after: a layer for the changed images, and for the last two columns of draws.
+        field: shape of the changed images if they are larger than the original images.
     """
 
     def __init__(
@@ -64,15 +61,7 @@ class Augmentation:
 def create(
     data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int], epochs: int
 ) -> Augmentation | None:
-    """Returns the augmentation of a config, or None.
-
-    Args:
-        data: the config's section `data`.
-        preprocessing: the preprocessing of the network. If it has a mean image, the
-            augmentation subtracts the mean image before the crop.
-        image_shape: `(height, width, channels)` of the data set.
-        epochs: the number of epochs of the run.
-    """
+    """Returns the augmentation of a config's section `data`, or None."""
     if data.augmentation == "none":
         return None
     epochs -= data.get("whole_epochs", 0)
