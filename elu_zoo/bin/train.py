@@ -51,9 +51,7 @@ def main(_: list[str]) -> None:
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 
-def run() -> None:
-    flags.run(main, early.check_config, verbose=True)
-
+run = flags.binary(main, early.check_config, verbose=True)
 
 if __name__ == "__main__":
     run()

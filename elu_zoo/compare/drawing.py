@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from elu_zoo.compare import tables
-from elu_zoo.compare.answer import Answer
-from elu_zoo.compare.spec import Measured, metric
+from elu_zoo.compare.result import ComparisonResult, RunResult, metric, tried
 from elu_zoo.pairs.plots import figures
 from elu_zoo.pairs.plots.dots import DotPanel, Dots
 from elu_zoo.pairs.plots.paired_dots import PairPanel
@@ -18,42 +17,42 @@ from elu_zoo.pairs.plots.panels import Panel, Series
 _LOWEST, _HIGHEST = 0.9, 1.5
 
 
-def draw(answer: Answer, output: Path) -> None:
+def draw(result: ComparisonResult, output: Path) -> None:
     """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
 
     The last two are drawn only after tuning. Activations are sorted by their mean
     error. Runs that diverged are left out, and a figure without any run is not drawn.
     """
-    tuned = answer.question.tune > 1
-    _errors(answer, output / "errors", tuned=True)
-    _curves(answer, output / "curves")
+    tuned = result.comparison.tune > 1
+    _errors(result, output / "errors", tuned=True)
+    _curves(result, output / "curves")
     if tuned:
-        _errors(answer, output / "errors_at_config_rate", tuned=False)
-        _rates(answer, output / "rates")
+        _errors(result, output / "errors_at_config_rate", tuned=False)
+        _rates(result, output / "rates")
 
 
-def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
-    tested = [each for each in tables.tested(answer, tuned=tuned) if each.errors]
+def _errors(result: ComparisonResult, stem: Path, *, tuned: bool) -> None:
+    tested = [each for each in tables.tested(result, tuned=tuned) if each.errors]
     tested.sort(key=lambda each: statistics.mean(each.errors.values()))
     runs = {each.activation: each.errors for each in tested}
-    best = tuned and answer.question.tune > 1
+    best = tuned and result.comparison.tune > 1
     title = "at its best learning rate" if best else "at the config's learning rate"
-    value = f"{answer.question.split} error, {tables.unit(answer)}"
+    value = f"{result.comparison.split} error, {tables.unit(result)}"
     if runs:
         figures.paired([PairPanel(title, value, runs)], stem)
 
 
-def _curves(answer: Answer, stem: Path) -> None:
-    name = f"validation_{metric(answer.question.config)}"
+def _curves(result: ComparisonResult, stem: Path) -> None:
+    name = f"validation_{metric(result.comparison.config)}"
     titles = {
         "train_loss": "training loss",
-        name: f"validation error, {tables.unit(answer)}",
+        name: f"validation error, {tables.unit(result)}",
     }
     panels = []
     for column, title in titles.items():
         series = []
-        for activation in answer.question.activations:
-            runs = answer.paired(activation, tuned=True)
+        for activation in result.comparison.activations:
+            runs = result.paired(activation, tuned=True)
             if curve := _series(activation, runs, column):
                 series.append(curve)
         if series:
@@ -63,7 +62,7 @@ def _curves(answer: Answer, stem: Path) -> None:
         figures.draw([panels], stem, height=3.6)
 
 
-def _series(activation: str, runs: Mapping[int, Measured], column: str) -> Series | None:
+def _series(activation: str, runs: Mapping[int, RunResult], column: str) -> Series | None:
     curves = [
         {row["epoch"]: row[column] for row in run.curve if column in row} for run in runs.values()
     ]
@@ -73,12 +72,12 @@ def _series(activation: str, runs: Mapping[int, Measured], column: str) -> Serie
     return Series(activation, epochs, rows) if rows else None
 
 
-def _rates(answer: Answer, stem: Path) -> None:
+def _rates(result: ComparisonResult, stem: Path) -> None:
     dots = []
-    for name in answer.question.activations:
+    for name in result.comparison.activations:
         finite = {
             factor: [error for error in errors if not math.isnan(error)]
-            for factor, errors in sorted(answer.tried(name).items())
+            for factor, errors in sorted(tried(result.runs, name).items())
         }
         finite = {factor: errors for factor, errors in finite.items() if errors}
         if finite:
@@ -89,7 +88,7 @@ def _rates(answer: Answer, stem: Path) -> None:
             dots.append(Dots(name, list(finite), middle, low, high))
     if dots:
         title = "tuning: mean, smallest and largest error of each factor"
-        value = f"validation error, {tables.unit(answer)}"
+        value = f"validation error, {tables.unit(result)}"
         # A rate that is too high may have an error many times the others.
         ylim = (
             _LOWEST * min(min(each.low) for each in dots),
