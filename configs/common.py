@@ -31,7 +31,7 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.name = ""  # in the default workdir and in results.csv
     config.seed = args["seed"]  # for initial weights and data order
     config.smoke = args["smoke"]  # the weights of a smoke run are never published
-    config.schedule = "paper"  # or our own schedules "fast" and "quick"
+    config.schedule = "paper"  # or our own schedules "quick" and "ours"
     config.schedule_epochs = 1  # of the complete schedule; train.epochs may be less
 
     config.model = ConfigDict()
@@ -177,7 +177,9 @@ def use_quick(config: ConfigDict) -> float:
     """
     is_long = config.schedule_epochs > 60  # expected to overfit more
     config.data.cutout = 8 if is_long else 0
-    config.model.kernel_decay = 0.0  # Muon keeps the norm of kernels
+    for decay in ("kernel_decay", "classifier_decay"):  # Muon keeps the norm of kernels
+        if decay in config.model:
+            config.model[decay] = 0.0
     config.train.optimizer = "muon"
     config.train.nesterov = True
     config.train.sgd_factor = 5.0

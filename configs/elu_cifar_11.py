@@ -18,11 +18,11 @@ kernels normal with variance 2 / fan-in; bfloat16 products in convolutions (on C
 without bfloat16 use `--config.train.precision=float32`). The last three arguments try
 other readings of the paper, and are part of the run's name if they differ.
 
-`fast` and `quick` are our schedules, with 30 epochs by default. Set their length by
-`epochs`, because --config.train.epochs does not move the boundaries; with the schedule
-of the paper, `epochs` selects the first epochs. `quick` has Muon for convolutions,
-kernels of variance 1 / fan-in, and a quarter of the paper's dropout; above 60 epochs a
-half, with cutout. See results/tuning.md for their choice, and for `validation`.
+`quick` is our schedule, with 30 epochs by default. Set its length by `epochs`, because
+--config.train.epochs does not move the boundary; with the schedule of the paper,
+`epochs` selects the first epochs. `quick` has Muon for convolutions, kernels of variance
+1 / fan-in, and a quarter of the paper's dropout; above 60 epochs a half, with cutout.
+See results/tuning.md for its choice, and for `validation`.
 """
 
 from ml_collections import ConfigDict
@@ -31,7 +31,7 @@ from elu_zoo import errors
 from elu_zoo.configs import arguments, common
 
 DROPOUT = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.0)  # of each stack
-SCHEDULES = "paper", "fast", "quick"
+SCHEDULES = "paper", "quick"
 PAPER_EPOCHS = 330
 ARGUMENTS = {
     "dataset": "cifar100",
@@ -75,7 +75,7 @@ def build(args: dict) -> ConfigDict:
     if schedule == "paper":
         _use_paper_rates(config)
     else:
-        _use_short_schedule(config, quick=schedule == "quick")
+        _use_quick(config)
     if args["init_scale"]:
         config.model.init_scale = args["init_scale"]
         config.name += f"-init{args['init_scale']:g}"
@@ -100,15 +100,8 @@ def _use_paper_rates(config: ConfigDict) -> None:
     config.train.dropout = (DROPOUT,)
 
 
-def _use_short_schedule(config: ConfigDict, quick: bool) -> None:
-    """Sets a learning rate that rises and falls linearly, and reduces the dropout."""
+def _use_quick(config: ConfigDict) -> None:
+    share = common.use_quick(config)
     config.train.boundaries = (round(0.15 * _iterations(config)),)
-    if quick:
-        share = common.use_quick(config)
-        config.model.init_scale = 1.0
-    else:
-        share = 0.5
-        config.train.nesterov = True
-        config.train.learning_rate_shape = "linear"
-        config.train.learning_rates = (0.0, 0.05, 0.0)
+    config.model.init_scale = 1.0
     config.train.dropout = (tuple(share * rate for rate in DROPOUT),)

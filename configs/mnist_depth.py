@@ -21,7 +21,7 @@ def get_config(arg: str = "") -> ConfigDict:
     args = arguments.parse(arg, hidden_layers=8, **common.ARGUMENTS)
     config = common.mnist(args, epochs=40)
     config.name = f"mnist_depth-{args['hidden_layers']}"
-    config.schedule = "fast"
+    config.schedule = "ours"
     config.model.name = "mnist_mlp_8x128"
     config.model.hidden_layers = args["hidden_layers"]
     return config

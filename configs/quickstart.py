@@ -18,7 +18,7 @@ def get_config(arg: str = "") -> ConfigDict:
     args = arguments.parse(arg, **common.ARGUMENTS)
     config = common.mnist(args, epochs=30)
     config.name = "quickstart"
-    config.schedule = "fast"
+    config.schedule = "ours"
     config.model.name = "mnist_mlp_8x128"
     config.data.name = "mnist_5k"
     config.data.train_examples = 640 if config.smoke else 0

@@ -11,17 +11,15 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            27.62; ELU-Network 6.55 and 24.28. The paper describes only the training of
            the ELU-Network.
 Ours:      results/runs.md, from results/results.csv; `elu-zoo-reproduce rivals`.
-Time:      minutes for 4 epochs of CIFAR-100 with schedule=fast, two runs at once on two
-           CPU cores: alexnet_cifar 3, nin 42, allcnn_c 52, highway_19 55. Hours with
-           schedule=quick, one run: nin 2, allcnn_c 2.5. H200: 2 minutes.
+Time:      hours on two CPU cores with schedule=quick: nin 2, allcnn_c 2.5. H200: 2
+           minutes.
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.
-`fast` (4 epochs, float32) and `quick` (30 epochs, for nin and allcnn_c) are our
-schedules; `epochs` changes their length. Both have batches of 100, a learning rate that
-rises and falls linearly, and padding by 4 zeros and crops. `fast` has SGD and half of
-the dropout. `quick` has Muon and a quarter of it, as elu_cifar_11.
-results/tuning.md describes the choice of the learning rates.
+`quick` is our schedule, of 30 epochs or of `epochs`: batches of 100, crops of images
+padded by 4 zeros, Muon with the learning rates of elu_cifar_11, and a quarter of the
+dropout. Its initial kernels were tried for nin (results/tuning.md), and allcnn_c was
+trained with it. The other networks are untuned: no run of more than a smoke test.
 """
 
 from typing import Any
@@ -40,8 +38,7 @@ _HEADS = tuple(
     entry for i in (1, 2, 3) for entry in ((f"head{i}/kernel", 0.001), (f"head{i}/bias", 0.002))
 )
 # For each network: the default activation, fields of config.model and config.train,
-# the padding or config.data of another augmentation, and the peak learning rate of
-# schedule=fast.
+# and the padding or config.data of another augmentation.
 NETS = {
     "alexnet_cifar": {
         "activation": "relu",
@@ -51,7 +48,6 @@ NETS = {
             "boundaries": (60 / 70, 65 / 70), "learning_rate_factors": (("bias", 2.0),),
         },
         "padding": 0,
-        "peak": 0.01,
     },
     "nin": {
         "activation": "relu",
@@ -61,7 +57,6 @@ NETS = {
             "boundaries": (200 / 260, 230 / 260), "learning_rate_factors": _CLASS_MAPS,
         },
         "padding": 4,
-        "peak": 0.1,
     },
     "dsn": {
         "activation": "relu",
@@ -72,7 +67,6 @@ NETS = {
             "learning_rate_factors": (*_HEADS, *_CLASS_MAPS), "loss": "squared_hinge",
         },
         "padding": 4,
-        "peak": 0.025,
     },
     "maxout": {
         "activation": "maxout",
@@ -84,7 +78,6 @@ NETS = {
             "learning_rate_factors": _MAXOUT_CONVOLUTIONS,
         },
         "padding": 8,
-        "peak": 0.17,
     },
     "allcnn_c": {
         "activation": "relu",
@@ -95,7 +88,6 @@ NETS = {
             "boundaries": (200 / 350, 250 / 350, 300 / 350),
         },
         "padding": 5,
-        "peak": 0.05,
     },
     "highway_19": {
         "activation": "relu",
@@ -111,7 +103,6 @@ NETS = {
             "learning_rate_factors": (("bias", 2.0),),
         },
         "padding": 8,
-        "peak": 0.025,
     },
     "fmp": {
         "activation": "very_leaky_relu",
@@ -126,7 +117,6 @@ NETS = {
         "data": {
             "augmentation": "affine_recolor", "field_size": 94, "whole_epochs": 10,
         },
-        "peak": 0.01,
     },
 }  # fmt: skip
 # Changes of the recipes when the data set is CIFAR-100.
@@ -150,10 +140,16 @@ _CIFAR100 = {
     "highway_19": {"model": {"classifier_deviation": 0.1414}},
     "fmp": {"model": {"dropout": 0.0}},
 }  # fmt: skip
-SCHEDULES = "paper", "fast", "quick"
-# Muon keeps the norm of kernels. `quick` is for networks whose initial kernels can have
-# variance 1 / fan-in.
-QUICK_NETS = "nin", "allcnn_c"
+SCHEDULES = "paper", "quick"
+# config.model of schedule=quick. Muon keeps the norm of kernels, so that the initial
+# kernels of allcnn_c and fmp are theirs, and others have a larger or smaller variance.
+_QUICK = {
+    "alexnet_cifar": {"init_scale": 0.05},  # its pixels have a deviation of 60
+    "nin": {"init_scale": 1.0},
+    "dsn": {"init_scale": 1.0},
+    "maxout": {"init_scale": 1.0, "constrained": False},
+    "highway_19": {"first_deviation": 0.05},  # of its authors' file
+}
 ARGUMENTS = {
     "net": "nin",
     "dataset": "cifar100",
@@ -165,7 +161,7 @@ ARGUMENTS = {
     "validation": False,
     "smoke": False,
 }
-_SHORT_EPOCHS = {"fast": 4, "quick": 30}
+_QUICK_EPOCHS = 30
 _SMOKE_WIDTHS = {"fmp": 0.02, "highway_19": 0.2, "alexnet_cifar": 0.25}
 
 
@@ -176,17 +172,17 @@ def get_config(arg: str = "") -> ConfigDict:
 def build(args: dict) -> ConfigDict:
     net, dataset, schedule = args["net"], args["dataset"], args["schedule"]
     _check(args)
-    short = schedule != "paper"
+    is_quick = schedule == "quick"
     recipe = _recipe(net, "cifar100" in dataset)
-    if short:
-        recipe["train"]["epochs"] = args["epochs"] or _SHORT_EPOCHS[schedule]
+    if is_quick:
+        recipe["train"]["epochs"] = args["epochs"] or _QUICK_EPOCHS
     epochs = recipe["train"]["epochs"]
     activation = args["activation"] or recipe["activation"]
     config = common.base({**args, "activation": activation})
     config.schedule = schedule
     config.schedule_epochs = epochs
     config.name = f"table1_baselines-{net}-{dataset}"
-    if short:
+    if is_quick:
         config.name += f"-{schedule}{epochs}"
     if args["validation"]:
         config.name += "-validation"
@@ -198,10 +194,9 @@ def build(args: dict) -> ConfigDict:
     config.data.name = dataset
     config.data.train_examples = 1000 if config.smoke else 0
     config.data.train_on_validation = not args["validation"]
-    padding = 4 if short else recipe["padding"]
-    if padding:
+    if recipe["padding"]:
         config.data.augmentation = "pad_crop_flip"
-        config.data.padding = padding
+        config.data.padding = recipe["padding"]
     elif "data" in recipe:
         config.data.update(recipe["data"])
         if config.smoke:
@@ -212,8 +207,8 @@ def build(args: dict) -> ConfigDict:
     config.train.epochs = 2 if config.smoke else epochs
     config.train.precision = "bfloat16_conv"
     config.train.checkpoint_every = 5 if config.smoke else 500
-    if short:
-        _use_short_schedule(config, recipe["peak"])
+    if is_quick:
+        _use_quick(config)
     return config
 
 
@@ -223,15 +218,10 @@ def _check(args: dict) -> None:
         raise errors.unknown("net", net, NETS)
     if schedule not in SCHEDULES:
         raise errors.unknown("schedule", schedule, SCHEDULES)
-    if schedule == "quick" and net not in QUICK_NETS:
-        raise errors.UsageError(
-            f"schedule=quick is only for net={' and net='.join(QUICK_NETS)}. Received: "
-            f"net={net}. Pass schedule=fast, or one of these networks."
-        )
     if args["epochs"] and schedule == "paper":
         raise errors.UsageError(
-            "epochs needs schedule=fast or schedule=quick. Received: schedule=paper. "
-            "Remove epochs, or pass another schedule."
+            "epochs needs schedule=quick. Received: schedule=paper. Remove epochs, or pass "
+            "schedule=quick."
         )
 
 
@@ -245,31 +235,34 @@ def _recipe(net: str, is_cifar100: bool) -> dict[str, Any]:
     return recipe
 
 
-def _use_short_schedule(config: ConfigDict, peak: float) -> None:
-    train, model = config.train, config.model
+def _use_quick(config: ConfigDict) -> None:
+    shorten(config, common.use_quick(config))
+    config.model.update(_QUICK.get(config.model.name, {}))
+    if "learning_rate_factors" in config.train:
+        del config.train.learning_rate_factors
+
+
+def shorten(config: ConfigDict, dropout: float) -> None:
+    """Replaces what fits only hundreds of epochs: batches, crops, momentum and dropout.
+
+    Args:
+        dropout: factor on the dropout rates of the network's authors.
+    """
+    data, train, model = config.data, config.train, config.model
+    data.augmentation = "pad_crop_flip"
+    data.padding = 4
     train.batch_size = 100
     train.momentum = 0.9
     train.boundaries = (0.15,)
-    if "momentum_rise" in train:
-        del train.momentum_rise
     # With the small deviations of nin for CIFAR-100, the error of the first epoch stays
     # at chance level.
-    if "deviations" in model:
-        del model.deviations
-    if config.schedule == "quick":
-        share = common.use_quick(config)
-        if model.name == "nin":
-            model.init_scale = 1.0  # allcnn_c always has this variance
-        if "learning_rate_factors" in train:
-            del train.learning_rate_factors
-    else:
-        share = 0.5
-        train.nesterov = True
-        train.learning_rate_shape = "linear"
-        train.learning_rates = (0.0, peak, 0.0)
-        # On a CPU without bfloat16 matrix units, bfloat16 takes 1.5 times as long.
-        train.precision = "float32"
+    for fields, name in (
+        *((data, "field_size"), (data, "whole_epochs")),
+        *((train, "momentum_rise"), (model, "deviations")),
+    ):
+        if name in fields:
+            del fields[name]
     if "dropout" in model:
         rates = model.dropout
         is_tuple = isinstance(rates, tuple)
-        model.dropout = tuple(r * share for r in rates) if is_tuple else rates * share
+        model.dropout = tuple(r * dropout for r in rates) if is_tuple else rates * dropout

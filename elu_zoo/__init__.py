@@ -24,8 +24,8 @@ _PUBLIC = {
     "load_image": "elu_zoo.predictions",
     "preprocess_input": "elu_zoo.predictions",
     "decode_predictions": "elu_zoo.predictions",
-    "list_weights": "elu_zoo.weights",
-    "fetch_weights": "elu_zoo.weights",
+    "list_weights": "elu_zoo.weights.manifest",
+    "fetch_weights": "elu_zoo.weights.download",
 }
 
 _MODULES = "errors", "training"

@@ -12,7 +12,6 @@ import sys
 _MODULES = (
     "elu_zoo.activations",
     "elu_zoo.initializers",
-    "elu_zoo.layers",
     "elu_zoo.training.step.muon",
 )
 
@@ -28,6 +27,9 @@ def install() -> None:
 def _import_modules() -> None:
     for name in _MODULES:
         importlib.import_module(name)
+    layers = importlib.import_module("elu_zoo.layers")
+    for name in layers.__all__:
+        getattr(layers, name)
 
 
 class _AfterKeras:

@@ -9,7 +9,8 @@ from absl import logging
 
 from elu_zoo import errors, registry
 from elu_zoo.data import digits, image_files, plausibility
-from elu_zoo.layers import preprocess, statistics_file
+from elu_zoo.layers import statistics_file
+from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.preprocessing import untrained
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained

@@ -136,7 +136,9 @@ def get_model(
         requested, arguments = arguments, trained.merged(arguments)
         needs_top = include_top and features is None and "num_classes" not in requested
         if trained.saved:
-            building.check_saved(registered, arguments, trained)
+            from elu_zoo.models import loading
+
+            loading.check_saved(registered, arguments, trained)
         if trained.saved and needs_top and not trained.has_classifier:
             raise errors.UsageError(
                 f"{trained.name} has no layer {registered.classifier!r}. Pass "

@@ -80,8 +80,8 @@ ENTRY = {
     "model": "net",
     "dataset": "mnist",
     "arguments": {"activation": {"name": "elu", "alpha": 1.0}, "batch_norm": False},
-    "config": {"name": "net-fast30"},
-    "schedule": "fast",
+    "config": {"name": "net-ours30"},
+    "schedule": "ours",
     "epochs": 30,
     "metrics": {"test_error_percent": 2.5, "test_loss": 0.1},
     "examples": {"train": 50_000, "validation": 10_000, "test": 10_000},
@@ -92,12 +92,12 @@ SQUARED = ENTRY | {"metrics": {"test_squared_error": 3.1668, "test_loss": 57.0}}
 
 def row(seed=0, **changes):
     return {
-        "config": "net-fast30",
+        "config": "net-ours30",
         "model": "net",
         "dataset": "mnist",
         "activation": "elu",
         "batch_norm": "False",
-        "schedule": "fast",
+        "schedule": "ours",
         "epochs": "30",
         "seed": str(seed),
         "test_error_percent": str(2.5 + seed),
@@ -250,7 +250,7 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert [(r["seed"], r["sha256"]) for r in rows] == [("0", "b"), ("1", "a")]
     assert list(rows[0]) == results.COLUMNS
     keys = ("config", "activation", "batch_norm", "schedule", "test_error_percent")
-    assert [rows[0][k] for k in keys] == ["net-fast30", "elu", "False", "fast", "2.5"]
+    assert [rows[0][k] for k in keys] == ["net-ours30", "elu", "False", "ours", "2.5"]
     assert rows[0]["test_squared_error"] == ""
     assert results.read_file(tmp_path / "none.csv") == []
 

@@ -93,7 +93,7 @@ def _seconds(run: Run, state: TrainState, checkpoint_seconds: float) -> float:
         config = folder / "config.json"
         writer = CheckpointWriter(checkpoints, config, checkpoint_seconds)
         arguments = folder, True, writer, Observe(), run, state
-        peers = cluster.Alone()
+        peers = cluster.OneMachine()
         with stop_on_signal(peers, str) as stop, open_outputs(*arguments) as outputs:
             loop(run, state, outputs, stop)
         lines = (folder / "timing.jsonl").read_text().splitlines()

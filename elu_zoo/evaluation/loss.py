@@ -9,7 +9,7 @@ import numpy as np
 
 from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
-from elu_zoo.layers import preprocessing_layers
+from elu_zoo.layers.preprocessing import preprocessing_layers
 
 # Top-5 errors are measured if there are more classes than this number. The paper states
 # top-5 errors for ImageNet, but not for CIFAR-100.

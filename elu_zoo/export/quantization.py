@@ -16,7 +16,9 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.export import joining, versions
 from elu_zoo.export.answers import Answer
-from elu_zoo.layers import GlobalContrastNormalization, MeanSubtraction, ZCAWhitening
+from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
+from elu_zoo.layers.mean_subtraction import MeanSubtraction
+from elu_zoo.layers.zca_whitening import ZCAWhitening
 from elu_zoo.models.nested import all_layers
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)

@@ -1,44 +1,34 @@
-"""Keras layers that are not activations."""
+"""Keras layers that are not activations, one module a layer, imported on first use."""
 
-from elu_zoo.layers.affine_recolor import AffineRecolor
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
-from elu_zoo.layers.cutout import Cutout
-from elu_zoo.layers.deep_supervision import DeepSupervision
-from elu_zoo.layers.dropout import Dropout, keyed
-from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
-from elu_zoo.layers.fractional_max_pooling import FractionalMaxPooling2D
-from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
-from elu_zoo.layers.highway import Highway
-from elu_zoo.layers.maxout import Maxout
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.pad_crop_flip import PadCropFlip
-from elu_zoo.layers.preprocessing import image_input, preprocess, preprocessing_layers
-from elu_zoo.layers.spatial_pyramid_pooling import SpatialPyramidPooling
-from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
-from elu_zoo.layers.zca_whitening import ZCAWhitening
+import importlib
+from typing import Any
 
-# Layers whose draws are reproducible within `keyed`, by their seeds.
-KEYED = Dropout, FeatureMapDropout, FractionalMaxPooling2D
+_MODULES = {
+    "AffineRecolor": "affine_recolor",
+    "CeilMaxPooling2D": "ceil_max_pooling",
+    "Cutout": "cutout",
+    "DeepSupervision": "deep_supervision",
+    "Dropout": "dropout",
+    "FeatureMapDropout": "feature_map_dropout",
+    "FractionalMaxPooling2D": "fractional_max_pooling",
+    "GlobalContrastNormalization": "global_contrast_normalization",
+    "Highway": "highway",
+    "Maxout": "maxout",
+    "MeanSubtraction": "mean_subtraction",
+    "PadCropFlip": "pad_crop_flip",
+    "SpatialPyramidPooling": "spatial_pyramid_pooling",
+    "WithinChannelNormalization": "within_channel_normalization",
+    "ZCAWhitening": "zca_whitening",
+    "image_input": "preprocessing",
+    "keyed": "dropout",
+    "preprocess": "preprocessing",
+    "preprocessing_layers": "preprocessing",
+}
 
-__all__ = [
-    "KEYED",
-    "AffineRecolor",
-    "CeilMaxPooling2D",
-    "Cutout",
-    "DeepSupervision",
-    "Dropout",
-    "FeatureMapDropout",
-    "FractionalMaxPooling2D",
-    "GlobalContrastNormalization",
-    "Highway",
-    "Maxout",
-    "MeanSubtraction",
-    "PadCropFlip",
-    "SpatialPyramidPooling",
-    "WithinChannelNormalization",
-    "ZCAWhitening",
-    "image_input",
-    "keyed",
-    "preprocess",
-    "preprocessing_layers",
-]
+__all__ = list(_MODULES)
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'elu_zoo.layers' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"elu_zoo.layers.{_MODULES[name]}"), name)

@@ -37,6 +37,11 @@ def keyed(iteration: Any, examples: Any) -> Iterator[None]:
         _keys.reset(token)
 
 
+def is_keyed(layer: keras.layers.Layer) -> bool:
+    """Whether the draws of a layer depend on `keyed`."""
+    return getattr(layer, "keyed", False)
+
+
 @keras.saving.register_keras_serializable("elu_zoo")
 class Dropout(keras.layers.Layer):
     """Dropout (Srivastava et al., 2014) with reproducible masks.
@@ -54,6 +59,8 @@ class Dropout(keras.layers.Layer):
 
     Input shape: any. Output shape: the shape of the input.
     """
+
+    keyed = True
 
     def __init__(
         self, rate: float, seed: int | None = None, scaled: bool = True, **kwargs: Any

@@ -32,6 +32,8 @@ class FeatureMapDropout(keras.layers.Layer):
         UsageError: the rate is not a number in [0, 1).
     """
 
+    keyed = True
+
     def __init__(self, rate: float, seed: int | None = None, **kwargs: Any) -> None:
         super().__init__(**kwargs)
         self.rate = check_rate(rate)

@@ -43,6 +43,8 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         UsageError: an argument is out of range, or the size of the map does not fit.
     """
 
+    keyed = True
+
     def __init__(
         self,
         size: Sequence[int],

@@ -10,9 +10,6 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.layers import statistics_file
-from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.zca_whitening import ZCAWhitening
 
 _VALUES = 2**22  # largest number of values processed at once, which bounds the memory
 
@@ -28,6 +25,8 @@ def _rescale(scale: float, offset: float | Sequence[float] = 0.0) -> list[keras.
 
 
 def _gcn() -> list[keras.layers.Layer]:
+    from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
+
     return [GlobalContrastNormalization(name="normalize", dtype="float32")]
 
 
@@ -38,10 +37,14 @@ def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
 
 
 def _mean(statistics: str) -> list[keras.layers.Layer]:
+    from elu_zoo.layers.mean_subtraction import MeanSubtraction
+
     return [MeanSubtraction(statistics, name="subtract_mean", dtype="float32")]
 
 
 def _gcn_zca(statistics: str) -> list[keras.layers.Layer]:
+    from elu_zoo.layers.zca_whitening import ZCAWhitening
+
     return [*_gcn(), ZCAWhitening(statistics, name="whiten", dtype="float32")]
 
 

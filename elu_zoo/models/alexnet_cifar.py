@@ -5,8 +5,10 @@ import functools
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import Normal, layer_seed
-from elu_zoo.layers import CeilMaxPooling2D, WithinChannelNormalization, image_input
+from elu_zoo.initializers import FanInNormal, Normal, layer_seed
+from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.preprocessing import image_input
+from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
@@ -31,6 +33,7 @@ def alexnet_cifar(
     preprocessing=None,
     kernel_decay=0.0,
     classifier_decay=0.0,
+    init_scale=None,
     conv_dtype="float32",
 ) -> keras.Model:
     """Three convolutions and a classifier, the "18 %" network of cuda-convnet.
@@ -47,6 +50,8 @@ def alexnet_cifar(
     Args:
         classifier_decay: L2 decay of the classifier's kernel, 1 in the original.
             `kernel_decay` applies to the convolutions and is 0.004 in the original.
+        init_scale: variance of the convolutions' initial kernels times fan-in; None for
+            the original's standard deviations.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -54,6 +59,8 @@ def alexnet_cifar(
     are from [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
     errors.check_non_negative("classifier_decay", classifier_decay)
+    if init_scale is not None:
+        errors.check_positive("init_scale", init_scale)
     convolve = functools.partial(
         blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
     )
@@ -61,6 +68,8 @@ def alexnet_cifar(
     for i, (units, size, deviation) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)
         initial = Normal(deviation, layer_seed(seed, name))
+        if init_scale is not None:
+            initial = FanInNormal(init_scale, layer_seed(seed, name))
         x = convolve(x, units, size, name, initial)
         if i == 1:
             x = CeilMaxPooling2D(3, 2, name="pool1")(x)

@@ -6,7 +6,7 @@ import keras
 
 from elu_zoo import activations, errors
 from elu_zoo.initializers import layer_seed
-from elu_zoo.layers import Dropout
+from elu_zoo.layers.dropout import Dropout
 
 HEADS = "heads"  # the layer that stacks the scores of the auxiliary heads
 

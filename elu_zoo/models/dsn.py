@@ -6,8 +6,9 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers import DeepSupervision, image_input
+from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.models.network_in_network import SMALLEST, class_maps
 from elu_zoo.registry import register_model
@@ -31,6 +32,7 @@ def dsn(
     preprocessing=None,
     auxiliary_heads=False,
     dropout=0.5,
+    init_scale=None,
     kernel_decay=0.0,
     conv_dtype="float32",
 ) -> keras.Model:
@@ -51,6 +53,8 @@ def dsn(
     Args:
         auxiliary_heads: whether to build the heads, which only training needs.
         dropout: dropout rate after each of the first two blocks.
+        init_scale: variance of initial kernels times fan-in; None for the original's
+            standard deviation, 0.05.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -63,6 +67,8 @@ def dsn(
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
+    if init_scale is not None:
+        errors.check_positive("init_scale", init_scale)
     if auxiliary_heads and None in input_shape:
         raise errors.UsageError(
             "The weights of auxiliary heads fit images of one size. Received: "
@@ -78,7 +84,7 @@ def dsn(
         seed=seed,
         dropout=dropout,
         deviations=(0.05, 0.05, 0.05),
-        init_scale=None,
+        init_scale=init_scale,
         kernel_decay=kernel_decay,
         conv_dtype=conv_dtype,
     )

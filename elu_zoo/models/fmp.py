@@ -6,9 +6,10 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers import FeatureMapDropout, FractionalMaxPooling2D, image_input
 from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.fractional_max_pooling import REGIONS
+from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
+from elu_zoo.layers.fractional_max_pooling import REGIONS, FractionalMaxPooling2D
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 

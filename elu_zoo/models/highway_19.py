@@ -7,8 +7,9 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, Normal, layer_seed
-from elu_zoo.layers import Highway, image_input
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.highway import Highway
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 

@@ -4,9 +4,11 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.activations.table import is_maxout
-from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers import CeilMaxPooling2D, Maxout, image_input
+from elu_zoo.initializers import FanInNormal, Uniform, layer_seed
+from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import is_rate
+from elu_zoo.layers.maxout import Maxout
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES, register_model
 
@@ -36,6 +38,7 @@ def maxout(
     preprocessing=None,
     dropout=(0.2, 0.5, 0.5, 0.5, 0.5),
     constrained=False,
+    init_scale=None,
     conv_dtype="float32",
 ) -> keras.Model:
     """Three convolutions and a dense layer of maxout units, and a classifier.
@@ -56,17 +59,23 @@ def maxout(
         dropout: dropout rates of the input and of the output of each hidden layer.
         constrained: whether training limits the norm of each filter, as in the
             original.
+        init_scale: variance of the hidden layers' initial kernels times fan-in; None
+            for the original's uniform kernels.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
     Reference: [Goodfellow et al., 2013](https://arxiv.org/abs/1302.4389).
     """
     errors.check_bool("constrained", constrained)
+    if init_scale is not None:
+        errors.check_positive("init_scale", init_scale)
     rates = "rates in [0, 1), of the input and of each hidden layer"
     errors.check_numbers("dropout", dropout, len(CONVOLUTIONS) + 2, rates, is_rate)
     has_pieces, dtype = is_maxout(activation), CONV_DTYPES[conv_dtype]
 
     def initial(name):
+        if init_scale is not None and name != "classifier":
+            return FanInNormal(init_scale, layer_seed(seed, name))
         return Uniform(LIMIT, layer_seed(seed, name))
 
     def constraint(norm, axis):

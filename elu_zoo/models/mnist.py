@@ -10,7 +10,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import HeUniform, layer_seed
-from elu_zoo.layers import image_input
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import register_model
 

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from elu_zoo.initializers import FanInNormal, Normal, layer_seed
-from elu_zoo.layers import CeilMaxPooling2D
+from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 

@@ -3,8 +3,8 @@
 import keras
 
 from elu_zoo import errors
-from elu_zoo.layers import image_input
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.models.network_in_network import SMALLEST, class_maps
 from elu_zoo.registry import register_model

@@ -8,8 +8,8 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, FanInOrthogonal, layer_seed
-from elu_zoo.layers import Dropout, image_input
-from elu_zoo.layers.dropout import is_rate
+from elu_zoo.layers.dropout import Dropout, is_rate
+from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
 from elu_zoo.registry import CONV_DTYPES
 

@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -98,8 +98,7 @@ def _evidence(name: str, view: View | None) -> verdicts.Evidence:
     share = 1.0
     if experiment.paper_epochs:
         share = min(epochs(view)) / experiment.paper_epochs
-    own = view.budget in experiment.own_schedules
-    return verdicts.evidence(view.budget, share, is_ours=own)
+    return verdicts.evidence(view.budget, share)
 
 
 def schedule(name: str, view: View | None) -> str:
@@ -111,8 +110,7 @@ def schedule(name: str, view: View | None) -> str:
     if experiment.paper_epochs:
         whose = f"{experiment.schedule_of}'s " * bool(experiment.schedule_of)
         text = f"{min(epochs(view))} of {whose}{experiment.paper_epochs}"
-    own = view.budget in experiment.own_schedules
-    return f"{text} epochs" + ", our own schedule" * own
+    return f"{text} epochs"
 
 
 def layers(finding: Finding) -> str:
@@ -159,10 +157,12 @@ def _count(outcome: Outcome, n: int) -> str:
 
 
 def table_of_tests(judged: list[Judged]) -> Table:
-    """Returns the rows of claim_tests.csv."""
+    """Returns the rows of claim_tests.csv: the tests that measured something."""
     rows = []
     for each in judged:
         for test, finding, outcome in each.results:
+            if outcome == "not measured" and not finding.n:
+                continue
             row = {
                 "id": test.name,
                 "whose": "ours" if test.ours else "the paper's",
@@ -179,13 +179,13 @@ def table_of_tests(judged: list[Judged]) -> Table:
     return rows
 
 
-def write(path: Path, rows: Table) -> None:
+def write(path: Path, columns: Sequence[str], rows: Table) -> None:
     """Writes a table to a CSV file; effects and p have four digits."""
     texts = [
         {key: _text(value) if key in _NUMBERS else value for key, value in row.items()}
         for row in rows
     ]
-    results.write(path, list(rows[0]), texts)
+    results.write(path, columns, texts)
 
 
 def _text(value: float) -> str:

@@ -39,8 +39,6 @@ class Experiment:
         schedule_of: what has `paper_epochs` epochs, a figure or our config, if the
             paper does not give the length of this experiment.
         trains: what the report says of training if the rows have no epochs.
-        own_schedules: budgets whose optimizer or learning rates are ours and not the
-            paper's, so that their runs decide no claim.
         note: what the paper leaves open, and what this experiment does instead.
     """
 
@@ -61,5 +59,4 @@ class Experiment:
     paper_epochs: int = 0
     schedule_of: str = ""
     trains: str = "No training"
-    own_schedules: tuple[str, ...] = ()
     note: str = ""

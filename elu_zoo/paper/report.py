@@ -36,17 +36,16 @@ Every claim has one or more [tests](#the-tests-of-the-claims). The measured test
 its verdict:
 
 - *reproduced*: all measured tests support the claim. Where the paper has training runs,
-  ours have their length, optimizer and learning rates.
-- *reproduced in early training*: all measured tests support the claim, in shorter runs
-  with the paper's optimizer and learning rates.
+  ours have their length.
+- *reproduced in early training*: all measured tests support the claim, in shorter runs.
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's
   length.
 - *mixed*: measured tests disagree, or only some find a difference, or some of the
   experiment's runs diverged, or single layers of the networks disagree, in runs of the
   paper's length or shorter ones.
-- *not tested*: nothing decides the claim. There are no runs or only runs of our own
-  schedule, or no test finds a difference, or only shorter runs contradict the claim, or
-  the measured effect cannot decide the claim.
+- *not tested*: nothing decides the claim. There are no runs, or no test finds a
+  difference, or only shorter runs contradict the claim, or the measured effect cannot
+  decide the claim. Only runs with the paper's optimizer and learning rates are tested.
 
 The table has the first measured test of each claim, its effect with a 95 % interval,
 and n.

@@ -134,6 +134,7 @@ def write_report(output: Path) -> None:
     """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
     views = {name: shown for name in EXPERIMENTS if (shown := view(name, output))}
     judged = claims.judge(views)
-    claims.write(output / "claims.csv", claims.table(judged))
-    claims.write(output / "claim_tests.csv", claims.table_of_tests(judged))
+    claims.write(output / "claims.csv", claims.COLUMNS, claims.table(judged))
+    tests = claims.table_of_tests(judged)
+    claims.write(output / "claim_tests.csv", claims.TEST_COLUMNS, tests)
     files.write_bytes(output / report.NAME, report.text(views, judged).encode())

@@ -43,16 +43,14 @@ def outcomes(tests: Sequence[tuple[Support, Finding]]) -> list[Outcome]:
     return results
 
 
-def evidence(budget: str, schedule_share: float, *, is_ours: bool) -> Evidence:
+def evidence(budget: str, schedule_share: float) -> Evidence:
     """Returns what runs can decide: the whole claim, early training, or nothing.
 
     Args:
         budget: budget of the runs.
         schedule_share: length of the runs divided by the length of the paper's runs.
-        is_ours: whether the optimizer or the learning rates are ours and not the
-            paper's.
     """
-    if is_ours or budget == "smoke":
+    if budget == "smoke":
         return "none"
     return "whole" if schedule_share >= 1 else "early"
 

@@ -34,17 +34,17 @@ def view(name: str, output: Path) -> View | None:
     """Returns the rows of an experiment that the report shows.
 
     These are the rows of the longest budget with five seeds, or else of the budget with
-    the most seeds. None if the experiment, or an experiment that it reads, has no rows.
+    the most seeds. None if the experiment, or the first one that it reads, has no rows.
     """
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
         rows = {need: points(need, output).of_budget(budget) for need in needs(name)}
-        if not all(rows.values()):
+        if not rows[needs(name)[0]]:
             continue
         seeds = [
             len({row["seed"] for row in own})
             for need, own in rows.items()
-            if EXPERIMENTS[need].trials
+            if EXPERIMENTS[need].trials and own
         ]
         rank = min([_ENOUGH_SEEDS, *seeds]), length
         if rank > most:
@@ -72,7 +72,7 @@ def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
                 diverged[f"{name}: {row['activation']}, seed {row['seed']}"] = None
             else:
                 ended.append(row)
-        if not ended:
+        if own and not ended:
             return None
         shown += ended
     return View(budget, shown, tuple(diverged))

@@ -15,11 +15,15 @@ class Placement:
     """Devices and machines of a run, with the backend's functions for both."""
 
     strategy: Any  # a tf.distribute.Strategy, or a jax_step.OneDevice
-    chief: bool  # whether this process writes the run's files
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
     choose_compilation: Callable  # such as `devices.choose_compilation`
     step: Callable  # the class of the training step
     pooling: ModuleType | None  # see `pooled_first`
+
+    @property
+    def chief(self) -> bool:
+        """Whether this process writes the run's files."""
+        return self.peers.index == 0
 
     @property
     def replicas(self) -> int:
@@ -28,8 +32,8 @@ class Placement:
 
     def describe(self) -> dict[str, str | int]:
         """Returns the `strategy`, as the flag names it, and the count of `replicas`."""
-        alone = "mirrored" if self.replicas > 1 else "one"
-        strategy = alone if self.peers.alone else "multi_worker"
+        on_one_machine = "mirrored" if self.replicas > 1 else "one"
+        strategy = on_one_machine if self.peers.count == 1 else "multi_worker"
         return {"strategy": strategy, "replicas": self.replicas}
 
 
@@ -42,8 +46,8 @@ def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Pla
     """
     backend, step, pooling = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)
-    chief, peers = backend.is_chief(created), backend.peers(created)
-    return Placement(created, chief, peers, backend.choose_compilation, step, pooling)
+    peers = backend.peers(created)
+    return Placement(created, peers, backend.choose_compilation, step, pooling)
 
 
 def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:

@@ -13,8 +13,8 @@ from elu_zoo.data import load, statistics
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
-from elu_zoo.layers import KEYED, preprocess
-from elu_zoo.layers.dropout import seed_of
+from elu_zoo.layers.dropout import is_keyed, seed_of
+from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.nested import all_layers
 from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
@@ -215,7 +215,7 @@ def _model(
         seed=config.seed,
     )
     for layer in all_layers(model):
-        if isinstance(layer, KEYED):
+        if is_keyed(layer):
             seed_of(layer)  # raises an error if the layer has no seed
     return model
 

@@ -11,7 +11,7 @@ from elu_zoo.training import phases, schedules
 from elu_zoo.training.config_fields import check_fields, get
 from elu_zoo.training.step import optimizer, precision
 
-SCHEDULES = "paper", "fast", "quick"
+SCHEDULES = "paper", "quick", "ours"
 _NOT_TRAINED_ON = (
     "data.train_on_validation to False (finetune and the configs of CIFAR: validation=True)"
 )

@@ -114,7 +114,7 @@ def train(
 
         # 2. Load the data.
         data = load_data()
-        observe.check(data, several=not peers.alone)
+        observe.check(data, several=peers.count > 1)
 
         # 3. Build the model, optimizer, training step and evaluator.
         run = build.build(resolved, data, placement, options, workdir)
@@ -241,12 +241,11 @@ def _restore(
     setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    peers, chief = setup.placement.peers, setup.placement.chief
     state = dataclasses.replace(setup.identity, images=run.data.images)
-    peers.check_shared(workdir, chief)
-    if saved := checkpoints.restore(keep_damaged=not chief):
+    if saved := checkpoints.restore(keep_damaged=not setup.placement.chief):
         state = state.resume(saved, workdir, run.length, allow_config_change)
-    peers.check_same({"the images": state.images, "the iteration": state.step})
+    agreed = {"the images": state.images, "the iteration": state.step}
+    setup.placement.peers.check_same(agreed)
     return state
 
 

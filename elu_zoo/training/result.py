@@ -10,7 +10,8 @@ from absl import logging
 from ml_collections import ConfigDict
 
 import elu_zoo
-from elu_zoo import activations, errors, files, layers, registry
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
@@ -171,7 +172,7 @@ def _arguments(settings: ConfigDict, run: Run, model: keras.Model) -> dict[str, 
             value = settings[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
     # Dropout of feature maps scales the deployed network; other dropout does not.
-    if any(isinstance(layer, layers.FeatureMapDropout) for layer in model.layers):
+    if any(isinstance(layer, FeatureMapDropout) for layer in model.layers):
         arguments["dropout"] = settings.dropout
     if registry.entry(settings.name).takes("num_classes"):
         arguments["num_classes"] = run.data.num_classes

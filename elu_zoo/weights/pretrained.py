@@ -4,13 +4,16 @@ import contextlib
 import dataclasses
 import os
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import download, manifest, unfinished, unverified
-from elu_zoo.weights.hdf5 import untrusted, weight_file
+from elu_zoo.weights import manifest
+
+if TYPE_CHECKING:
+    from elu_zoo.weights.hdf5.tree import Arrays, Shapes
+    from elu_zoo.weights.unverified import Saved
 
 _OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
 
@@ -34,7 +37,7 @@ class Pretrained:
     entry: manifest.Entry | None
     activation: dict[str, Any]
     has_classifier: bool = True
-    saved: unverified.Saved | None = None
+    saved: "Saved | None" = None
 
     @property
     def name(self) -> str:
@@ -123,8 +126,11 @@ class Pretrained:
             merged[key] = value
         return {"activation": self.activation, **merged}
 
-    def read(self, shapes: weight_file.Shapes) -> weight_file.Arrays:
+    def read(self, shapes: "Shapes") -> "Arrays":
         """Returns the arrays of the file by layer name, see `weight_file.read`."""
+        from elu_zoo.weights import download
+        from elu_zoo.weights.hdf5 import weight_file
+
         entry = self.entry or {}
         is_cached = self.path.parent == download.weights_folder()
         if is_cached and entry.get("sources"):
@@ -185,16 +191,14 @@ def find(
             f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
         )
     if _is_path(weights):
-        try:
-            path, entry = _from_path(Path(weights).expanduser())
-            assumed = {"activation": activation is None, "preprocessing": preprocessing is True}
-            assumed = [name for name in assumed if warns and assumed[name]]
-            saved = entry or unverified.find(path, registered, allow_unverified, assumed)
-        except errors.EluZooError:
-            raise
-        except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user
-            raise errors.ResourceError(f"{weights} cannot be read: {error}.") from None
+        from elu_zoo.weights import local
+
+        assumed = {"activation": activation is None, "preprocessing": preprocessing is True}
+        assumed = [name for name in assumed if warns and assumed[name]]
+        path, entry, saved = local.find(Path(weights), registered, allow_unverified, assumed)
     else:
+        from elu_zoo.weights import download
+
         entry = _from_manifest(str(weights), model, filled, activation is None)
         used, default = entry["arguments"]["activation"]["name"], filled["activation"]
         if warns and weights == entry["dataset"] and used != default["name"]:
@@ -224,15 +228,9 @@ def check_exists(model: str, weights: str) -> None:
     if not _is_path(weights):
         _published_entries(weights, model)
         return
-    try:
-        path = _weight_file(Path(weights).expanduser())
-        exists = path.exists() or _entry_path(path).is_file()
-    except errors.EluZooError:
-        raise
-    except (OSError, RuntimeError):  # `find` reports a path that cannot be read.
-        return
-    if not exists:
-        raise weight_file.not_found(path)
+    from elu_zoo.weights import local
+
+    local.check_exists(Path(weights))
 
 
 def _check_model(weights: str, trained: str, model: str) -> None:
@@ -245,7 +243,7 @@ def _check_model(weights: str, trained: str, model: str) -> None:
 def _is_path(weights: str | os.PathLike) -> bool:
     if not isinstance(weights, str):
         return True
-    if os.sep in weights or weights.endswith((".h5", weight_file.KERAS)):
+    if os.sep in weights or weights.endswith((".h5", ".keras")):
         return True
     # A folder with the name of published weights is ignored.
     published = manifest.published().values()
@@ -253,48 +251,6 @@ def _is_path(weights: str | os.PathLike) -> bool:
     with contextlib.suppress(OSError, RuntimeError):
         return bool(weights) and not is_listed and Path(weights).expanduser().exists()
     return False
-
-
-def _weight_file(path: Path) -> Path:
-    """Returns the path of a weight file from its path or the path of its folder."""
-    outcome = path / "outcome.json"
-    if outcome.is_file():  # the folder of a finished run
-        path = path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
-    if path.is_dir():
-        candidates = sorted(path.glob("*" + manifest.SUFFIX))
-        if not candidates:
-            unfinished.raise_if_unfinished(path)
-        if len(candidates) != 1:
-            runs = sorted({str(p.parent) for p in path.glob(f"*/*{manifest.SUFFIX}")})
-            hint = f"Perhaps you mean one of {', '.join(runs[:5])}."
-            raise errors.UsageError(
-                f"{path} is a folder with {len(candidates)} weight files; expected the "
-                "folder of a finished training run, which has one weight file, or a "
-                f"weight file. {hint if runs else weight_file.nearby(path)}"
-            )
-        path = candidates[0]
-    return path
-
-
-def _entry_path(path: Path) -> Path:
-    """Returns the path of the entry beside a weight file."""
-    return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
-
-
-def _from_path(path: Path) -> tuple[Path, manifest.Entry | None]:
-    path = _weight_file(path)
-    if path.exists():
-        weight_file.check_name(path)
-        untrusted.check_regular(path)
-    entry_path = _entry_path(path)
-    if entry_path.is_file():
-        entry = manifest.read(entry_path)
-        manifest.check_beside(entry, str(entry_path))
-        download.keep_statistics(entry, path.parent)
-        return path, entry
-    if not path.exists():
-        raise weight_file.not_found(path)
-    return path, None
 
 
 def _published_entries(name: str, model: str) -> list[manifest.Entry]:

@@ -24,7 +24,7 @@ LINEAR = [0.01 - 0.005 * i / 6 for i in range(6)]
 FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "kernel", None, None),
-    "schedule": ("fast", "schedule", "paper", "fast"),
+    "schedule": ("ours", "schedule", "paper", "ours"),
     "model.activation.name": ("relu", "activation", "elu", "relu"),
     "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
     "model.init_scale": (4.0, "kernel", None, None),

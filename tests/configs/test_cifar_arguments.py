@@ -8,24 +8,16 @@ from elu_zoo import errors, training
 from elu_zoo.data import load
 from elu_zoo.training import config_checks
 
-# Fields that the arguments schedule=fast (FAST), schedule=quick (QUICK), smoke=True
-# (SMOKE) and validation=True (VALIDATION) change.
-FAST = {
-    "name": "elu_cifar_11-cifar100-fast30",
-    "schedule": "fast",
+# Fields that the arguments schedule=quick (QUICK), smoke=True (SMOKE) and validation=True
+# (VALIDATION) change.
+QUICK = {
+    "name": "elu_cifar_11-cifar100-quick30",
+    "schedule": "quick",
     "schedule_epochs": 30,
-    "model.init_scale": 2.0,
     "train.epochs": 30,
     "train.nesterov": True,
     "train.boundaries": [2250],
-    "train.learning_rates": [0.0, 0.05, 0.0],
     "train.learning_rate_shape": "linear",
-    "train.dropout": [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.0]],
-}
-QUICK = {
-    **FAST,
-    "name": "elu_cifar_11-cifar100-quick30",
-    "schedule": "quick",
     "model.init_scale": 1.0,
     "model.kernel_decay": 0.0,
     "train.optimizer": "muon",
@@ -80,20 +72,11 @@ def with_name_suffix(suffix, **entries):
                 "train.learning_rates": [0.01, 0.005],
             },
         ),
-        ("schedule=fast", FAST),
         (
-            "schedule=fast,epochs=10",
+            "schedule=quick,validation=True",
             {
-                **FAST,
-                **with_name_suffix("-fast10", schedule_epochs=10),
-                **{"train.epochs": 10, "train.boundaries": [750]},
-            },
-        ),
-        (
-            "schedule=fast,validation=True",
-            {
-                **FAST,
-                **with_name_suffix("-fast30-validation"),
+                **QUICK,
+                **with_name_suffix("-quick30-validation"),
                 **VALIDATION,
                 "train.boundaries": [2025],
             },
@@ -106,7 +89,7 @@ def with_name_suffix(suffix, **entries):
                 **with_name_suffix("-quick100"),
                 **{"schedule_epochs": 100, "train.epochs": 100, "data.cutout": 8},
                 "train.boundaries": [7500],
-                "train.dropout": FAST["train.dropout"],
+                "train.dropout": [[0.0, 0.05, 0.1, 0.15, 0.2, 0.25, 0.0]],
             },
         ),
         (
@@ -118,7 +101,7 @@ def with_name_suffix(suffix, **entries):
             },
         ),
         ("smoke=True", {**SMOKE, "train.boundaries": [4, 8, 12]}),
-        ("smoke=True,schedule=fast", {**FAST, **SMOKE, "train.boundaries": [3]}),
+        ("smoke=True,schedule=quick", {**QUICK, **SMOKE, "train.boundaries": [3]}),
     ],
 )
 def test_arguments_change_only_the_listed_fields(arg, differing):

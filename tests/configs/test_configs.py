@@ -36,7 +36,7 @@ FIELDS = {
     "name": ("other", "workdir", None, "runs/other/elu-s0-smoke"),
     "seed": (1, "first_loss", None, None),
     "smoke": (False, "workdir", None, "runs/mnist_mlp_8x128/elu-s0"),
-    "schedule": ("fast", "schedule", "paper", "fast"),
+    "schedule": ("ours", "schedule", "paper", "ours"),
     "schedule_epochs": (4, "schedule_share", 0.2, 0.5),
     "model.activation.name": ("relu", "activation", "elu", "relu"),
     "model.activation.alpha": (0.5, "alpha", 1.0, 0.5),
@@ -105,7 +105,7 @@ VARIANTS = {
         "mnist_mlp_8x128",
         {
             "name": "quickstart",
-            "schedule": "fast",
+            "schedule": "ours",
             "schedule_epochs": 30,
             "data.name": "mnist_5k",
             "train.learning_rates": [0.05],

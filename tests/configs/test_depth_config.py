@@ -18,7 +18,7 @@ def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
     assert flat(config) == {
         **flat(get_config("mnist_mlp_8x128", arg)),
         "name": f"mnist_depth-{layers}",
-        "schedule": "fast",
+        "schedule": "ours",
         "schedule_epochs": 40,
         "model.hidden_layers": layers,
         "train.epochs": 2 if smoke else 40,

@@ -13,7 +13,7 @@ from elu_zoo.training.config_fields import optional_types
 
 # Fields that `finetune` sets for every network.
 SHARED = {
-    "schedule": "fast",
+    "schedule": "ours",
     "schedule_epochs": 20,
     "model.weights": "cifar100",
     "model.activation.name": "",

@@ -21,7 +21,10 @@ NO_DECAY = "_decay must be finite and >= 0. Received: "
         ("nin", {"dropout": 1}, f"{RATE}1"),
         ("nin", {"deviations": (0.05, 0.05)}, DEVIATIONS),
         ("nin", {"deviations": (0.05, 0.05, 0)}, DEVIATIONS),
-        ("nin", {"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
+        *(
+            (name, {"init_scale": 0}, "init_scale must be finite and > 0. Received: 0")
+            for name in ("alexnet_cifar", "nin", "dsn", "maxout")
+        ),
         ("nin", {"input_shape": (32, 3, 3)}, "at least 4 x 4"),
         ("dsn", {"dropout": -0.1}, f"{RATE}-0.1"),
         ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads must be True or False. .* 1"),

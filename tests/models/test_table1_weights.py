@@ -63,6 +63,15 @@ def test_normal_initial_kernels(name, arguments, deviations):
     assert checked == {"alexnet_cifar": 4, "highway_19": 33}.get(name, 9)
 
 
+@pytest.mark.parametrize("name", ["alexnet_cifar", "nin", "dsn", "maxout"])
+def test_init_scale_is_the_variance_of_kernels_times_fan_in(name):
+    values = kernels(elu_zoo.get_model(name, init_scale=3.0, preprocessing=False))
+    if name in ("alexnet_cifar", "maxout"):
+        del values["classifier"]
+    for kernel in values.values():
+        check_normal(kernel, math.sqrt(3 / fan_in(kernel)))
+
+
 @pytest.mark.parametrize("name, layers", [("maxout", 5), ("allcnn_c", 9)])
 def test_uniform_initial_kernels(name, layers):
     """The limit is 0.005 in maxout, and sqrt(3 / fan_in) in allcnn_c."""

@@ -70,17 +70,16 @@ def test_layers_decide_the_outcome_of_their_test_only():
 
 
 @pytest.mark.parametrize(
-    ("budget", "schedule_share", "is_ours", "expected"),
+    ("budget", "schedule_share", "expected"),
     [
-        ("full", 1, False, "whole"),
-        ("full", 0.999, False, "early"),
-        ("short", 0.02, False, "early"),
-        ("short", 1, True, "none"),
-        ("smoke", 1, False, "none"),
+        ("full", 1, "whole"),
+        ("full", 0.999, "early"),
+        ("short", 0.02, "early"),
+        ("smoke", 1, "none"),
     ],
 )
-def test_budget_and_schedule_decide_evidence(budget, schedule_share, is_ours, expected):
-    assert verdicts.evidence(budget, schedule_share, is_ours=is_ours) == expected
+def test_budget_and_schedule_decide_evidence(budget, schedule_share, expected):
+    assert verdicts.evidence(budget, schedule_share) == expected
 
 
 YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"

@@ -15,7 +15,7 @@ def entry(activation="elu", **changes):
     return {
         "model": "elu_cifar_11",
         "dataset": "cifar100",
-        "schedule": "fast",
+        "schedule": "ours",
         "epochs": 30,
         "schedule_share": 1.0,
         "config": {
@@ -47,7 +47,7 @@ def lines(published, rows=(), networks=("elu_cifar_11",)):
     [
         (
             [entry(), entry("relu")],
-            ["cifar100 | 35.00 % | 35.00 % |  |  | our `fast`, 30 epochs |  |"],
+            ["cifar100 | 35.00 % | 35.00 % |  |  | our `ours`, 30 epochs |  |"],
         ),
         (
             [entry(**WHOLE), entry("relu", **WHOLE)],
@@ -63,7 +63,7 @@ def lines(published, rows=(), networks=("elu_cifar_11",)):
             [entry(), entry("relu", **WHOLE)],
             ["cifar100 |  | 35.00 % |  |  | the paper's in full, 330 epochs | relu "
              "31.56 ± 0.37 % |",
-             "cifar100 | 35.00 % |  |  |  | our `fast`, 30 epochs |  |"],
+             "cifar100 | 35.00 % |  |  |  | our `ours`, 30 epochs |  |"],
         ),
         (
             [entry(dataset="mnist", **SQUARED, **WHOLE)],
@@ -99,7 +99,7 @@ def test_other_activations_get_a_column():
 @pytest.mark.parametrize(("seeds", "cell"), [((0,), "35.00 %"), ((0, 1, 2), "3.00 ± 1.00 % (3)")])
 def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
     run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
-    run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast"}
+    run |= {"config": "elu_cifar_11-cifar100", "schedule": "ours"}
     rows = [
         run
         | {"activation": name, "epochs": epochs, "test_error_percent": f"{seed + 2}"}
@@ -112,7 +112,7 @@ def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
 
 def test_runs_without_a_file_are_in_the_row_of_their_recipe():
     run = {"model": "elu_cifar_11", "dataset": "cifar100", "batch_norm": "False"}
-    run |= {"config": "elu_cifar_11-cifar100", "schedule": "fast", "epochs": "30"}
+    run |= {"config": "elu_cifar_11-cifar100", "schedule": "ours", "epochs": "30"}
     run |= {"activation": "relu", "test_error_percent": "31", "sha256": "1"}
     own = run | {"activation": "elu", "sha256": "0"}
     keys = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
@@ -171,7 +171,7 @@ RUN |= {"test_error_percent": "2.5"}
     [
         ({}, True),
         ({"config": overview.START, "schedule_share": "0.0303"}, True),
-        ({"config": "elu_cifar_11-cifar100-fast3"}, False),
+        ({"config": "elu_cifar_11-cifar100-quick3"}, False),
         ({"activation": "tanh"}, False),
         ({"batch_norm": "True"}, False),
         ({"schedule_share": "0.5"}, False),

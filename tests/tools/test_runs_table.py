@@ -65,10 +65,10 @@ def test_spread_is_mean_and_deviation(values, text):
 
 
 @pytest.mark.parametrize(
-    ("share", "text"), [("1.0", "fast, 24 epochs"), ("0.25", "fast, 24 epochs (25% of it)")]
+    ("share", "text"), [("1.0", "ours, 24 epochs"), ("0.25", "ours, 24 epochs (25% of it)")]
 )
 def test_the_share_of_a_shortened_schedule_is_stated(share, text):
-    run = {"schedule": "fast", "epochs": "24", "schedule_share": share}
+    run = {"schedule": "ours", "epochs": "24", "schedule_share": share}
     assert runs.schedule(run) == text
 
 
@@ -83,7 +83,7 @@ def test_the_share_of_a_shortened_schedule_is_stated(share, text):
         ({"dataset": "cifar10"}, ""),
         ({"activation": "tanh"}, ""),
         ({"batch_norm": "True"}, ""),
-        ({"schedule": "fast"}, ""),
+        ({"schedule": "ours"}, ""),
         ({"schedule_share": "0.0212"}, ""),
     ],
 )

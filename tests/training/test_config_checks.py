@@ -20,8 +20,8 @@ CONFIGS = {
     "mlp": lambda: mnist_mlp_8x128.get_config("smoke=True"),
     "cifar": lambda: elu_cifar_11.get_config("smoke=True"),
     "imagenet": lambda: elu_imagenet_15.get_config("smoke=True"),
-    "nin": lambda: table1_baselines.get_config("net=nin,schedule=fast,smoke=True"),
-    "fmp": lambda: table1_baselines.get_config("net=fmp,schedule=fast,smoke=True"),
+    "nin": lambda: table1_baselines.get_config("net=nin,dataset=cifar10,smoke=True"),
+    "fmp": lambda: table1_baselines.get_config("net=fmp,schedule=quick,smoke=True"),
 }
 # AffineRecolor draws each image in a square field of `data.field_size` pixels a side.
 FIELD = {"data.augmentation": "affine_recolor", "data.padding": None}

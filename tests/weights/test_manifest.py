@@ -142,9 +142,9 @@ PREFERRED = [
     (REGISTERED, "paper", 1.0, 300, 3, 1.0),
     (REGISTERED, "paper", 0.1, 30, 0, 1.0),
     (REGISTERED, "quick", 1.0, 10, 0, 1.5),
-    (REGISTERED, "fast", 1.0, 30, 1, 1.0),
-    (REGISTERED, "fast", 1.0, 24, 0, 0.2),
-    (REGISTERED, "fast", 0.5, 40, 0, 0.5),
+    (REGISTERED, "ours", 1.0, 30, 1, 1.0),
+    (REGISTERED, "ours", 1.0, 24, 0, 0.2),
+    (REGISTERED, "ours", 0.5, 40, 0, 0.5),
     (OTHER, "paper", 1.0, 300, 0, 0.1),
 ]
 

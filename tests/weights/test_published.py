@@ -60,7 +60,7 @@ def test_an_entry_has_all_fields_with_valid_values(tag):
     assert all(math.isfinite(value) for value in entry["metrics"].values())
     assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
     assert len(entry["classes"]) == arguments.get("num_classes", 0)
-    assert 0 < entry["schedule_share"] <= 1 or entry["schedule"] == "fast"
+    assert 0 < entry["schedule_share"] <= 1
 
 
 @published

@@ -30,10 +30,8 @@ Errors are means and standard deviations over seeds, after the last step, of wei
 rounded to float16. The error is the percentage of misclassified images; for an
 autoencoder it is the squared error of pixels in [0, 1], summed over an image. No test
 image was used to choose a setting. The paper shows its MNIST runs as curves, without
-numbers. `fast` and `quick` are our schedules for little compute. The learning
-rate of `fast` was chosen for ELU and ReLU; some runs of shifted ReLU do not learn at
-that rate. The paper's number is in the table only for whole schedules of the paper, or
-of a network's authors.
+numbers. `quick` and `ours` are our schedules for little compute. The paper's number is
+in the table only for whole schedules of the paper, or of a network's authors.
 """
 
 

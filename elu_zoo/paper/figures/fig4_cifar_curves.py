@@ -27,10 +27,9 @@ UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
 COLUMNS = "step", "train_loss", LOSS, "test_loss", ERROR
 COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
-PAPER_SCHEDULE = "paper's schedule"  # variant of runs in the short budget
 _START_EPOCHS = 10  # of the paper's schedule, in which the learning rate is constant
+START = f"first {_START_EPOCHS} epochs"  # variant of the runs in the short budget
 PAPER_EPOCHS = 330
-OWN_SCHEDULES = "smoke", "short"
 CHANCE = 99.0  # test error in percent of a network that guesses among 100 classes
 _PANELS = {
     "train_loss": ("training loss", "nats", math.log(100)),
@@ -42,35 +41,20 @@ _GPU = "figure 4: 330 epochs of eleven layers on CIFAR-100, four activations, 10
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
-    pairs = [(seed, name) for seed in plan.runs(1, 5, 10) for name in UNITS]
-    runs = [trial(plan, name, seed) for seed, name in pairs]
-    if plan.budget == "short":
-        runs += [_with_paper_schedule(name, seed) for seed, name in pairs]
-    return runs
+    return [trial(plan, name, seed) for seed in plan.runs(1, 5, 10) for name in UNITS]
 
 
 def trial(plan: Plan, activation: str, seed: int, batch_norm: bool = False) -> Trial:
-    """Returns one run."""
+    """Returns one run of the paper's schedule, or of its first epochs."""
     return Trial(
         "elu_cifar_11",
-        plan.of("schedule=fast", "schedule=fast,epochs=3", "schedule=paper"),
+        plan.of("", f"epochs={_START_EPOCHS}", ""),
         plan.budget,
         activation,
         seed,
         batch_norm=batch_norm,
-        observe=Observe(losses=True, test_every=plan.of(4, 300, 1000)),
-    )
-
-
-def _with_paper_schedule(activation: str, seed: int) -> Trial:
-    return Trial(
-        "elu_cifar_11",
-        f"schedule=paper,epochs={_START_EPOCHS}",
-        "short",
-        activation,
-        seed,
-        variant=PAPER_SCHEDULE,
-        observe=Observe(losses=True, test_every=500),
+        variant=plan.of("", START, ""),
+        observe=Observe(losses=True, test_every=plan.of(4, 500, 1000)),
     )
 
 
@@ -97,13 +81,12 @@ def learned(rows: Rows) -> Rows:
 
 
 def _draw(rows: Rows, stem: Path) -> None:
-    own = [row for row in rows if not row["variant"]]
-    start = [row for row in rows if row["variant"] == PAPER_SCHEDULE]
-    full = _panels(own, ", our schedule" * (own[0]["budget"] in OWN_SCHEDULES))
-    last = max(int(row["step"]) for row in own if row["step"])
+    full = _panels(rows)
+    last = max(int(row["step"]) for row in rows if row["step"])
     points = min(len(series.x) for panel in full for series in panel.series)
     panels = [full]
-    if points >= _POINTS_OF_PARTS:
+    is_whole = not any(row["variant"] for row in rows)
+    if is_whole and points >= _POINTS_OF_PARTS:
         panels = [
             [
                 panel,
@@ -112,8 +95,6 @@ def _draw(rows: Rows, stem: Path) -> None:
             ]
             for panel in full
         ]
-    if start:
-        panels.append(_panels(start, f", {PAPER_SCHEDULE}"))
     letters = iter(ascii_lowercase)
     panels = [
         [dataclasses.replace(x, title=f"{next(letters)}  {x.title}") for x in row] for row in panels
@@ -121,9 +102,9 @@ def _draw(rows: Rows, stem: Path) -> None:
     figures.draw(panels, stem)
 
 
-def _panels(rows: Rows, schedule: str) -> list[Panel]:
+def _panels(rows: Rows) -> list[Panel]:
     return [
-        Panel(title + schedule, "iteration", unit, series, chance=chance)
+        Panel(title, "iteration", unit, series, chance=chance)
         for column, (title, unit, chance) in _PANELS.items()
         if (series := grouping.series(rows, "step", column))
     ]
@@ -131,7 +112,6 @@ def _panels(rows: Rows, schedule: str) -> list[Panel]:
 
 def summary(rows: Rows) -> str:
     """Returns test errors and training losses at the end of the runs."""
-    schedule = "ours" if rows[0]["budget"] in OWN_SCHEDULES else PAPER_SCHEDULE
     lines = []
     for arm in grouping.arms(rows):
         errors, losses = (
@@ -139,8 +119,8 @@ def summary(rows: Rows) -> str:
         )
         name = arm.activation + " + batch norm" * arm.batch_norm
         cells = len(errors), tables.mean(errors), tables.mean(losses)
-        lines.append([name, arm.variant or schedule, *cells])
-    titles = "activation", "schedule", "runs", *COMPARED.values()
+        lines.append([name, *cells])
+    titles = "activation", "runs", *COMPARED.values()
     return tables.markdown(titles, lines)
 
 
@@ -161,14 +141,11 @@ def wilcoxon_test(name: str, low: Arm, high: Arm, column: str = ERROR) -> ClaimT
 
 
 def _at_the_start(name: str, low: Arm, high: Arm, column: str) -> ClaimTest:
-    """Returns a test of the first epochs of the paper's schedule, in the short budget.
-
-    It is ours, because the paper compares networks at the end.
-    """
-    arms = [arm._replace(variant=PAPER_SCHEDULE) for arm in (low, high)]
+    """Returns a test of the short budget; ours, because the paper compares at the end."""
+    arms = [arm._replace(variant=START) for arm in (low, high)]
     test = difference_test(f"{name}-at-the-start", *arms, column)
     measure = f"{test.measure}; first {_START_EPOCHS} epochs of the paper's schedule"
-    return dataclasses.replace(test, measure=measure, ours=True, variant=PAPER_SCHEDULE)
+    return dataclasses.replace(test, measure=measure, ours=True)
 
 
 def _measure(low: Arm, high: Arm, column: str) -> str:
@@ -257,18 +234,14 @@ EXPERIMENT = Experiment(
     tested=learned,
     claims=tuple(_claims()),
     paper_epochs=PAPER_EPOCHS,
-    own_schedules=OWN_SCHEDULES,
     note=(
         "The paper says nothing about the padding of a stack's 2 x 2 convolutions or "
         "about the batch of its 165,000 iterations; the config's card has our choices. "
-        "The short budget has two kinds of runs instead of the paper's 330 epochs: 3 "
-        "epochs of our own schedule `fast`, by TensorFlow on CPUs, and the first "
-        f"{_START_EPOCHS} epochs of the paper's schedule, by JAX on a GPU. Both show "
-        "the start of training only. The full budget has runs of ELU and ReLU so far, "
-        "by JAX on a GPU. `fast` was chosen by the mean error of ELU and "
-        "ReLU, and is the best schedule of neither. A run that stays at chance with "
-        "`fast`, at an error of 99 %, may learn at another rate. Such runs are in the "
-        "figure, but in no tested pair, and decide no claim. Ribbons are one standard "
-        "deviation over runs; where some runs stay at chance, each run is a line."
+        f"The short budget has the first {_START_EPOCHS} of the paper's 330 epochs, by "
+        "JAX on a GPU. It shows the start of training only, and decides no claim about "
+        "its end. The full budget has runs of ELU and ReLU so far, by JAX on a GPU. A "
+        "run that stays at chance, at an error of 99 %, is in the figure, but in no "
+        "tested pair. Ribbons are one standard deviation over runs; where some runs stay "
+        "at chance, each run is a line."
     ),
 )

@@ -33,21 +33,19 @@ def _normalised(rows: Rows) -> Rows:
 
 
 def _draw(rows: Rows, stem: Path) -> None:
-    own = [row for row in rows if not row["variant"]]
-    last = max(int(row["step"]) for row in own if row["step"])
-    normalised = _normalised(own)
+    last = max(int(row["step"]) for row in rows if row["step"])
+    normalised = _normalised(rows)
     first = grouping.reference(normalised)
     names = [arm.activation for arm in grouping.arms(normalised)]
     others = [name for name in names if name != first] or [first]
-    ours = ", our schedule" * (own[0]["budget"] in fig4.OWN_SCHEDULES)
     columns = []
     for letter, other in zip(ascii_lowercase, others, strict=False):
-        which = [a for a in grouping.arms(own) if a.activation in (first, other)]
+        which = [a for a in grouping.arms(rows) if a.activation in (first, other)]
         full = Panel(
-            f"{letter}  {palette.label(first)} and {palette.label(other)}{ours}",
+            f"{letter}  {palette.label(first)} and {palette.label(other)}",
             "iteration",
             "test error, %",
-            grouping.series(own, "step", fig4.ERROR, which),
+            grouping.series(rows, "step", fig4.ERROR, which),
             chance=fig4.CHANCE,
         )
         columns.append((full, zoom(full, last * 2 / 3, last, f"{letter}  (end)")))
@@ -101,7 +99,7 @@ EXPERIMENT = Experiment(
     title="Figure 5: with and without batch normalisation",
     section="4.2",
     draw=_draw,
-    summary=lambda rows: fig4.summary([row for row in rows if not row["variant"]]),
+    summary=fig4.summary,
     trials=trials,
     measure=fig4.measure,
     columns=fig4.COLUMNS,
@@ -110,7 +108,6 @@ EXPERIMENT = Experiment(
     reads=("fig4",),
     claims=tuple(_claims()),
     paper_epochs=fig4.PAPER_EPOCHS,
-    own_schedules=fig4.OWN_SCHEDULES,
     note=(
         "The paper does not say where the normalisation is. Here each activation has "
         "normalised inputs, and the logits are not normalised. Ribbons are one "

@@ -14,17 +14,16 @@ _MEASURES = {ERROR: "test error %", LOSS: "training loss, last epoch"}
 
 
 def _reference(rows: Rows) -> Arm:
-    plain = [r for r in rows if not r["variant"] and r["batch_norm"] == "False"]
-    return Arm(grouping.reference(plain))
+    plain = [r for r in rows if r["batch_norm"] == "False"]
+    return Arm(grouping.reference(plain), variant=plain[0]["variant"])
 
 
 def _pairs(rows: Rows, first: Arm, column: str) -> dict[Arm, Pair]:
     """Returns an arm's final values, paired with the values of each other arm."""
-    own = [row for row in rows if not row["variant"]]
-    values = grouping.final_values(own, first, column)
+    values = grouping.final_values(rows, first, column)
     pairs = {}
-    for arm in grouping.arms(own):
-        pair = grouping.pairs(values, grouping.final_values(own, arm, column))
+    for arm in grouping.arms(rows):
+        pair = grouping.pairs(values, grouping.final_values(rows, arm, column))
         if arm != first and pair[0]:
             pairs[arm] = pair
     return pairs

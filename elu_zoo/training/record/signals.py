@@ -29,13 +29,13 @@ class Stop:
         self._peers = peers
         self.poll_signal = poll(received)  # for work of a single machine
         # Several machines evaluate together, and therefore stop between chunks only.
-        self.check = self.poll_signal if peers.alone else None
+        self.check = self.poll_signal if peers.count == 1 else None
 
     def between(self, chunks: Iterable[Any]) -> Iterator[Any]:
         """Yields chunks; raises `Stopped` after a machine has received a signal."""
         for chunk in chunks:
             yield chunk
-            if number := self._peers.stop(self._received()):
+            if number := self._peers.any_signal(self._received()):
                 raise Stopped(number)
 
     @contextlib.contextmanager

@@ -9,7 +9,11 @@ import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo.data import order
-from elu_zoo.layers import AffineRecolor, Cutout, MeanSubtraction, PadCropFlip, affine_recolor
+from elu_zoo.layers import affine_recolor
+from elu_zoo.layers.affine_recolor import AffineRecolor
+from elu_zoo.layers.cutout import Cutout
+from elu_zoo.layers.mean_subtraction import MeanSubtraction
+from elu_zoo.layers.pad_crop_flip import PadCropFlip
 
 
 class Augmentation:

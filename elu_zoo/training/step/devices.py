@@ -6,7 +6,8 @@ import keras
 import tensorflow as tf
 from absl import logging
 
-from elu_zoo import errors, layers
+from elu_zoo import errors
+from elu_zoo.layers.dropout import is_keyed
 from elu_zoo.training.step import compilation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.workers import cluster
@@ -44,7 +45,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
                 "TF_CONFIG to the addresses of all machines and the task of this "
                 "machine."
             )
-        with cluster.await_peers():
+        with cluster.limited_wait():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()
     else:
         strategy = _mirrored(gpus, num_devices)
@@ -84,10 +85,8 @@ def choose_compilation(
     _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # Steps do not update frozen layers, nor the random states of `KEYED` layers.
-    updating = [
-        layer for layer in model.layers if layer.trainable and not isinstance(layer, layers.KEYED)
-    ]
+    # Steps do not update frozen layers, nor the random states of keyed layers.
+    updating = [layer for layer in model.layers if layer.trainable and not is_keyed(layer)]
     if replicas > 1:
         facts.add("several")
     if replicas > 1 and any(layer.non_trainable_variables for layer in updating):
@@ -107,21 +106,10 @@ def choose_compilation(
     return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
 
 
-def is_chief(strategy: tf.distribute.Strategy) -> bool:
-    """Whether this process writes the run's files."""
-    if not isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy):
-        return True
-    tf_config = cluster.read()
-    kind, index = tf_config["task"].get("type"), tf_config["task"]["index"]
-    if tf_config["cluster"].keys() & {"chief", "master"}:
-        return kind in ("chief", "master")
-    return kind == "worker" and index == 0
-
-
-def peers(strategy: tf.distribute.Strategy) -> cluster.Alone | Peers:
+def peers(strategy: tf.distribute.Strategy) -> cluster.OneMachine | Peers:
     """Returns the object by which the machines of a run communicate."""
     several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.Alone()
+    return Peers(strategy) if several and cluster.tasks() > 1 else cluster.OneMachine()
 
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:

@@ -12,8 +12,9 @@ import keras
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors, layers
+from elu_zoo import errors
 from elu_zoo.data.dataset import Split
+from elu_zoo.layers.dropout import keyed
 from elu_zoo.training.step import compilation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.step.learner import Learner
@@ -80,14 +81,9 @@ def choose_compilation(
     return Compilation(rule.compiled, steps, static=rule.static)
 
 
-def is_chief(strategy: OneDevice) -> bool:
-    """Returns True, because a run on JAX has only one process."""
-    return True
-
-
-def peers(strategy: OneDevice) -> cluster.Alone:
+def peers(strategy: OneDevice) -> cluster.OneMachine:
     """Returns an object for the only machine of a run."""
-    return cluster.Alone()
+    return cluster.OneMachine()
 
 
 class JaxStep:
@@ -168,7 +164,7 @@ class JaxStep:
             images = images.astype("float32")
             if draws is not None:
                 images = self._learner.augmentation(images, draws[i])
-            with layers.keyed(first + i, batches[i]):
+            with keyed(first + i, batches[i]):
                 state, loss = self._update(state, images, labels, learning_rates[i])
             return state, losses.at[i].set(loss)
 

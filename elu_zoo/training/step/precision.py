@@ -4,7 +4,7 @@ import keras
 
 from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
-from elu_zoo.layers import Dropout
+from elu_zoo.layers.dropout import Dropout
 from elu_zoo.training.step.pooled_first import is_chain
 
 # The padding before a convolution is included, because it then moves half the bytes.

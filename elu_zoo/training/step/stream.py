@@ -34,7 +34,7 @@ class StreamStep:
         self._augmented = learner.augmentation is not None
         self._update = Update(learner, strategy, compilation)
         several = isinstance(strategy, tf.distribute.MultiWorkerMirroredStrategy)
-        machine, machines = cluster.place() if several else (0, 1)
+        machine, machines = cluster.machine_index() if several else (0, 1)
         self._share = self._batch_size // machines  # examples of a batch per machine
         self._first = machine * self._share  # first row of this machine in a batch
         self._read: Iterator[Split] = iter(())

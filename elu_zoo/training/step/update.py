@@ -6,7 +6,8 @@ from typing import Any
 
 import tensorflow as tf
 
-from elu_zoo import activations, layers
+from elu_zoo import activations
+from elu_zoo.layers.dropout import keyed
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.step.learner import Learner
 
@@ -119,7 +120,7 @@ class Update:
     def _context(self, iteration, batch):
         """Selects the ELU implementation and dropout masks for a replica's thread."""
         form = "polynomial" if self._compilation.compiled else "plain"
-        with activations.form(form), layers.keyed(iteration, batch):
+        with activations.form(form), keyed(iteration, batch):
             yield
 
     def _summand(self, losses):

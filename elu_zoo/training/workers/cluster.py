@@ -6,15 +6,15 @@ import os
 import re
 import signal
 import socket
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
+from absl import logging
+
 from elu_zoo import errors
-from elu_zoo.training.workers import waiting
+
+_WAIT_SECONDS = 600  # for the other machines
 
 
 def read() -> dict[str, Any]:
@@ -23,49 +23,42 @@ def read() -> dict[str, Any]:
     if not text:
         return {}
     try:
-        cluster = json.loads(text)
-        if type(cluster["task"]["index"]) is not int:
-            raise TypeError(f"the index {cluster['task']['index']!r} is no integer")
-        hosts = [host for kind in cluster["cluster"].values() for host in kind]
+        config = json.loads(text)
+        machines, index = config["cluster"], config["task"]["index"]
+        if type(index) is not int:
+            raise TypeError(f"the index {index!r} is no integer")
+        hosts = [host for kind in machines.values() for host in kind]
         wrong = [host for host in hosts if not re.fullmatch(r".+:\d{1,5}", host)]
         if wrong:
             raise ValueError(f"{wrong[0]!r} is not host:port")
+        tasks = len(machines.get(str(config["task"].get("type")), []))
+        if machines and not 0 <= index < tasks:
+            raise ValueError(
+                f"its cluster has {tasks} task(s) of this type; change the index or the cluster"
+            )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise errors.UsageError(
             'TF_CONFIG must be JSON, such as {"cluster": {"worker": ["host:port", '
             '...]}, "task": {"type": "worker", "index": 0}}. Received: '
             f"{text!r} ({error!r})."
         ) from None
-    return cluster
+    return config
 
 
 def tasks() -> int:
     """Returns the number of tasks in TF_CONFIG."""
-    cluster = read()
-    machines = cluster.get("cluster", {})
-    count = sum(len(hosts) for hosts in machines.values())
-    if machines:
-        task = cluster["task"]
-        hosts = machines.get(str(task.get("type")), [])
-        if not 0 <= task["index"] < len(hosts):
-            raise errors.UsageError(
-                f"TF_CONFIG has the task {task}, but its cluster has {len(hosts)} "
-                "task(s) of this type. Change the index or the cluster."
-            )
-    return count
+    return sum(len(hosts) for hosts in read().get("cluster", {}).values())
 
 
-def place() -> tuple[int, int]:
-    """Returns this machine's number and the number of training machines.
+def machine_index() -> tuple[int, int]:
+    """Returns this machine's index and the number of training machines.
 
-    The chief has number 0, and numbers follow the order of TensorFlow's replicas.
+    The chief has index 0, and indices follow the order of TensorFlow's replicas.
     Without a cluster, the function returns (0, 1).
     """
-    cluster = read()
     if tasks() <= 1:
         return 0, 1
-    task = cluster["task"]
-    names = list(addresses())
+    task, names = read()["task"], list(addresses())
     own = f"{task.get('type')} {task['index']}"
     if own not in names:
         raise errors.UsageError(
@@ -82,18 +75,15 @@ def addresses() -> dict[str, str]:
     return {f"{k} {i}": host for k in kinds for i, host in enumerate(machines[k])}
 
 
-class Alone:
+class OneMachine:
     """The only machine of a run, with the methods of `peers.Peers`."""
 
-    alone = True
+    index, count = 0, 1
 
     def check_same(self, facts: Mapping[str, object]) -> None:
         """Does nothing."""
 
-    def check_shared(self, workdir: Path, chief: bool) -> None:
-        """Does nothing."""
-
-    def stop(self, number: int) -> int:
+    def any_signal(self, number: int) -> int:
         """Returns `number`, the signal that this machine received."""
         return number
 
@@ -107,38 +97,33 @@ class Alone:
 
 
 @contextlib.contextmanager
-def await_peers() -> Iterator[None]:
-    """Lets TensorFlow wait for other machines, but not longer than ten minutes.
+def limited_wait() -> Iterator[None]:
+    """Ends the process by SIGALRM if the other machines do not join within the block.
 
-    A watchdog process prints the missing machines, and ends this process by SIGALRM at
-    the timeout. TensorFlow itself would wait for an hour without a message. The
-    watchdog is a process, because no Python thread runs while TensorFlow waits.
+    TensorFlow itself waits for an hour without a message. The system ends the process,
+    because no Python code runs while TensorFlow waits.
     """
-    number, _ = place()
     names = addresses()
-    own = list(names)[number]
+    own = list(names)[machine_index()[0]]
     _check_port(own, names.pop(own))
-    others = [f"{name}={address}" for name, address in names.items()]
-    command = [sys.executable, "-P", waiting.__file__, str(os.getpid()), *others]
-    # In a new session, so that Ctrl-C does not end the watchdog before this process.
-    with (
-        _interruptible(),
-        subprocess.Popen(command, stdin=subprocess.PIPE, start_new_session=True),
-    ):
-        yield  # after the block, Popen closes the pipe, which ends the watchdog
-
-
-@contextlib.contextmanager
-def _interruptible() -> Iterator[None]:
-    """Lets Ctrl-C end the process at once, as TensorFlow delays Python's handler."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    previous = signal.signal(signal.SIGINT, signal.SIG_DFL)
+    others = ", ".join(f"{name} ({address})" for name, address in names.items())
+    if others:
+        logging.info(
+            "Waiting for %s. This process ends (SIGALRM) if a machine has not joined "
+            "within %d minutes.",
+            others,
+            _WAIT_SECONDS // 60,
+        )
+    # TensorFlow would also delay Python's handler of Ctrl-C.
+    in_main_thread = threading.current_thread() is threading.main_thread()
+    handler = signal.signal(signal.SIGINT, signal.SIG_DFL) if in_main_thread else None
+    earlier_alarm = signal.alarm(_WAIT_SECONDS)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, previous)
+        signal.alarm(earlier_alarm)
+        if in_main_thread:
+            signal.signal(signal.SIGINT, handler)
 
 
 def _check_port(name: str, address: str) -> None:

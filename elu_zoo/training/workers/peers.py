@@ -2,12 +2,8 @@
 
 import contextlib
 import hashlib
-import os
 import re
-import secrets
-import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import tensorflow as tf
@@ -16,8 +12,6 @@ from elu_zoo import errors
 from elu_zoo.training.record import signals
 from elu_zoo.training.workers import cluster
 
-# A network file system may take seconds to list a new file.
-_SEEING_SECONDS = 10
 _FAILED, _STOPPED = 2, 1  # how a block of `together` ended; 0: success
 _LOST_MACHINE_ERRORS = (
     tf.errors.UnavailableError,
@@ -34,18 +28,17 @@ class Peers:
     All machines must call each method, except `guard`, at the same point of the run.
     The errors of these methods are raised on all machines.
 
-    Args:
-        strategy: the strategy that connects the machines.
+    Attributes:
+        index: the index of this machine, 0 for the chief.
+        count: the number of machines.
     """
-
-    alone = False
 
     def __init__(self, strategy: tf.distribute.MultiWorkerMirroredStrategy):
         self._strategy = strategy
         self._names = list(cluster.addresses())
         self._addresses = list(cluster.addresses().values())
-        self._number, _ = cluster.place()
-        self._local = strategy.num_replicas_in_sync // len(self._names)
+        self.index, self.count = cluster.machine_index()
+        self._local = strategy.num_replicas_in_sync // self.count
 
         @tf.function
         def gathered(values):
@@ -55,14 +48,7 @@ class Peers:
         self._gathered = gathered
 
     def check_same(self, facts: Mapping[str, object]) -> None:
-        """Checks that values are equal on all machines.
-
-        Args:
-            facts: values by name.
-
-        Raises:
-            UsageError: a value differs between machines.
-        """
+        """Checks that values, by name, are equal on all machines."""
         texts = [str(value).encode() for value in facts.values()]
         digests = [hashlib.sha256(text).digest()[:7] for text in texts]  # fit int64
         rows = self._gather([int.from_bytes(digest) for digest in digests])
@@ -74,43 +60,17 @@ class Peers:
         if differing:
             raise errors.UsageError(
                 f"The machines differ in {'; '.join(differing)}. This is "
-                f"{self._name(self._number)}. Start all machines with the same command "
+                f"{self._name(self.index)}. Start all machines with the same command "
                 "on a shared disk."
             )
 
-    def check_shared(self, workdir: Path, chief: bool) -> None:
-        """Checks that all machines see the same folder; raises `UsageError`."""
-        nonce = secrets.randbits(32) if chief else 0
-        path = workdir / f".shared.{nonce:08x}.partial"
-        if chief:
-            path.touch()
-        try:
-            nonce = int(self._gather([nonce]).max())
-            shared = workdir / f".shared.{nonce:08x}.partial"
-            seen = self._gather([chief or _appears(shared)])
-        finally:
-            if chief:
-                path.unlink()
-        blind = [self._name(number) for number in np.flatnonzero(seen[:, 0] == 0)]
-        if blind:
-            raise errors.UsageError(
-                f"{', '.join(blind)} and the chief see different folders "
-                f"{workdir.absolute()}. Pass a folder on a disk that all machines "
-                "share."
-            )
-
-    def stop(self, number: int) -> int:
+    def any_signal(self, number: int) -> int:
         """Returns the number of the signal that any machine received, or 0."""
         return int(self._gather([number]).max())
 
     @contextlib.contextmanager
     def together(self) -> Iterator[None]:
-        """Runs a `with` block in which one machine writes, and waits for all machines.
-
-        Raises:
-            Stopped: a signal stopped the block on another machine.
-            TrainingError: the block raised an error on another machine.
-        """
+        """Runs a `with` block in which one machine writes, and waits for all machines."""
         failed = _FAILED
         try:
             yield
@@ -148,23 +108,13 @@ class Peers:
         """Returns the other machines that the message of a TensorFlow error names."""
         tasks = re.findall(r"/job:(\w+)(?:/replica:0)?/task:(\d+)", message)
         names = [f"{kind} {index}" for kind, index in tasks]
-        numbers = [self._names.index(name) for name in names if name in self._names]
-        return [self._name(number) for number in numbers if number != self._number]
+        indices = [self._names.index(name) for name in names if name in self._names]
+        return [self._name(index) for index in indices if index != self.index]
 
-    def _name(self, number: int) -> str:
-        return f"{self._names[number]} ({self._addresses[number]})"
+    def _name(self, index: int) -> str:
+        return f"{self._names[index]} ({self._addresses[index]})"
 
     def _gather(self, values: Sequence[int]) -> np.ndarray:
         """Returns the values of each machine: `(machines, values)`."""
         tensor = tf.constant(np.asarray(values, np.int64))
         return self._gathered(tensor).numpy()[:: self._local]  # one row per machine
-
-
-def _appears(path: Path) -> bool:
-    deadline = time.monotonic() + _SEEING_SECONDS
-    while time.monotonic() < deadline:
-        # A listing asks the file server, but `exists` may use a local cache.
-        if path.parent.is_dir() and path.name in os.listdir(path.parent):
-            return True
-        time.sleep(0.1)
-    return False

@@ -67,9 +67,8 @@ def test_the_mean_over_pixels_has_smaller_steps_than_the_sum():
 @pytest.mark.parametrize(
     ("budget", "points", "titles"),
     [
-        ("short", 7, [["a  training loss, our schedule", "b  test error, our schedule"],
-                      ["c  training loss, paper's schedule",
-                       "d  test error, paper's schedule"]]),
+        ("short", 6, [["a  training loss", "b  test error"]]),
+        ("full", 7, [["a  training loss", "b  test error"]]),
         ("full", 6, [["a  training loss", "b  training loss (start)",
                       "c  training loss (end)"],
                      ["d  test error", "e  test error (start)",

@@ -82,7 +82,7 @@ def run(**changes):
         ([run()], f"10.00 {ONE}", ""),
         ([run(), run(test_error_percent="11.0")],
          "10.50 ± 0.71 (2 runs of 140 epochs)", ""),
-        ([run(), run(schedule="fast", test_error_percent="1")], f"10.00 {ONE}", ""),
+        ([run(), run(schedule="quick", test_error_percent="1")], f"10.00 {ONE}", ""),
         ([run(), run(activation="relu", test_error_percent="12")],
          f"10.00 {ONE}", f"12.00 {ONE}"),
         ([run(model="nin")], "", ""),

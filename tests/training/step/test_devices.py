@@ -107,40 +107,13 @@ def test_two_logical_cpu_devices_are_mirrored(name):
     assert strategy.num_replicas_in_sync == 2
 
 
-class Cluster:
-    """A fake of MultiWorkerMirroredStrategy."""
-
-
-@pytest.mark.parametrize(
-    "config, expected",
-    [
-        (tf_config({"worker": WORKERS}, index=0), True),
-        (tf_config({"worker": WORKERS}, index=1), False),
-        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "chief"), True),
-        (tf_config({"chief": ["c:1"], "worker": WORKERS}, "worker", 0), False),
-        (tf_config({"master": ["c:1"], "worker": WORKERS}, "master"), True),
-        (tf_config({"master": ["c:1"], "worker": WORKERS}, "worker", 0), False),
-        (tf_config({"worker": WORKERS, "evaluator": ["e:1"]}, "evaluator"), False),
-    ],
-)
-def test_is_chief_follows_tf_config(monkeypatch, config, expected):
-    monkeypatch.setenv("TF_CONFIG", config)
-    monkeypatch.setattr(tf.distribute, "MultiWorkerMirroredStrategy", Cluster)
-    assert devices.is_chief(Cluster()) is expected
-
-
-def test_a_single_machine_is_chief_whatever_tf_config_contains(monkeypatch):
-    monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
-    assert devices.is_chief(tf.distribute.get_strategy())
-    assert devices.is_chief(devices.create_strategy("mirrored", 2))
-
-
 @pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
 def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
     peers = devices.peers(devices.create_strategy(strategy, count))
-    assert isinstance(peers, cluster.Alone)
-    assert peers.stop(15) == 15 and peers.stop(0) == 0
+    assert isinstance(peers, cluster.OneMachine)
+    assert (peers.index, peers.count) == (0, 1)
+    assert peers.any_signal(15) == 15 and peers.any_signal(0) == 0
 
 
 @pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])

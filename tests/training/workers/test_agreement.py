@@ -68,35 +68,8 @@ def test_different_facts_are_named(machine):
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
 def test_a_signal_on_one_machine_stops_all_machines(machine, number, expected):
     peer = machine(number, lambda values: np.array([[0], [15], [0]]))
-    assert peer.stop(0) == expected
-    assert machine(number).stop(0) == 0
-
-
-def test_a_shared_folder_is_accepted_and_left_empty(machine, tmp_path):
-    chief = machine(0)
-    chief.check_shared(tmp_path, chief=True)
-    (nonce,), (seen,) = chief.sent
-    assert 0 < nonce < 2**32 and seen == 1
-    assert not list(tmp_path.iterdir())
-
-    (tmp_path / ".shared.0000002a.partial").touch()
-    responses = iter([np.array([[42], [0], [0]]), np.ones((3, 1), int)])
-    machine(2, lambda values: next(responses)).check_shared(tmp_path, chief=False)
-
-
-@pytest.mark.parametrize("exists", [True, False])
-def test_a_folder_that_is_not_shared_is_refused(machine, tmp_path, monkeypatch, exists):
-    monkeypatch.setattr(peers, "_SEEING_SECONDS", 0.3)
-    folder = tmp_path / "unshared"
-    if exists:
-        folder.mkdir()
-    responses = iter([np.array([[42], [0], [0]]), np.array([[1], [1], [0]])])
-    peer = machine(2, lambda values: next(responses))
-    words = r"worker 2 \(c:3\) and the chief see different folders .*unshared"
-    with pytest.raises(errors.UsageError, match=words):
-        peer.check_shared(folder, chief=False)
-    assert peer.sent[1] == [0]
-    assert folder.exists() == exists
+    assert peer.any_signal(0) == expected
+    assert machine(number).any_signal(0) == 0
 
 
 ABORTED = "Collective ops is aborted by: Socket closed\n Additional GRPC error"

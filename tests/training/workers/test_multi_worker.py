@@ -133,18 +133,6 @@ def read_losses(workdir):
 
 
 @pytest.mark.slow
-def test_folders_that_are_not_shared_are_refused(tmp_path):
-    own = tmp_path / "one", tmp_path / "other"
-    codes, outputs = wait_for_exit(start_cluster(own, "--config=quickstart:smoke=True"))
-    assert codes == [2, 2], outputs
-    for output in outputs:
-        assert "worker 1 (127.0.0.1:" in output
-        assert "and the chief see different folders" in output
-    assert [path.name for path in own[0].iterdir()] == ["LOCK"]
-    assert not own[1].exists()
-
-
-@pytest.mark.slow
 def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
     tmp_path, last_arrays, assert_same_bits
 ):

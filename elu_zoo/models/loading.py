@@ -1,0 +1,108 @@
+"""Pretrained weights of a network: checks before it is built, and their assignment."""
+
+import concurrent.futures
+import contextvars
+from collections.abc import Callable
+from typing import Any
+
+import keras
+from absl import logging
+
+from elu_zoo import errors
+from elu_zoo.registry import ModelEntry
+from elu_zoo.weights.hdf5 import tree, untrusted, weight_file
+from elu_zoo.weights.pretrained import Pretrained
+
+
+def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained) -> None:
+    """Checks the shapes in a file without an entry, which can state any image size."""
+    model, classifier = _abstract(registered, arguments, weights), registered.classifier
+    expected = weight_file.shapes(model)
+    if not weights.has_classifier:
+        expected.pop(classifier, None)
+    if weights.saved.shapes != expected:
+        weights.saved.check(model, classifier)
+        tree.check_shapes(weights.saved.shapes, expected, weights.path)
+
+
+def build_unpublished(
+    registered: ModelEntry,
+    arguments: dict[str, Any],
+    weights: Pretrained,
+    build: Callable[..., keras.Model],
+) -> keras.Model:
+    """Builds a network from a manifest entry that is not trusted."""
+    entry = weights.entry
+    try:
+        shapes = weight_file.shapes(_abstract(registered, arguments, weights))
+        weight_file.check_fits(weights.path, shapes, entry["bytes"], entry["tag"])
+        return build(registered, arguments)
+    except errors.EluZooError:
+        raise
+    # Keras raises errors of many types for arguments that builders do not expect.
+    except Exception as error:
+        raise errors.CorruptError(
+            f"{registered.name} cannot be built from the entry {entry['tag']}: "
+            f"{untrusted.printable(str(error), 300)}. The entry is damaged, or was "
+            "written by a newer version of elu_zoo."
+        ) from error
+
+
+def _abstract(
+    registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
+) -> keras.Model:
+    """Returns the network of a file, without preprocessing and values of its weights."""
+    file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
+    file_classes = weights.arguments.get("num_classes")
+    if file_classes is not None:
+        file_arguments["num_classes"] = file_classes
+
+    def build_abstract() -> keras.Model:
+        with keras.StatelessScope(initialize_variables=False):
+            return registered.builder(**file_arguments)
+
+    # In the current thread, Keras would initialize these variables after this scope.
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        return pool.submit(contextvars.copy_context().run, build_abstract).result()
+
+
+def load(
+    model: keras.Model, registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
+) -> None:
+    """Loads weights; a classifier of another size keeps its initial weights."""
+    classifier = registered.classifier
+    in_file = weights.arguments.get("num_classes")
+    if weights.saved:
+        weights.saved.check(model, classifier)
+    num_classes = arguments.get("num_classes", in_file)
+    if in_file in (None, num_classes):
+        expected = weight_file.shapes(model)
+        if weights.saved and not weights.has_classifier:
+            del expected[classifier]
+            logging.info(
+                "%s has no weights of the layer %r, which keeps its initial weights.",
+                weights.name,
+                classifier,
+            )
+        arrays = weights.read(expected)
+    elif classifier is None:
+        raise errors.UsageError(
+            f"{registered.name} was registered without a classifier, so that its "
+            f"weights only fit num_classes={in_file}. Received: "
+            f"num_classes={num_classes}. Pass num_classes={in_file}."
+        )
+    else:
+        arrays = weights.read(weight_file.shapes(_abstract(registered, arguments, weights)))
+        del arrays[classifier]
+        if weights.has_classifier:
+            logging.info(
+                "%s has %d classes, but num_classes is %d. The layer %r keeps its "
+                "initial weights; all other layers get pretrained weights.",
+                weights.name,
+                in_file,
+                num_classes,
+                classifier,
+            )
+    if not weights.has_classifier:
+        arrays.pop(classifier, None)
+    weight_file.assign(model, arrays)
