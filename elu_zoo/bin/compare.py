@@ -25,7 +25,7 @@ flags.define_budget("full", "full: the config's length; short: a fifth of it; sm
 
 
 def main(_: list[str]) -> None:
-    from elu_zoo.compare import comparison, trials
+    from elu_zoo.compare import trials
     from elu_zoo.compare.config import ComparisonConfig, check
     from elu_zoo.pairs import runner
     from elu_zoo.pairs.spec import changed_flags
@@ -50,7 +50,10 @@ def main(_: list[str]) -> None:
         module=values.module,
     )
     say = functools.partial(print, flush=True)
-    comparison.compare(check(request), values.jobs or runner.default_jobs(), say)
+    checked = check(request)
+    from elu_zoo.compare import comparison  # needs the packages that `check` has found
+
+    comparison.compare(checked, values.jobs or runner.default_jobs(), say)
 
 
 run = flags.binary(main, early.check_comparison)

@@ -87,7 +87,9 @@ def _measure(trials: Sequence[Trial], plan: Plan) -> list[Cost]:
     for trial, each in zip(trials, resolved, strict=True):
         begin = time.perf_counter()
         try:
-            run = build.build(each, data, backends.choose_devices(False, "auto", None), ("auto", None, 1))
+            run = build.build(
+                each, data, backends.choose_devices(False, "auto", None), ("auto", None, 1)
+            )
             kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
             timers.append(step_time.timer(run))
         except errors.EluZooError:
