@@ -19,11 +19,9 @@ normalisation.
 
 In the figures of training, a line is the mean over runs with a band of one standard
 deviation, or, where the text says so, the median with a band between the quartiles. A
-thin line is a single run: beside the mean of fewer than five runs, or without a mean
-where some runs stay at chance. Networks with BN have hollow markers and dashed lines,
-and validation losses dotted lines. The marker is the activation's, so that a cross is
-tanh. Markers of lines are far apart: each is on a measured point, but not every point
-has one.
+thin line is a single run beside the mean of fewer than five runs. Networks with BN have
+hollow markers and dashed lines, and validation losses dotted lines. Markers of lines are
+far apart: each is on a measured point, but not every point has one.
 
 ## The paper's claims
 
@@ -156,9 +154,9 @@ def _section(name: str, view: View | None) -> list[str]:
     parts += _diverged(view)
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
-    parts.append(experiment.summary(view.rows))
+    parts.append(experiment.summary(view.frame))
     if experiment.compares:
-        tested = experiment.tested(view.rows) if experiment.tested else view.rows
+        tested = experiment.tested(view.frame) if experiment.tested else view.frame
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
     return [*parts, *_begun(name, view.begun)]
@@ -185,7 +183,7 @@ def _begun(name: str, begun: View | None) -> list[str]:
     if experiment.draw:
         title = f"{experiment.title}, {flag}"
         parts.append(f"![{title}](figures/{name}_{begun.budget}.png)")
-    return [*parts, experiment.summary(begun.rows)]
+    return [*parts, experiment.summary(begun.frame)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:

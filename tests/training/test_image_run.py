@@ -13,7 +13,6 @@ from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.record import resuming
-from elu_zoo.training.record.recorder import Observe
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
 
@@ -122,7 +121,7 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
         now = resuming.RunIdentity({"data": data}, "")
-        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), Observe(), now)
+        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), (), now)
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):

@@ -2,9 +2,9 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
@@ -12,9 +12,11 @@ from elu_zoo import errors, files
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
-from elu_zoo.training.record.recorder import ACTIVATIONS, SNAPSHOTS, Observe, check_kept
 from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.observers import Observer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -109,7 +111,7 @@ def check_finished(
     finished: Entry,
     workdir: Path,
     load_data: Callable[[], ImageData],
-    observe: Observe,
+    observers: Sequence["Observer"],
     now: RunIdentity,
 ) -> None:
     """Compares a finished run with what it depends on, and with the records it must have.
@@ -117,7 +119,7 @@ def check_finished(
     Args:
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
-        observe: the records that the run must have.
+        observers: the observers whose records the run must have.
     """
     config = finished["config"]
     images = finished.get("images")
@@ -131,8 +133,18 @@ def check_finished(
                 "The images cannot be compared with those of the finished run: %s", error
             )
     compare(began, now, workdir)
-    check_kept(workdir, observe)
+    check_observed(workdir, observers)
     logging.info("%s is finished.", workdir)
+
+
+def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
+    """Checks that a finished run has the records of observers; raises `DataError`."""
+    missing = [each.name for each in observers if not (workdir / each.name).exists()]
+    if missing:
+        raise errors.DataError(
+            f"The finished run in {workdir} did not record {', '.join(missing)}. "
+            "Delete the folder to train again."
+        )
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:
@@ -156,9 +168,8 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
             if chief:
                 check()
                 stack.enter_context(files.exclusive(workdir / "LOCK"))
-                # Other folders may be the user's, if the workdir is.
-                for folder in ("", "checkpoints", ACTIVATIONS, SNAPSHOTS):
-                    files.remove_leftovers(workdir / folder)
+                for folder in (workdir, workdir / "checkpoints"):
+                    files.remove_leftovers(folder)
             yield
     except errors.TrainingError as error:  # all checkpoints are written now
         error.args = (f"{error} {unfinished.kept(workdir)}",)
