@@ -1,6 +1,5 @@
 """Figure 3: autoencoders on MNIST at four learning rates."""
 
-import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -11,8 +10,8 @@ from elu_zoo.pairs.grouping import Arm, Rows
 from elu_zoo.pairs.plots import figures, palette
 from elu_zoo.pairs.plots.panels import Panel
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find, Values, difference
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support, Values, difference
 from elu_zoo.training.record.recorder import Observe
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
@@ -155,7 +154,6 @@ def _claims() -> list[Claim]:
             f"log10 of the squared error of {split} images, {setting.label}, ELU - "
             f"{palette.label(other)}; 9 for the run of a pair that diverged alone",
             _error_difference(other, column, setting),
-            variant=str(setting) * setting.mean,
         )
         for setting in SETTINGS
         for other in _UNITS[1:]
@@ -173,7 +171,6 @@ def _claims() -> list[Claim]:
                 ),
                 high,
             ),
-            variant=str(high) * high.mean,
         )
         for high, low in itertools.pairwise(SETTINGS)
         if high.mean == low.mean
@@ -201,7 +198,7 @@ def _name(setting: Setting) -> str:
     return setting.rate + "-mean" * setting.mean
 
 
-def _error_difference(other: str, column: str, setting: Setting) -> Judge:
+def _error_difference(other: str, column: str, setting: Setting) -> Find:
     """Returns the test of ELU's error minus the error of another activation.
 
     A run that diverged has the highest error. A pair whose two runs diverged is left
@@ -222,16 +219,16 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
     return _or_diverged(compare, setting)
 
 
-def _or_diverged(compare: Judge, setting: Setting) -> Judge:
+def _or_diverged(compare: Find, setting: Setting) -> Find:
     """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
 
-    def judge(rows: Rows, support: Support) -> Finding:
-        finding = compare(rows, support)
+    def find(rows: Rows, test: ClaimTest) -> Effect:
+        effect = compare(rows, test)
         runs = grouping.by_seed(rows, Arm("elu", variant=str(setting))).values()
-        failed = not finding.n and any(map(grouping.diverged, runs))
-        return dataclasses.replace(finding, outcome="diverged") if failed else finding
+        failed = not effect.n and any(map(grouping.diverged, runs))
+        return effect._replace(outcome="diverged") if failed else effect
 
-    return judge
+    return find
 
 
 def _log_errors(rows: Rows, activation: str, column: str, setting: Setting) -> Values:
@@ -261,7 +258,7 @@ EXPERIMENT = Experiment(
         "test images: medians over runs, with ribbons between the quartiles. The "
         "competing activations are those of the paper's other comparisons. The scale "
         "of the loss decides which learning rates diverge, and the paper, with a rate "
-        "of 0.01, may have used a mean over pixels. In the rows with `mean` the loss "
+        "of 0.01, may have used a mean over pixels. In rows with `mean`, if any, the loss "
         f"is the mean over the {_PIXELS} pixels. These runs are trained with the sum "
         f"at 1 / {_PIXELS} of the rate, which gives the same steps of SGD: 0.01 "
         "becomes 1.3e-5, which is between two rates at which no run diverged."

@@ -5,8 +5,8 @@ import numpy as np
 from elu_zoo.pairs import tables
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support
 from elu_zoo.paper.theory import natural_gradient
 
 _UNITS, _EXAMPLES = 10, 400
@@ -77,16 +77,16 @@ def _summary(rows: Rows) -> str:
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 
-def _largest_distance(name: str) -> Judge:
-    def judge(rows: Rows, support: Support) -> Finding:
+def _largest_distance(name: str) -> Find:
+    def find(rows: Rows, test: ClaimTest) -> Effect:
         own = [row for row in rows if row["statement"].startswith(name)]
         if not own:
-            return Finding()
+            return Effect()
         largest = max(float(row["distance"]) for row in own)
-        outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(len({row["draw"] for row in own}), largest, outcome=outcome)
+        outcome = "supports" if test.supports(largest) else "contradicts"
+        return Effect(len({row["draw"] for row in own}), largest, outcome=outcome)
 
-    return judge
+    return find
 
 
 _CLAIM = Claim(
@@ -100,7 +100,7 @@ _CLAIM = Claim(
             f"theory-{name.lower().replace(' ', '-')}",
             f"{name}: {content}; largest relative distance of both sides",
             _largest_distance(name),
-            Support("smaller", _ROUNDING),
+            _ROUNDING,
         )
         for name, content in _STATEMENTS.items()
     ),

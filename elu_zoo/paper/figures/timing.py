@@ -13,8 +13,8 @@ from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.plots import figures
 from elu_zoo.pairs.plots.dots import DotPanel, Dots
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget
@@ -91,26 +91,26 @@ def _find(rows: Rows, form: str) -> dict[str, str] | None:
     return next((row for row in found if row["form"] == form), None)
 
 
-def _ratio_to_relu(rows: Rows, support: Support) -> Finding:
+def _ratio_to_relu(rows: Rows, test: ClaimTest) -> Effect:
     elu = _find(rows, "elu")
-    return Finding(int(elu["rounds"]), *_ratio(elu)) if elu else Finding()
+    return Effect(int(elu["rounds"]), *_ratio(elu)) if elu else Effect()
 
 
-def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
+def _ratio_to_batch_norm(rows: Rows, test: ClaimTest) -> Effect:
     elu, normalised = _find(rows, "elu"), _find(rows, "relu, batch norm")
     if not elu or not normalised:
-        return Finding()
+        return Effect()
     (middle, low, high), (other, other_low, other_high) = map(_ratio, (elu, normalised))
     # Ratios of opposite ends give a wider interval than the ratio's 95 % interval.
     ratio, low, high = middle / other, low / other_high, high / other_low
     outcome = "no difference"
     if low == high:  # rounds that do not vary have no interval
         outcome = "equal"
-    elif support.includes(high):
+    elif test.supports(high):
         outcome = "supports"
-    elif low > support.limit:
+    elif low > test.limit:
         outcome = "contradicts"
-    return Finding(int(elu["rounds"]), ratio, low, high, outcome=outcome)
+    return Effect(int(elu["rounds"]), ratio, low, high, outcome=outcome)
 
 
 _CLAIMS = (
@@ -125,7 +125,7 @@ _CLAIMS = (
                 "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU; decides "
                 "nothing, because the paper timed ImageNet networks in other software",
                 _ratio_to_relu,
-                decides=False,
+                limit=None,
             ),
         ),
     ),
@@ -139,7 +139,7 @@ _CLAIMS = (
                 "elu-costs-less-than-batch-norm",
                 "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU with batch norm",
                 _ratio_to_batch_norm,
-                Support("smaller", 1),
+                1,
             ),
         ),
     ),
