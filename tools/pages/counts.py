@@ -9,7 +9,7 @@ def tally(claims: runs.Rows, link: marks.Link) -> str:
     """Returns a line with the number of the paper's claims that got each verdict."""
     judged = [row["verdict"] for row in claims]
     counts = ", ".join(
-        f"{judged.count(verdict)} {verdict}" for verdict in claims.VERDICTS if verdict in judged
+        f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged
     )
     return (
         f"Of {len(judged)} claims of the paper: {counts}. "
