@@ -48,6 +48,7 @@ class ModelEntry:
             a classifier.
         loss: the training loss of the paper, or of the network's authors.
         any_size: whether the weights fit images of any height and width.
+        training_only: names of arguments that have an effect in training only.
     """
 
     name: str
@@ -59,6 +60,7 @@ class ModelEntry:
     code: str | None
     loss: str
     any_size: bool
+    training_only: tuple[str, ...]
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
@@ -101,6 +103,7 @@ def register_model(
     loss: str = "softmax_cross_entropy",
     any_size: bool = False,
     smallest: int = 1,
+    training_only: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """Registers a builder under its own name and returns it with argument checks.
 
@@ -130,6 +133,8 @@ def register_model(
             pretrained weights can be used for other sizes, and `input_shape` may be
             `(None, None, channels)`.
         smallest: the smallest height and width of an image, in pixels.
+        training_only: the names of arguments that have an effect in training only, such
+            as `dropout`. Entries of weights do not record them.
 
     Raises:
         UsageError: another function has this name, or the loss is unknown.
@@ -163,6 +168,7 @@ def register_model(
             code=code,
             loss=loss,
             any_size=any_size,
+            training_only=training_only,
         )
         return checked
 

@@ -12,7 +12,7 @@ from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training import backends
 from elu_zoo.training.step import precision
 from elu_zoo.training.step.learner import Learner
-from elu_zoo.training.step.pooled_first import pooled_first
+from elu_zoo.training.step.pool_before_activation import pool_before_activation
 
 BASELINE = "ours"
 FIT = "Keras fit"
@@ -79,7 +79,7 @@ def ours(
         optimizer.build(model.trainable_variables)
     objective = Objective(registry.entry(case.model).loss, _NO_SCALING)
     policy = place.choose_compilation(model, place.replicas, "auto", None)
-    faster = pooled_first(model, place.pooling)
+    faster = pool_before_activation(model, place.pooling)
     learner = Learner(faster, optimizer, objective, case.batch_size)
     step = place.step(learner, data, place.strategy, policy)
     rates = np.full(len(batches), case.rate, np.float32)

@@ -16,13 +16,7 @@ NO_TWIN = (
 def temperature(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float | None, str]:
     """Returns the temperature of weights and its source, or None and the reason.
 
-    The temperature is read from the entry, or else fitted on the validation images if
-    the run was not trained on them. Test images are never used.
-
-    Args:
-        entry: the entry of the weights.
-        evaluator: the evaluator of the model with these weights.
-        data: the data set of the entry.
+    Never uses test images: fits validation images on which the run was not trained.
     """
     recorded = entry.get("calibration", {})
     if "temperature" in recorded:
@@ -51,12 +45,6 @@ def evaluate(
     """Returns the measures of a split, with calibration measures, and notes.
 
     A temperature is used only for the test images of the entry's data set.
-
-    Args:
-        evaluator: the evaluator of a classifier with the softmax cross entropy.
-        data: images and labels.
-        split: a name for `ImageData.split`.
-        entry: the entry of the weights, if they have one.
     """
     fitted, notes = None, []
     if split == "test" and entry and entry["dataset"] == data.name:

@@ -11,17 +11,7 @@ UNCHANGED = "none"
 
 
 def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
-    """Returns the errors on a split under each change of `image_changes.LEVELS`.
-
-    Args:
-        evaluator: the evaluator of a classifier.
-        split: raw uint8 images in memory.
-        seed: the seed of the random changes.
-
-    Returns:
-        Rows with `kind`, `severity` (1 to 5), `images` (their number) and
-        `error_percent`. The first row has the kind "none" and the severity 0.
-    """
+    """Returns a row for each change of `image_changes.LEVELS`, after one without changes."""
     if not isinstance(split, Split):
         raise errors.UsageError(
             "Changes of images need images in memory. Use a data set that is smaller "
@@ -41,12 +31,7 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
 
 
 def by_kind(rows: list[Row]) -> list[dict[str, str]]:
-    """Returns the result of `measure` as a table: a row per kind, errors in percent.
-
-    Returns:
-        Rows with the kind, the error without a change (`none`), the errors at the
-        severities "1" to "5", and their `mean`.
-    """
+    """Returns the result of `measure` as a table with a row per kind."""
     unchanged = rows[0]["error_percent"]
     lines = []
     for kind, mean in cards_measures.means(rows[1:]).items():

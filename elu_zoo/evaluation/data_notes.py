@@ -9,13 +9,7 @@ from elu_zoo.weights.manifest import Entry
 
 
 def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
-    """Returns notes on the data set, on changed images and on training images.
-
-    Args:
-        entry: the entry of the weights, if they have one.
-        data: the data set of the evaluation.
-        split: a name for `ImageData.split`.
-    """
+    """Returns notes on the data set, on changed images and on training images."""
     texts = _missing(data, split) if entry and entry["classes"] else []
     if not (entry and entry["dataset"] == data.name):
         # `ImageData.split` joins the images of a user that are in memory.
@@ -37,7 +31,7 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
 
 
 def _missing(data: ImageData, name: str) -> list[str]:
-    """Returns a note on the classes that have no image in the split with this name."""
+    """Returns a note on the classes without an image in a split."""
     split = data.split(name)
     # The labels of images that stay on the disk may be unknown.
     known = split.labels if isinstance(split, Split) else split.new_labels

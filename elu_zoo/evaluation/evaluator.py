@@ -24,9 +24,8 @@ class Evaluator:
     Args:
         model: a float32 model, whose inputs are raw images.
         objective: the loss and error measures of the model's outputs.
-        source: the trained model if it differs from `model`, for instance in its
-            precision. The weights of `source` are copied to `model` before each
-            evaluation.
+        source: the trained model if it differs from `model`. Its weights are copied to
+            `model` before each evaluation.
     """
 
     def __init__(self, model: keras.Model, objective: Objective, source: keras.Model | None = None):
@@ -49,23 +48,13 @@ class Evaluator:
     def __call__(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
     ) -> dict[str, float]:
-        """Returns the objective's measures on a split.
-
-        Args:
-            split: images and labels.
-            check: called before each batch. An error that `check` raises ends the
-                evaluation.
-        """
+        """Returns the objective's measures on a split; calls `check` before each batch."""
         return self._objective.measure(self._outputs(split, check))
 
     def responses(
         self, split: "Split | EncodedSplit"
     ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
-        """Returns a classifier's measures, logits and labels on a split.
-
-        Returns:
-            The objective's measures, logits `(n, classes)` and labels `(n,)`.
-        """
+        """Returns a classifier's measures, logits and labels on a split."""
         batches = []
 
         def parts():

@@ -17,12 +17,7 @@ _TOP5_ABOVE = 100
 
 
 def softmax_cross_entropy(labels, logits):
-    """Returns -log softmax(logits)[label], in nats, of shape `(batch,)`.
-
-    Args:
-        labels: integer class of each example, `(batch,)`.
-        logits: `(batch, num_classes)`.
-    """
+    """Returns -log softmax(logits)[label], in nats, of shape `(batch,)`."""
     return keras.ops.sparse_categorical_crossentropy(labels, logits, from_logits=True)
 
 
@@ -31,35 +26,20 @@ def smoothing(labels, logits):
 
     The softmax cross entropy of the smoothed targets (1 - s) * label + s * uniform is
     the cross entropy of the labels plus s times this term (Szegedy et al., 2016).
-
-    Args:
-        labels: integer class of each example, `(batch,)`.
-        logits: `(batch, num_classes)`.
     """
     own = keras.ops.one_hot(labels, logits.shape[-1], dtype=logits.dtype)
     return keras.ops.sum(own * logits, axis=-1) - keras.ops.mean(logits, axis=-1)
 
 
 def squared_hinge(labels, scores):
-    """Returns the sum over classes of max(0, 1 - t z)^2, of shape `(batch,)`.
-
-    Args:
-        labels: integer class of each example, `(batch,)`.
-        scores: z, `(batch, num_classes)`. The target t is 1 for the labelled class and
-            -1 for the other classes.
-    """
+    """Returns the sum over classes of max(0, 1 - t z)^2, t = 1 for the label, else -1."""
     own = keras.ops.one_hot(labels, scores.shape[-1], dtype=scores.dtype)
     margins = keras.ops.maximum(1 - (2 * own - 1) * scores, 0)
     return keras.ops.sum(keras.ops.square(margins), axis=-1)
 
 
 def sigmoid_cross_entropy(pixels, logits):
-    """Returns the sum of -t log s(z) - (1 - t) log(1 - s(z)), in nats, `(batch,)`.
-
-    Args:
-        pixels: t, each in [0, 1], `(batch, height, width, channels)`.
-        logits: z, of the same shape; s is the sigmoid.
-    """
+    """Returns the sum of -t log s(z) - (1 - t) log(1 - s(z)), s the sigmoid, in nats."""
     # In max(z, 0) - z t + log(1 + exp(-|z|)), the exponential does not overflow. The
     # derivative at z = 0 is 1/2 - t with `where`, but would be wrong with abs and relu.
     positive = logits >= 0
@@ -69,12 +49,7 @@ def sigmoid_cross_entropy(pixels, logits):
 
 
 def half_squared_error(pixels, outputs):
-    """Returns half the sum of (y - t)^2, of shape `(batch,)`.
-
-    Args:
-        pixels: t, `(batch, height, width, channels)`.
-        outputs: y, of the same shape.
-    """
+    """Returns half the sum of (y - t)^2 over pixels, of shape `(batch,)`."""
     return 0.5 * _sum(keras.ops.square(outputs - pixels))
 
 
@@ -99,7 +74,7 @@ LOSSES = {
 
 
 def get(name: str) -> Loss:
-    """Returns the loss function `name`; raises `UsageError` for an unknown name."""
+    """Returns the loss function of a name."""
     errors.check_choice("loss", name, LOSSES)
     return LOSSES[name]
 
@@ -109,10 +84,9 @@ class Objective:
 
     Args:
         loss: a name of `LOSSES`.
-        preprocessing: the model's preprocessing, see `preprocessing_layers`. The
-            targets of an autoencoder are preprocessed images.
-        label_smoothing: the probability, in [0, 1), that the softmax cross entropy
-            distributes equally over all classes.
+        preprocessing: the model's preprocessing. The targets of an autoencoder are
+            preprocessed images.
+        label_smoothing: the probability that is distributed equally over all classes.
     """
 
     def __init__(self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0):
@@ -123,14 +97,7 @@ class Objective:
         self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
 
     def __call__(self, images, labels, outputs):
-        """Returns the loss of each example, `(batch,)`.
-
-        Args:
-            images: raw 0..255 images, floats `(batch, height, width, channels)`.
-            labels: integer classes, `(batch,)`.
-            outputs: the model's outputs. For outputs of several heads, `(batch, heads,
-                num_classes)`, the losses of all heads are added.
-        """
+        """Returns the loss of each raw image; losses of several heads are added."""
         if self._loss.of_images:
             return self._loss.function(self._pixels(images), outputs)
         if len(outputs.shape) == 2:
@@ -150,16 +117,11 @@ class Objective:
         return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
-        """Returns means over a split: `loss` and error measures.
+        """Returns means over the parts of a split: `loss` and error measures.
 
-        Classifiers have `error_percent`. With more than 100 classes they also have
-        `top5_error_percent`, the percentage of images whose class is not among the five
-        largest outputs. Autoencoders have `squared_error`, the sum over pixels of the
-        squared difference between reconstruction and preprocessed image. Auxiliary
-        heads are ignored.
-
-        Args:
-            parts: parts of the split, each with the model's outputs.
+        Classifiers have `error_percent`, with more than 100 classes also
+        `top5_error_percent`. Autoencoders have `squared_error`, a sum over pixels.
+        Auxiliary heads are ignored.
         """
         totals, count = {}, 0
         for part, outputs in parts:

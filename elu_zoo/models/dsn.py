@@ -19,6 +19,7 @@ from elu_zoo.registry import register_model
     preprocessing={"kind": "gcn"},
     loss="squared_hinge",
     any_size=True,
+    training_only=("auxiliary_heads", "dropout", "init_scale", "kernel_decay"),
     smallest=SMALLEST,
 )
 def dsn(

@@ -18,7 +18,12 @@ STACKS = (
 _PREPROCESSING = {"kind": "gcn_zca", "statistics": "cifar100"}
 
 
-@register_model(section="4.3, table 1", preprocessing=_PREPROCESSING, any_size=True)
+@register_model(
+    section="4.3, table 1",
+    preprocessing=_PREPROCESSING,
+    any_size=True,
+    training_only=("dropout", "init_scale", "initial_kernels", "kernel_decay"),
+)
 def elu_cifar_18(
     activation="elu",
     *,

@@ -29,7 +29,8 @@ MEANS = (123.68, 116.779, 103.939)
         "kind": "mean_crop", "statistics": "imagenet2012", "crop": (224, 224)
     },
     fallback={"kind": "rescale", "scale": 1.0, "offset": [-mean for mean in MEANS]},
-    any_size=True
+    any_size=True,
+    training_only=("dropout", "init_scale", "kernel_decay"),
 )  # fmt: skip
 def elu_imagenet_15(
     activation: Any = "elu",

@@ -24,6 +24,13 @@ GATE_BIAS = -2.0  # negative, so that outputs of untrained layers are close to i
     section="4.3, table 1",
     preprocessing={"kind": "gcn_mean", "statistics": "cifar10"},
     any_size=True,
+    training_only=(
+        "dropout",
+        "kernel_decay",
+        "classifier_decay",
+        "first_deviation",
+        "classifier_deviation",
+    ),
 )
 def highway_19(
     activation="relu",

@@ -14,6 +14,7 @@ from elu_zoo.registry import register_model
     section="4.3, table 1",
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     any_size=True,
+    training_only=("deviations", "dropout", "init_scale", "kernel_decay"),
     smallest=SMALLEST,
 )
 def nin(

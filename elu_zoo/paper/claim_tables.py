@@ -57,7 +57,7 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 
 
 def _judge(name: str, claim: Claim, view: View | None) -> Judged:
-    effects = claims.judge(claim, view.rows if view else [])
+    effects = claims.judge(claim, view.frame if view and view.rows else None)
     outcomes = [effect.outcome for test, effect in effects if test.in_paper]
     if view and view.diverged:
         outcomes.append("diverged")  # the other runs alone decide no claim

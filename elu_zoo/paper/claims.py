@@ -11,9 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo.pairs import grouping, statistics
-from elu_zoo.pairs.grouping import Arm, Rows
+from elu_zoo.pairs.grouping import Arm
 
 Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
@@ -27,9 +28,9 @@ VERDICTS = (
     "not tested",
 )
 Values = Mapping[int, float]  # value by seed
-Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
-ReadLayers = Callable[[Rows], Mapping[str, Values]]
-Find = Callable[[Rows, "ClaimTest"], "Effect"]
+Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
+ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
+Find = Callable[[pd.DataFrame, "ClaimTest"], "Effect"]
 
 
 class Effect(NamedTuple):
@@ -63,8 +64,8 @@ class ClaimTest:
     Attributes:
         name: the id in claim_tests.csv.
         measure: describes the effect.
-        find: measures an experiment's rows, which may be empty; None if the runs, which
-            need a GPU, are to be compared by eye.
+        find: measures an experiment's rows; None if the runs, which need a GPU, are to
+            be compared by eye.
         limit: an effect below it supports the claim; None for an effect that decides
             nothing.
         larger: whether an effect above the limit supports the claim instead.
@@ -94,9 +95,9 @@ class ClaimTest:
         """Returns whether an effect is on the claim's side of the limit."""
         return effect > self.limit if self.larger else effect < self.limit
 
-    def measured(self, rows: Rows) -> Effect:
-        """Returns the effect in an experiment's rows."""
-        effect = self.find(rows, self) if self.find else Effect()
+    def measured(self, frame: pd.DataFrame | None) -> Effect:
+        """Returns the effect in an experiment's rows; None for no rows."""
+        effect = Effect() if frame is None or not self.find else self.find(frame, self)
         if effect.n and self.limit is None:
             return effect._replace(p=math.nan, outcome="decides nothing")
         return effect
@@ -125,14 +126,14 @@ class Claim:
 
 def difference(first: Read, second: Read) -> Find:
     """Measures the mean difference of two measures in pairs of runs."""
-    return lambda rows, test: _compared(first(rows), second(rows), test)
+    return lambda frame, test: _compared(first(frame), second(frame), test)
 
 
 def mean_value(read: Read) -> Find:
     """Measures the mean over runs."""
 
-    def find(rows: Rows, test: ClaimTest) -> Effect:
-        values = read(rows)
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        values = read(frame)
         effect = _compared(values, dict.fromkeys(values, 0.0), test)
         if not test.reaches or effect.n < statistics.LEAST_PAIRS or effect.outcome:
             return effect
@@ -145,8 +146,8 @@ def mean_value(read: Read) -> Find:
 def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
     """Measures a difference's mean over layers, and the difference in each layer."""
 
-    def find(rows: Rows, test: ClaimTest) -> Effect:
-        a, b = first(rows), second(rows)
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        a, b = first(frame), second(frame)
         layers = tuple(_compared(a[name], b.get(name, {}), test) for name in a)
         return _compared(_mean_of_layers(a), _mean_of_layers(b), test)._replace(layers=layers)
 
@@ -163,14 +164,14 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
         second: reads the other measure.
     """
 
-    def find(rows: Rows, test: ClaimTest) -> Effect:
-        pair = grouping.pairs(first(rows), second(rows))
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        pair = grouping.pairs(first(frame), second(frame))
         if not pair[0]:
             return Effect()
         verdict = statistics.verdict(statistics.paired(*pair), level=level)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         outcome = outcomes.get(verdict, "no difference")
-        effect = _compared(first(rows), second(rows), test)
+        effect = _compared(first(frame), second(frame), test)
         if effect.n < least:  # a measured outcome: without p the claim stays open
             outcome = "too few pairs"
         return effect._replace(p=math.nan, outcome=outcome)
@@ -180,7 +181,7 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
 
 def final(arm: Arm, column: str) -> Read:
     """Returns a reader of a column's last value in each run of an arm."""
-    return lambda rows: grouping.final_values(rows, arm, column)
+    return lambda frame: grouping.final_values(frame, arm, column)
 
 
 def _mean_of_layers(layers: Mapping[str, Values]) -> Values:
@@ -210,9 +211,9 @@ def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
     )
 
 
-def judge(claim: Claim, rows: Rows) -> list[tuple[ClaimTest, Effect]]:
+def judge(claim: Claim, frame: pd.DataFrame | None) -> list[tuple[ClaimTest, Effect]]:
     """Returns the claim's tests with their effects and outcomes."""
-    measured = {test: test.measured(rows) for test in claim.tests}
+    measured = {test: test.measured(frame) for test in claim.tests}
     for in_paper in (True, False):  # corrected apart
         measured |= _decided({t: x for t, x in measured.items() if t.in_paper == in_paper})
     return list(measured.items())

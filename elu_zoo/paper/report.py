@@ -153,9 +153,9 @@ def _section(name: str, view: View | None) -> list[str]:
     parts += _diverged(view)
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
-    parts.append(experiment.summary(view.rows))
+    parts.append(experiment.summary(view.frame))
     if experiment.compares:
-        tested = experiment.tested(view.rows) if experiment.tested else view.rows
+        tested = experiment.tested(view.frame) if experiment.tested else view.frame
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
     return [*parts, *_longer(name, view.longer)]
@@ -182,7 +182,7 @@ def _longer(name: str, longer: View | None) -> list[str]:
     if experiment.draw:
         title = f"{experiment.title}, {flag}"
         parts.append(f"![{title}](figures/{name}_{longer.budget}.png)")
-    return [*parts, experiment.summary(longer.rows)]
+    return [*parts, experiment.summary(longer.frame)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:

@@ -18,7 +18,7 @@ class Placement:
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
     choose_compilation: Callable  # such as `devices.choose_compilation`
     step: Callable  # the class of the training step
-    pooling: ModuleType | None  # see `pooled_first`
+    pooling: ModuleType | None  # see `pool_before_activation`
 
     @property
     def chief(self) -> bool:
@@ -38,12 +38,7 @@ class Placement:
 
 
 def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
-    """Chooses the devices of a run, before any operation of the backend.
-
-    Args:
-        encoded: whether the images stay encoded on the disk.
-        strategy, num_devices: see `devices.create_strategy`.
-    """
+    """Chooses the devices of a run, before any operation of the backend."""
     backend, step, pooling = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)
     peers = backend.peers(created)

@@ -26,7 +26,7 @@ from elu_zoo.training.run import Length, Run
 from elu_zoo.training.step import augmentation, optimizer, precision
 from elu_zoo.training.step.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.step.learner import Learner
-from elu_zoo.training.step.pooled_first import pooled_first
+from elu_zoo.training.step.pool_before_activation import pool_before_activation
 from elu_zoo.weights.pretrained import Pretrained
 
 
@@ -56,12 +56,7 @@ def build(
 ) -> Run:
     """Builds the objects of a run from its config and its data.
 
-    Args:
-        resolved: the config.
-        data: the data set, complete on every machine.
-        placement: the devices and machines of the run.
-        options: the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
-        workdir: the run's folder, if any; see `statistics.find_or_fit`.
+    `options` are the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
     """
     split, validation = _splits(resolved.config, data)
     config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
@@ -71,13 +66,13 @@ def build(
     _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
-    ahead = _is_ahead(config.model.name, preprocessing)
-    if ahead:
+    preprocessed_once = _is_preprocessed_once(config.model.name, preprocessing)
+    if preprocessed_once:
         split = Split(preprocess(split.images, preprocessing), split.labels)
     shape = data.image_shape
     augmenter = augmentation.create(config.data, preprocessing, shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
-    inside = None if ahead or (encoded and augmenter) else preprocessing
+    inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
@@ -90,7 +85,7 @@ def build(
     compilation = placement.choose_compilation(
         model, placement.replicas, compile_, steps, accumulate
     )
-    pooled = pooled_first(model, placement.pooling)
+    pooled = pool_before_activation(model, placement.pooling)
     learner = Learner(pooled, updater, objective, train.batch_size, augmenter)
     step = placement.step(learner, split, placement.strategy, compilation)
     # An evaluator needs a float32 model whose inputs are raw images.
@@ -118,7 +113,7 @@ def build(
     )
 
 
-def network_input(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
+def network_input_shape(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
     """Returns the shape of preprocessed and cropped images."""
     *size, channels = data.image_shape
     return (*preprocessing.get("crop", size), channels)
@@ -150,10 +145,7 @@ def _preprocessing(
     parent: Pretrained | None,
     workdir: Path | None,
 ) -> dict[str, Any]:
-    """Returns the preprocessing, with statistics of the data or the parent weights.
-
-    A mean and scale replace statistics of another size and too large a whitening.
-    """
+    """Returns the preprocessing, with statistics of the data or the parent weights."""
     description = (parent or registry.entry(config.model.name)).preprocessing
     kind, shape = description["kind"], data.image_shape
     # The scale of images after the kind `gcn` depends on their size.
@@ -164,7 +156,7 @@ def _preprocessing(
         fits = tuple(parent.entry["arguments"]["input_shape"]) == shape
     else:
         fits = kind != "gcn_zca" or math.prod(shape) <= statistics.MAX_VALUES
-    if not fits:
+    if not fits:  # statistics of another size, or too large a whitening
         return statistics.fit_scale(kind, split.images)
     if parent:
         return description
@@ -175,14 +167,11 @@ def _preprocessing(
     return description
 
 
-def _is_ahead(model: str, preprocessing: dict[str, Any]) -> bool:
-    """Whether training images are preprocessed once, before the first iteration.
-
-    This saves time. The augmentation then pads preprocessed images with zeros. An
-    autoencoder is excluded because its loss needs raw images.
-    """
+def _is_preprocessed_once(model: str, preprocessing: dict[str, Any]) -> bool:
+    """Whether training images are preprocessed once, before the first iteration."""
+    # The loss of an autoencoder needs raw images.
     autoencoder = registry.entry(model).is_autoencoder
-    return preprocessing["kind"] in statistics.AHEAD and not autoencoder
+    return preprocessing["kind"] in statistics.PREPROCESSED_ONCE and not autoencoder
 
 
 def _model(
@@ -194,10 +183,7 @@ def _model(
     field: tuple[int, int, int] | None = None,
     parent: Pretrained | None = None,
 ) -> keras.Model:
-    """Returns the network, with the preprocessing `inside` as its first layers.
-
-    `field` is the shape of augmented images if the augmentation enlarges images.
-    """
+    """Returns the network, with the preprocessing `inside` as its first layers."""
     if parent:
         entry = {**parent.entry, "preprocessing": preprocessing}
         parent = dataclasses.replace(parent, entry=entry)
@@ -211,7 +197,7 @@ def _model(
         preprocessing=inside or False,
         **arguments,
         **phases.builder_arguments,
-        input_shape=field or network_input(data, preprocessing),
+        input_shape=field or network_input_shape(data, preprocessing),
         seed=config.seed,
     )
     for layer in all_layers(model):
@@ -221,7 +207,7 @@ def _model(
 
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
-    """Raises errors about arguments before hours of computing statistics."""
+    """Builds a narrow network, as a check before hours of computing statistics."""
     if config.data.name not in load.ENCODED:
         return
     narrow = config.copy_and_resolve_references()

@@ -23,14 +23,9 @@ BODY = "body"
 def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     """Returns a config without open fields, and its parent weights or None.
 
-    Parent weights are the pretrained weights of the field `model.weights`. In a config
-    with this field, the activation and arguments of the network may be open ("" or
-    None). Their values come from the parent weights, or from the builder's defaults if
-    `model.weights` is "". The parent weights are returned without their classifier.
-
-    Raises:
-        UsageError: the parent weights do not exist, have no entry, or do not fit the
-            config.
+    Values of open fields ("" or None) come from the parent weights, which the field
+    `model.weights` names, or else from the builder's defaults. The parent weights are
+    returned without their classifier.
     """
     if config.get("model", {}).get("weights") is None:
         return config, None
@@ -144,12 +139,7 @@ def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
 
 
 def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int] | None:
-    """Returns the shape to which images are resized, or None for no resizing.
-
-    `data.image_shape` comes first, then the input shape of the parent weights. Without
-    both, a data set of the zoo keeps its shape, and other images get the default input
-    shape of the network.
-    """
+    """Returns the shape to which images are resized, or None for no resizing."""
     if shape := tuple(config.data.get("image_shape", ())):
         return shape
     if parent:
@@ -160,14 +150,7 @@ def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int
 
 
 def freeze(model: keras.Model, config: ConfigDict) -> None:
-    """Freezes the layers that `train.freeze` names.
-
-    A name is `body`, for all layers except the classifier, or a part of the names of
-    layers, such as `stack1`.
-
-    Raises:
-        UsageError: a name fits no layer, or every layer is frozen.
-    """
+    """Freezes the layers that `train.freeze` names, or all but the classifier (`body`)."""
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
     for name in config.train.get("freeze", ()):

@@ -11,31 +11,15 @@ from ml_collections import ConfigDict
 
 import elu_zoo
 from elu_zoo import activations, errors, files, registry
-from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
 from elu_zoo.models import cost
 from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
-from elu_zoo.training.build import network_input
+from elu_zoo.training.build import network_input_shape
 from elu_zoo.training.config import differences
 from elu_zoo.training.record.checkpoint import TrainState, versions
 from elu_zoo.training.run import Run
 from elu_zoo.weights import manifest, training_cost, unfinished
 from elu_zoo.weights.hdf5 import weight_file
-
-# Arguments of builders that have an effect in training only.
-_TRAINING_ARGUMENTS = (
-    "kernel_decay",
-    "classifier_decay",
-    "init_scale",
-    "deviations",
-    "dropout",
-    "first_deviation",
-    "classifier_deviation",
-    "initial_kernels",
-    "auxiliary_heads",
-    "constrained",
-    "weights",
-)
 
 
 def find(workdir: Path) -> manifest.Entry | None:
@@ -47,8 +31,7 @@ def find(workdir: Path) -> manifest.Entry | None:
 def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
     """Returns the entry of a finished run of a config, or None.
 
-    A run whose weight file is missing counts as unfinished, because its last checkpoint
-    has the weights.
+    A run without its weight file is unfinished: its last checkpoint has the weights.
     """
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
@@ -75,24 +58,15 @@ def write(
     provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
-    """Writes the final weights and their entry, and returns the entry.
+    """Writes the final weights, rounded in place, and returns their entry.
 
-    The metrics are those of the written, rounded weights. Test images are evaluated
-    only here, unless `Observe.test_every` is set.
-
-    Args:
-        config: the run's config.
-        run: the trained run. The weights of its model are rounded in place.
-        state: the train state at the end.
-        workdir: the run's folder.
-        provenance: `commit` of the code, the argument `command` of `train`, and the
-            `strategy` and `replicas` of this process.
-        check: see `Evaluator.__call__`. If `check` raises, nothing is written.
+    `provenance` has the `commit`, `command`, `strategy` and `replicas` of this process. If
+    `check` raises an error during an evaluation, nothing is written.
     """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = weight_file.write(model)
     _round(model)
-    arguments = _arguments(config.model, run, model)
+    arguments = _arguments(config.model, run)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
     tag = manifest.tag(config.model.name, data.name, arguments, sha256)
@@ -161,20 +135,18 @@ def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[st
     }
 
 
-def _arguments(settings: ConfigDict, run: Run, model: keras.Model) -> dict[str, Any]:
+def _arguments(settings: ConfigDict, run: Run) -> dict[str, Any]:
     """Returns the builder's arguments for the deployed model."""
     arguments = {
         "activation": activations.describe(settings.activation),
-        "input_shape": list(network_input(run.data, run.preprocessing)),
+        "input_shape": list(network_input_shape(run.data, run.preprocessing)),
     }
+    registered = registry.entry(settings.name)
     for key in settings:
-        if key not in ("name", "activation", *_TRAINING_ARGUMENTS):
+        if key not in ("name", "weights", "activation", *registered.training_only):
             value = settings[key]
             arguments[key] = list(value) if isinstance(value, tuple) else value
-    # Dropout of feature maps scales the deployed network; other dropout does not.
-    if any(isinstance(layer, FeatureMapDropout) for layer in model.layers):
-        arguments["dropout"] = settings.dropout
-    if registry.entry(settings.name).takes("num_classes"):
+    if registered.takes("num_classes"):
         arguments["num_classes"] = run.data.num_classes
     return arguments
 
@@ -190,17 +162,14 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
 
 
 def _terms(terms: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of use of the data set and of the pretrained weights' data."""
+    """Returns the terms of the data set and of the parent weights' data."""
     if parent and parent["data_terms"] != terms:
         return f"{terms} The weights it began with, {parent['data_terms']}"
     return terms
 
 
 def commit() -> str:
-    """Returns the git commit of this code, with `+` if files differ from the commit.
-
-    For an installed package, the function returns `release <version>`.
-    """
+    """Returns the git commit of this code, with `+` for changed files, or the release."""
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
     commands = (
         # Fails if the package is installed inside another repository.

@@ -12,15 +12,7 @@ from elu_zoo.activations.table import is_maxout
 
 
 def digest(model: ConfigDict) -> str:
-    """Returns a hash of the files of a user's network and activation, or "".
-
-    The digest is "" for networks and activations of this package and of Keras, and for
-    code whose source Python cannot find. It is that of the files now, which a notebook
-    may have changed since it imported them.
-
-    Args:
-        model: the section `model` of a config.
-    """
+    """Returns a hash of the source of a user's network and activation now, or ""."""
     used = [inspect.unwrap(registry.entry(model.name).builder)]
     if not is_maxout(model.activation):
         layer = activations.make(model.activation, "activation", seed=0)

@@ -9,7 +9,6 @@ from elu_zoo.evaluation.loss import Objective, describe
 
 COUNT, SHAPE, CLASSES = 12, (5, 4, 2), 7
 IMAGE_LOSSES = ("sigmoid_cross_entropy", "half_squared_error")
-SCALES = (1 / 255, 1 / 510)
 
 
 @pytest.fixture
@@ -36,40 +35,40 @@ def image_losses(loss, z, t):
     return values.reshape(COUNT, -1).sum(1)
 
 
-@pytest.mark.parametrize("scale", SCALES)
+@pytest.mark.parametrize("jit", [False, True])
 @pytest.mark.parametrize("loss", IMAGE_LOSSES)
-def test_targets_of_image_losses_are_the_preprocessed_images(split, loss, scale):
-    z = draw_outputs(SHAPE)
-    images = split.images.astype(np.float32)
-    losses = np.asarray(make_objective(loss, scale)(images, split.labels, z))
-    expected = image_losses(loss, z.astype(np.float64), split.images * scale)
-    np.testing.assert_allclose(losses, expected, 1e-5)
-    assert losses.shape == (COUNT,)
-    other_labels = split.labels[::-1]
-    relabelled = make_objective(loss, scale)(images, other_labels, z)
-    np.testing.assert_array_equal(relabelled, losses)
+def test_targets_of_image_losses_are_the_preprocessed_images(split, loss, jit):
+    z, images = draw_outputs(SHAPE), split.images.astype(np.float32)
+    objective = tf.function(make_objective(loss, 1 / 510), jit_compile=jit)
+    expected = image_losses(loss, z.astype(np.float64), split.images / 510)
+    for labels in (split.labels, split.labels[::-1]):
+        np.testing.assert_allclose(objective(images, labels, z), expected, 1e-5)
 
 
-def test_targets_of_the_softmax_cross_entropy_are_the_labels(split):
-    z = draw_outputs([CLASSES])
-    images = split.images.astype(np.float32)
-    loss = np.asarray(make_objective("softmax_cross_entropy")(images, split.labels, z))
-    z = z.astype(np.float64)
-    log_sum = np.log(np.exp(z).sum(1))
-    expected = log_sum - z[np.arange(COUNT), split.labels]
-    np.testing.assert_allclose(loss, expected, 1e-5)
-    blank = make_objective("softmax_cross_entropy")(0 * images, split.labels, z)
-    np.testing.assert_allclose(blank, expected, 1e-5)
+@pytest.mark.parametrize("heads", [(), (3,)])
+def test_targets_of_the_softmax_cross_entropy_are_labels_that_may_be_smoothed(split, heads):
+    """Losses of auxiliary heads are added."""
+    z = draw_outputs([*heads, CLASSES])
+    unsmoothed = make_objective("softmax_cross_entropy")
+    assert unsmoothed.smoothing(split.labels, z) is None
+    smoothed = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
+    losses = np.asarray(smoothed(None, split.labels, z))
+    added = np.asarray(smoothed.smoothing(split.labels, z))
+    z = z.astype(np.float64).reshape(COUNT, -1, CLASSES)
+    log_p = z - np.log(np.exp(z).sum(-1, keepdims=True))
+    labels = np.eye(CLASSES)[split.labels]
+    np.testing.assert_allclose(losses, -(labels[:, None] * log_p).sum((1, 2)), 1e-5)
+    target = 0.9 * labels + 0.1 / CLASSES
+    np.testing.assert_allclose(losses + added, -(target[:, None] * log_p).sum((1, 2)), 1e-5)
 
 
-@pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("loss", IMAGE_LOSSES)
-def test_measures_of_image_losses_equal_float64(split, loss, scale):
+def test_measures_of_image_losses_equal_float64(split, loss):
     """The loss is of the outputs; the squared error is of their sigmoid or identity."""
     z = draw_outputs(SHAPE)
-    measures = make_objective(loss, scale).measure([(split, z)])
+    measures = make_objective(loss).measure([(split, z)])
     assert list(measures) == ["loss", "squared_error"]
-    z, t = z.astype(np.float64), split.images * scale
+    z, t = z.astype(np.float64), split.images / 255
     expected = image_losses(loss, z, t).mean()
     assert measures["loss"] == pytest.approx(expected, rel=1e-6)
     y = z if loss == "half_squared_error" else 1 / (1 + np.exp(-z))
@@ -78,19 +77,14 @@ def test_measures_of_image_losses_equal_float64(split, loss, scale):
     assert {type(value) for value in measures.values()} == {float}
 
 
-def test_losses_of_auxiliary_heads_are_added_but_not_measured(split):
+def test_auxiliary_heads_are_not_measured(split):
     z = draw_outputs([3, CLASSES])
-    images = split.images.astype(np.float32)
     for loss in ("squared_hinge", "softmax_cross_entropy"):
-        objective = make_objective(loss)
-        losses = np.asarray(objective(images, split.labels, z))
-        heads = [np.asarray(objective(images, split.labels, z[:, i])) for i in range(3)]
-        np.testing.assert_allclose(losses, np.sum(heads, 0), 1e-6)
-        first = objective.measure([(split, z[:, 0])])
-        assert objective.measure([(split, z)]) == first
+        first = make_objective(loss).measure([(split, z[:, 0])])
+        assert make_objective(loss).measure([(split, z)]) == first
 
 
-@pytest.mark.parametrize("wrong", [0, 1, COUNT])
+@pytest.mark.parametrize("wrong", [0, 1])
 def test_measures_of_the_softmax_cross_entropy_equal_known_values(split, wrong):
     z = np.zeros((COUNT, CLASSES), np.float32)
     predicted = np.where(np.arange(COUNT) < wrong, split.labels + 1, split.labels)
@@ -115,44 +109,23 @@ def test_a_mean_over_10000_images_has_no_rounding_error_of_float32():
     assert measures == pytest.approx(single, rel=1e-12)
 
 
-@pytest.mark.parametrize("loss", IMAGE_LOSSES)
-@pytest.mark.parametrize("jit", [False, True])
-def test_a_traced_objective_equals_the_eager_objective(split, loss, jit):
-    traced = tf.function(make_objective(loss), jit_compile=jit)
-    images = split.images.astype(np.float32)
-    arguments = images, split.labels, draw_outputs(SHAPE)
-    expected = np.asarray(make_objective(loss)(*arguments))
-    np.testing.assert_allclose(traced(*arguments), expected, 1e-6)
-
-
 @pytest.mark.parametrize(
     ("measures", "prefix", "text"),
     [
-        ({"loss": 0.08124, "error_percent": 2.376}, "", "error 2.38 %, loss 0.0812"),
+        ({"loss": 75.3, "squared_error": 4.7119}, "", "squared error 4.712, loss 75.3000"),
         (
-            {"loss": 75.3, "squared_error": 4.7119},
-            *("", "squared error 4.712, loss 75.3000"),
-        ),
-        ({"test_loss": 1, "validation_loss": 2}, "test_", "loss 1.0000"),
-        (
-            {"t_top5_error_percent": 9.996, "t_loss": 2, "t_error_percent": 31.5},
+            {"t_top5_error_percent": 9.996, "t_loss": 2, "t_error_percent": 31.5, "v_loss": 1},
             *("t_", "error 31.50 %, top-5 error 10.00 %, loss 2.0000"),
         ),
-        (
-            {"test_loss": 1, "test_error_percent": 0, "validation_error_percent": 3},
-            *("validation_", "error 3.00 %"),
-        ),
-        ({}, "", ""),
     ],
 )
 def test_describe_formats_measures_with_the_prefix(measures, prefix, text):
     assert describe(measures, prefix) == text
 
 
-@pytest.mark.parametrize("loss", ["softmax_cross_entropy", *IMAGE_LOSSES])
-@pytest.mark.parametrize("classes", [CLASSES, 200])
-def test_measures_do_not_depend_on_the_batches(split, loss, classes):
-    z = draw_outputs(SHAPE if loss in IMAGE_LOSSES else [classes])
+@pytest.mark.parametrize("loss", ["softmax_cross_entropy", "half_squared_error"])
+def test_measures_do_not_depend_on_the_batches(split, loss):
+    z = draw_outputs(SHAPE if loss in IMAGE_LOSSES else [200])
     expected = make_objective(loss).measure([(split, z)])
     ends = (0, 5, 6, COUNT)
     parts = (
@@ -165,7 +138,7 @@ def test_measures_do_not_depend_on_the_batches(split, loss, classes):
 
 @pytest.mark.parametrize(
     ("larger", "equal", "missed"),
-    [(0, 0, 0), (4, 0, 0), (5, 0, 1), (0, 100, 1), (0, 4, 0), (2, 2, 0), (2, 3, 1)],
+    [(0, 0, 0), (4, 0, 0), (5, 0, 1), (0, 100, 1), (2, 2, 0), (2, 3, 1)],
 )
 def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
     z = np.full((1, 101), -1, np.float32)
@@ -180,18 +153,3 @@ def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
 def test_top5_error_needs_more_than_100_classes(split, classes, is_measured):
     measures = make_objective("softmax_cross_entropy").measure([(split, draw_outputs([classes]))])
     assert ("top5_error_percent" in measures) == is_measured
-
-
-@pytest.mark.parametrize("heads", [(), (3,)])
-def test_loss_plus_smoothing_is_the_cross_entropy_with_smoothed_labels(split, heads):
-    z = draw_outputs([*heads, CLASSES])
-    unsmoothed = Objective("softmax_cross_entropy", {"kind": "none"})
-    assert unsmoothed.smoothing(split.labels, z) is None
-    smoothed = Objective("softmax_cross_entropy", {"kind": "none"}, label_smoothing=0.1)
-    added = smoothed.smoothing(split.labels, z)
-    losses = np.asarray(smoothed(None, split.labels, z)) + np.asarray(added)
-    z = z.astype(np.float64).reshape(COUNT, -1, CLASSES)
-    log_p = z - np.log(np.exp(z).sum(-1, keepdims=True))
-    target = 0.9 * np.eye(CLASSES)[split.labels] + 0.1 / CLASSES
-    expected = -(target[:, None] * log_p).sum((1, 2))
-    np.testing.assert_allclose(losses, expected, 1e-5)

@@ -2,8 +2,10 @@
 
 import math
 
+import pandas as pd
 import pytest
 
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.paper import claims
 from elu_zoo.paper.claims import (
@@ -17,6 +19,8 @@ from elu_zoo.paper.claims import (
     wilcoxon_below,
 )
 
+EMPTY = pd.DataFrame()
+
 
 def reads(values):
     """Returns a function of rows that returns `values`, by seed if they are a list."""
@@ -24,7 +28,7 @@ def reads(values):
 
 
 def measured(find, **fields):
-    return ClaimTest("", "", find, **fields).measured([])
+    return ClaimTest("", "", find, **fields).measured(EMPTY)
 
 
 def test_difference_compares_pairs_by_students_t():
@@ -113,7 +117,7 @@ def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
 def test_final_reads_the_last_value_by_seed():
     key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
     rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
-    assert final(Arm("elu"), "loss")(rows) == {3: -20}
+    assert final(Arm("elu"), "loss")(grouping.frame(rows)) == {3: -20}
 
 
 def effect(value, p, n=5, layers=()):
@@ -125,7 +129,7 @@ def outcomes(effects, **fields):
     tests = [
         ClaimTest(str(i), "", lambda rows, test, x=x: x, **fields) for i, x in enumerate(effects)
     ]
-    found = claims.judge(Claim("", "", "", "", tuple(tests)), [])
+    found = claims.judge(Claim("", "", "", "", tuple(tests)), EMPTY)
     assert [test for test, _ in found] == tests
     return [judged.outcome for _, judged in found]
 
@@ -178,7 +182,7 @@ def test_tests_that_are_not_in_the_paper_are_corrected_apart():
         ClaimTest(str(in_paper), "", lambda *_: effect(-1, 0.03), in_paper=in_paper)
         for in_paper in (False, True)
     ]
-    found = claims.judge(Claim("", "", "", "", tuple(two)), [])
+    found = claims.judge(Claim("", "", "", "", tuple(two)), EMPTY)
     assert [judged.outcome for _, judged in found] == ["supports"] * 2
 
 

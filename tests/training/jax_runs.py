@@ -31,15 +31,10 @@ MOMENTUM = {**DIGITS, "train.momentum": 0.9}
 RUNS = {
     "mnist_mlp_8x128": ("mnist_mlp_8x128", "", DIGITS),
     "mnist_autoencoder": ("mnist_autoencoder", "smoke=True", DIGITS),
-    "mnist_autoencoder_mse": ("mnist_autoencoder_mse", "smoke=True", DIGITS),
     "batch_norm": ("mnist_mlp_8x128", "smoke=True,batch_norm=True", MOMENTUM),
     "unstopped": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "resumed": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "static": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
-    "bfloat16_matmuls": (
-        *("mnist_mlp_8x128", ""),
-        {**DIGITS, "train.precision": "bfloat16_matmuls"},
-    ),
     "finetune": (
         *("finetune", "model=mnist_mlp_8x128,weights=mnist,freeze=dense1+dense2"),
         DIGITS,
@@ -63,18 +58,16 @@ RUNS = {
 TWO_WORKERS = json.dumps(
     {"cluster": {"worker": ["a:1", "b:1"]}, "task": {"type": "worker", "index": 1}}
 )
-# name: arguments that `train` refuses on JAX. `main` changes the config or TF_CONFIG of
-# the names "machines", "images" and "data".
+# name: arguments that `train` refuses on JAX, and words of the error. `main` changes the
+# config or TF_CONFIG of the names "machines", "images" and "data".
 REFUSED = {
-    "strategy": {"strategy": "mirrored"},
-    "devices": {"num_devices": 2},
-    "unknown": {"strategy": "on"},
-    "compile": {"compile": "off"},
-    "machines": {},
-    "accumulate 2": {"accumulate": 2},
-    "accumulate 0": {"accumulate": 0},
-    "images": {},
-    "data": {"data_dir": os.environ.get("TFDS_DATA_DIR") or None},
+    "strategy": ({"strategy": "mirrored"}, "one device. Received: strategy 'mirrored'"),
+    "devices": ({"num_devices": 2}, "num_devices 2. Set --strategy=one, or set KERAS"),
+    "compile": ({"compile": "off"}, "compiles every step. Received: compile 'off'"),
+    "machines": ({}, "2 tasks. Unset TF_CONFIG, or"),
+    "accumulate": ({"accumulate": 2}, "Remove --accumulate, or set KERAS_BACKEND=tens"),
+    "images": ({}, "Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
+    "data": ({"data_dir": os.environ.get("TFDS_DATA_DIR") or None}, "Load the data set once"),
 }
 
 
@@ -136,7 +129,7 @@ def main(folder):
         training.train(get_config(name), folder / name, **arguments)
         mock.patch.stopall()
     messages = {}
-    for name, arguments in REFUSED.items():
+    for name, (arguments, _) in REFUSED.items():
         config = get_config("unstopped")
         config.data.name = "mnist" if name == "data" else "mnist_5k"
         if name == "images":

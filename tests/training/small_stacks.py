@@ -24,6 +24,7 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
+ONLY = "dropout", "init_scale", "initial_kernels", "kernel_decay"
 # Fields of a run with the optimizer Muon and label smoothing.
 MUON = {
     "model.kernel_decay": 0.0,
@@ -56,7 +57,7 @@ def small_stacks(
 
 
 def register():
-    registry.register_model(section="none")(small_stacks)
+    registry.register_model(training_only=ONLY)(small_stacks)
 
 
 def get_config(entries=()):

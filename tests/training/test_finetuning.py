@@ -7,7 +7,6 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-import small_stacks
 
 from elu_zoo import errors, predictions, training, zoo
 from elu_zoo.configs import finetune, quickstart
@@ -33,24 +32,21 @@ def npz(tmp_path_factory):
     return str(path)
 
 
-@pytest.fixture(scope="module")
-def parent(tmp_path_factory):
-    """The folder of a run of a small network with ReLU and batch normalisation."""
-    config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
-    config.model.width, config.train.epochs = 0.1, 1
-    with config.unlocked():
-        config.model.hidden_layers = 3  # make_config has no such field
-    folder = tmp_path_factory.mktemp("parent") / "relu"
-    training.train(config, folder, compile="off")
-    return str(folder)
-
-
 def parent_config(seed=0):
+    """The config of a small network with ReLU and batch normalisation."""
     config = quickstart.get_config("smoke=True,activation=relu,batch_norm=True")
     config.model.width, config.train.epochs, config.seed = 0.1, 1, seed
     with config.unlocked():
         config.model.hidden_layers = 3  # make_config has no such field
     return config
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory):
+    """The folder of a run of `parent_config`."""
+    folder = tmp_path_factory.mktemp("parent") / "relu"
+    training.train(parent_config(), folder, compile="off")
+    return str(folder)
 
 
 def make_config(weights, data, arg="", entries=()):
@@ -71,32 +67,34 @@ def read_layers(folder):
         }
 
 
-def test_the_entry_has_the_arguments_of_the_weights(parent, npz, train, tmp_path):
-    entry = train(make_config(parent, npz), tmp_path / "run")
+@pytest.fixture(scope="module")
+def tuned(parent, npz, tmp_path_factory):
+    """The folder and the entry of a finished run that fine-tunes the parent."""
+    folder = tmp_path_factory.mktemp("tuned") / "run"
+    return folder, training.train(make_config(parent, npz), folder, compile="off")
+
+
+def test_the_entry_has_the_arguments_of_the_weights(parent, npz, tuned):
+    folder, entry = tuned
     first = pretrained.find(MLP, parent).entry
     assert entry["arguments"] == {**first["arguments"], "num_classes": 3}
     assert entry["arguments"]["hidden_layers"] == 3
     assert entry["preprocessing"] == first["preprocessing"]
     assert (entry["parent"], entry["dataset"]) == (first["tag"], "shades")
     assert entry["classes"] == ["dark", "grey", "light"]
-    for words in (
-        "shades.npz: the terms of its images",
-        "The weights it began with, MNIST",
-    ):
+    for words in ("shades.npz: the terms of its images", "The weights it began with, MNIST"):
         assert words in entry["data_terms"]
-    model = zoo.get_model(MLP, weights=str(tmp_path / "run"))
+    model = zoo.get_model(MLP, weights=str(folder))
     assert model.input_shape == (None, 28, 28, 1) and model.output_shape == (None, 3)
     test = load.load(npz, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
-    named = predictions.decode_predictions(model(test.images), MLP, str(tmp_path / "run"))
+    named = predictions.decode_predictions(model(test.images), MLP, str(folder))
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 
-def test_an_export_has_the_classes_of_the_new_data(parent, npz, train, tmp_path):
-    train(make_config(parent, npz, "freeze=body"), tmp_path / "run")
-    weights = {"weights": str(tmp_path / "run")}
-    trained = pretrained.find(MLP, **weights)
+def test_an_export_has_the_classes_of_the_new_data(tuned, tmp_path):
+    trained = pretrained.find(MLP, weights=str(tuned[0]))
     model = zoo.get_model(MLP, weights=trained)
     path = saved_model.export_saved_model(
         model, tmp_path, name="own", **predictor.description(model, MLP, trained)
@@ -104,20 +102,17 @@ def test_an_export_has_the_classes_of_the_new_data(parent, npz, train, tmp_path)
     assert (path / "assets/labels.txt").read_text() == "dark\ngrey\nlight\n"
 
 
-@pytest.mark.parametrize("freeze", ["none", "body", "dense1+dense2"])
-def test_only_layers_that_are_not_frozen_change(parent, npz, train, tmp_path, freeze):
-    train(make_config(parent, npz, f"freeze={freeze}"), tmp_path / "run")
-    before, after = read_layers(Path(parent)), read_layers(tmp_path / "run")
-    assert before.keys() == after.keys()
+def test_only_layers_that_are_not_frozen_change(parent, npz, train, tuned, tmp_path):
+    train(make_config(parent, npz, "freeze=dense1+dense2"), tmp_path / "run")
+    before = read_layers(Path(parent))
     body = before.keys() - {"classifier"}
-    frozen = {
-        "none": set(),
-        "body": body,
-        "dense1+dense2": {n for n in body if n.endswith(("dense1", "dense2"))},
-    }
-    for name in body:
-        pairs = zip(before[name], after[name], strict=True)
-        assert all((a == b).all() for a, b in pairs) == (name in frozen[freeze])
+    frozen = {name for name in body if name.endswith(("dense1", "dense2"))}
+    for folder, names in ((tuned[0], set()), (tmp_path / "run", frozen)):
+        after = read_layers(folder)
+        assert before.keys() == after.keys()
+        for name in body:
+            pairs = zip(before[name], after[name], strict=True)
+            assert all((a == b).all() for a, b in pairs) == (name in names)
 
 
 def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
@@ -141,35 +136,15 @@ def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
 def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     config = make_config(parent, npz, "freeze=body")
     config.train.precision = "bfloat16_matmuls"
-    resolved = resolve(config)
-    data, placement = (
-        build.load_data(resolved, None),
-        backends.choose_devices(False, "one", None),
-    )
+    resolved, placement = resolve(config), backends.choose_devices(False, "one", None)
+    data = build.load_data(resolved, None)
     run = build.build(resolved, data, placement, ("off", None, 1))
     reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]
     assert reduced == ["dense1", "dense2", "dense3"]
 
 
-@pytest.mark.slow
-def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
-    parent, npz, train, tmp_path, stop_after, last_arrays, assert_same_bits
-):
-    config = make_config(parent, npz, "freeze=dense1")
-    train(config, tmp_path / "unstopped")
-
-    stop_after(4, lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        train(config, tmp_path / "cut")
-    train(config, tmp_path / "cut")
-    assert_same_bits(last_arrays(tmp_path / "cut"), last_arrays(tmp_path / "unstopped"))
-    assert (tmp_path / "cut/metrics.jsonl").read_bytes() == (
-        tmp_path / "unstopped/metrics.jsonl"
-    ).read_bytes()
-
-
-def test_a_run_is_not_resumed_from_other_weights(npz, train, tmp_path, stop_after):
-    first = train(parent_config(), tmp_path / "parent")["tag"]
+def test_a_run_is_not_resumed_from_other_weights(parent, npz, train, tmp_path, stop_after):
+    first = pretrained.find(MLP, shutil.copytree(parent, tmp_path / "parent")).name
     config = make_config(tmp_path / "parent", npz)
     train(config, tmp_path / "finished")
     stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
@@ -177,9 +152,8 @@ def test_a_run_is_not_resumed_from_other_weights(npz, train, tmp_path, stop_afte
         train(config, tmp_path / "run")
     shutil.rmtree(tmp_path / "parent")
     second = train(parent_config(seed=1), tmp_path / "parent")["tag"]
-    words = f"began with the weights {first}, but model.weights now selects {second}"
     for folder in ("run", "finished"):
-        with pytest.raises(errors.DataError, match=words):
+        with pytest.raises(errors.DataError, match=f"{first}, but .* {second}"):
             train(config, tmp_path / folder)
 
 
@@ -188,7 +162,7 @@ def test_a_run_is_resumed_after_its_images_were_moved(parent, npz, train, tmp_pa
     with pytest.raises(errors.Interrupted):
         train(make_config(parent, npz), tmp_path / "run")
     moved = make_config(parent, shutil.copy(npz, tmp_path))
-    with pytest.raises(errors.UsageError, match="data.name: .*allow_config_change"):
+    with pytest.raises(errors.UsageError, match="allow_config_change"):
         train(moved, tmp_path / "run")
     entry = train(moved, tmp_path / "run", allow_config_change=True)
     assert f"-> '{tmp_path}/shades.npz'" in entry["config_changes"][0]
@@ -198,7 +172,7 @@ def test_a_run_is_resumed_after_its_images_were_moved(parent, npz, train, tmp_pa
     with np.load(npz) as arrays:
         np.savez(others, **{**arrays, "y_train": arrays["y_train"][::-1]})
     changed = make_config(parent, str(others))
-    with pytest.raises(errors.DataError, match="The images have changed since"):
+    with pytest.raises(errors.DataError, match="images have changed"):
         train(changed, tmp_path / "run", allow_config_change=True)
 
 
@@ -233,16 +207,12 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
 @pytest.mark.parametrize(
     ("arg", "entries", "words"),
     [
-        ("", {"model.width": 0.5}, "trained with width=0.1. Received: width=0.5"),
-        ("activation=elu", {}, "trained with activation=.*relu"),
-        (
-            "",
-            {"model.weights": "cifar100"},
-            "mnist_mlp_8x128 has no weights for .cifar100",
-        ),
-        ("freeze=dense9", {}, "Unknown part of train.freeze 'dense9'. Did you mean"),
-        ("freeze=body+classifier", {}, "freezes every layer"),
-        ("", {"data.name": ""}, "data.name is missing. Set --data"),
+        ("", {"model.width": 0.5}, "width=0.1"),
+        ("activation=elu", {}, "activation"),
+        ("", {"model.weights": "cifar100"}, "has no weights"),
+        ("freeze=dense9", {}, "Did you mean"),
+        ("freeze=body+classifier", {}, "every layer"),
+        ("", {"data.name": ""}, "--data"),
     ],
 )
 def test_configs_that_do_not_fit_the_weights_are_refused(
@@ -256,7 +226,6 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
 @pytest.mark.parametrize(
     ("arg", "entries", "expected"),
     [
-        ("model=elu_cifar_11", {"data.image_shape": (40, 40, 3)}, (40, 40, 3)),
         ("model=elu_cifar_11,image_size=40", {}, (40, 40, 3)),
         (f"model={MLP},weights=none,image_size=20", {}, (20, 20, 1)),
         ("model=elu_cifar_11", {}, (32, 32, 3)),
@@ -277,63 +246,62 @@ def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
     config.train.learning_rates = (0.0, 1e-9, 0.0)  # the weights stay the same
     entry = train(config, tmp_path)
     assert entry["classes"] == []
-    (path,) = tmp_path.glob("*.weights.h5")
     loaded = zoo.get_model("mnist_autoencoder", weights="mnist").get_weights()
-    trained = zoo.get_model("mnist_autoencoder", weights=str(path)).get_weights()
+    trained = zoo.get_model("mnist_autoencoder", weights=tmp_path).get_weights()
     for a, b in zip(trained, loaded, strict=True):
         np.testing.assert_allclose(a, b, atol=2e-3)
 
 
 def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path):
-    small_stacks.register()
+    small = {"data.name": npz, "train.batch_size": 8}
     config = finetune.get_config("model=small_stacks,weights=none,epochs=1")
-    config.data.name, config.train.batch_size = npz, 8
+    config.update_from_flattened_dict(small)
     entry = train(config, tmp_path)
     assert entry["arguments"]["input_shape"] == [28, 28, 1]
-    second = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
-    second.data.name, second.train.batch_size = npz, 8
-    second.train.freeze = ("stack1",)
-    second_entry = train(second, tmp_path / "again")
-    assert second_entry["parent"] == entry["tag"]
+    config = finetune.get_config(f"model=small_stacks,weights={tmp_path},epochs=1")
+    config.update_from_flattened_dict({**small, "train.freeze": ("stack1",)})
+    assert train(config, tmp_path / "again")["parent"] == entry["tag"]
 
 
 def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch, stop_after):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
-    config = finetune.get_config("model=elu_cifar_11,weights=none,epochs=1")
-    config.data.name, config.data.image_shape = npz, (8, 8, 3)
-    config.train.batch_size, config.model.width = 8, 0.02
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "first"))
+
+    def move(home):
+        monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / home))
+
+    def run(workdir, weights, **arguments):
+        config = finetune.get_config(f"model=elu_cifar_11,weights={weights},epochs=1")
+        small = {"data.name": npz, "data.image_shape": (8, 8, 3), "train.batch_size": 8}
+        config.update_from_flattened_dict(small)
+        config.model.width = 0.02
+        return train(config, tmp_path / workdir, **arguments)
+
+    move("first")
     stop_after(2, lambda: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(errors.Interrupted, match="after iteration 2 of"):
-        train(config, tmp_path / "run", steps_per_call=1)
+    with pytest.raises(errors.Interrupted):
+        run("run", "none", steps_per_call=1)
     (copied,) = (tmp_path / "run").glob("*_zca-*.npz")
     data = load.load(npz, image_shape=(8, 8, 3))
-    # The run is resumed on a machine that has computed other statistics.
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "resumed"))
+    move("resumed")  # a machine that has computed other statistics
     others = statistics_file.Statistics(np.zeros(192), np.eye(192))
     statistics_file.write(tmp_path / "resumed" / "statistics", data.images, others)
-    entry = train(config, tmp_path / "run")
-    name = entry["preprocessing"]["statistics"] + ".npz"
-    assert name == copied.name
-    images = data.test.images
-    expected = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
+    assert run("run", "none")["preprocessing"]["statistics"] == copied.stem
+    model = zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
+    expected = model(data.test.images)
 
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "second"))
-    second = finetune.get_config(f"model=elu_cifar_11,weights={tmp_path}/run,epochs=1")
-    second.data.name, second.train.batch_size = npz, 8
-    train(second, tmp_path / "again")
-    assert (tmp_path / "again" / name).is_file()
-
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "third"))
-    logits = zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))(images)
-    np.testing.assert_array_equal(logits, expected)
+    move("second")
+    run("again", tmp_path / "run")
+    assert (tmp_path / "again" / copied.name).is_file()
+    move("third")
+    model = zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
+    np.testing.assert_array_equal(model(data.test.images), expected)
 
     (tmp_path / "file").touch()
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "file"))
-    with pytest.raises(errors.ResourceError, match=f"{name} cannot be written to"):
-        zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "fourth"))
-    (tmp_path / "run" / name).write_bytes(b"other")
-    with pytest.raises(errors.CorruptError, match="is damaged: its SHA-256"):
-        zoo.get_model("elu_cifar_11", weights=str(tmp_path / "run"))
+    move("file")
+    with pytest.raises(errors.ResourceError, match="cannot be written"):
+        zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
+    move("fourth")
+    copied.write_bytes(b"other")
+    with pytest.raises(errors.CorruptError, match="SHA-256"):
+        zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
     assert not (tmp_path / "fourth").exists()

@@ -1,24 +1,19 @@
 """Runs of the ImageNet network on folders of small image files."""
 
 import contextlib
-import io
 import signal
 from unittest import mock
 
 import numpy as np
 import pytest
 import small_images
-import tensorflow as tf
-from PIL import Image
 
 import elu_zoo
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
-from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.record import resuming
 from elu_zoo.training.record.checkpoint import TrainState
-from elu_zoo.training.record.recorder import Observe
 from elu_zoo.training.run import Length
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
@@ -96,34 +91,19 @@ def test_the_weights_have_the_recorded_errors_and_losses(finished, folder, model
         assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
 
 
-def test_exports_decode_images_and_equal_the_model(finished, folder, model, tmp_path):
-    classes = finished[1]["classes"]
-    export_saved_model(model, tmp_path, name=NAME, class_names=classes)
-    exported = load_saved_model(tmp_path)
-    assert (exported.image_shape, exported.class_names) == ((24, 24, 3), (*classes,))
-    test = imagenet.load(folder, 24, 5).test
-    images, _ = decode(test)
-    encoded = [example.image for example in test.examples.read(test.positions)]
-    assert {content[:4] for content in encoded} == {b"\xff\xd8\xff\xe0", b"\x89PNG"}
-    jpegs = [tf.io.encode_jpeg(image).numpy() for image in images]
-    decoded = np.stack([Image.open(io.BytesIO(content)) for content in jpegs])
-    for contents, pixels in ((encoded, images), (jpegs, decoded)):
-        logits = model.predict(pixels, verbose=0)
-        predictions = exported.predict_bytes(contents)
-        assert np.ptp(logits, 0).max() > 0.1
-        np.testing.assert_allclose(predictions["logits"], logits, 0, 1e-5)
-        np.testing.assert_array_equal(predictions["classes"], logits.argmax(1))
-
-
-@pytest.mark.slow
-def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
+def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     finished, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
-    config, arguments = small_images.get_config(folder), {"steps_per_call": 2}
+    config, image = small_images.get_config(folder), folder / "train/class001/image3.png"
     stop_after(7, lambda: signal.raise_signal(signal.SIGTERM), StreamStep)
-    with pytest.raises(errors.Interrupted, match="after iteration 7 of 10"):
-        training.train(config, tmp_path, **arguments)
-    entry = training.train(config, tmp_path, **arguments)
+    with pytest.raises(errors.Interrupted, match="iteration 7 of 10"):
+        training.train(config, tmp_path, steps_per_call=2)
+    content = image.read_bytes()
+    image.unlink()
+    with pytest.raises(errors.DataError, match="images have changed"):
+        training.train(config, tmp_path)
+    image.write_bytes(content)
+    entry = training.train(config, tmp_path, steps_per_call=2)
     assert entry["sha256"] == finished[1]["sha256"]
     assert entry["metrics"] == finished[1]["metrics"]
     assert_same_bits(last_arrays(tmp_path), last_arrays(finished[0]))
@@ -136,19 +116,6 @@ def test_a_checkpoint_of_another_version_is_refused(tmp_path, state):
     length = Length(examples=21, batch_size=4, epochs=3)
     with pytest.raises(errors.CorruptError, match="another version.*Delete the folder"):
         TrainState({"seed": 4}, "three-1-24").resume(state, tmp_path, length, True)
-
-
-def test_images_that_change_between_stop_and_resume_are_refused(tmp_path, stop_after):
-    folder, workdir = tmp_path / "three", tmp_path / "run"
-    small_images.write_splits(folder)
-    config = small_images.get_config(folder)
-    stop_after(2, lambda: signal.raise_signal(signal.SIGTERM), StreamStep)
-    with pytest.raises(errors.Interrupted, match="after iteration 2 of 10"):
-        training.train(config, workdir)
-    (folder / "train/class001/image3.png").unlink()
-    message = f"images have changed since the run in {workdir} began. .* three-.*-24, "
-    with pytest.raises(errors.DataError, match=message):
-        training.train(config, workdir)
 
 
 NAMED = {"name": "imagenet2012", "folder": ""}
@@ -164,13 +131,13 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     with refused if own else contextlib.nullcontext():
         data = mock.Mock(images="a-2")
         now = TrainState({}, "a-2")
-        resuming.check_finished(entry, tmp_path, lambda: data, Observe(), now)
+        resuming.check_finished(entry, tmp_path, lambda: data, (), now)
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("read"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
-    with pytest.raises(errors.UsageError, match="pyramid|spp_levels|bins"):
+    with pytest.raises(errors.UsageError, match="spp_levels"):
         training.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()
 
@@ -262,7 +229,6 @@ def test_a_damaged_image_is_refused_before_the_run_starts(tmp_path):
     small_images.write_splits(tmp_path / "damaged")
     (tmp_path / "damaged" / name).write_bytes(b"x")
     config = small_images.get_config(tmp_path / "damaged")
-    words = f"1 of 33 images cannot be used: .*/{name}: it is text; expected PNG or"
-    with pytest.raises(errors.DataError, match=words):
+    with pytest.raises(errors.DataError, match=f"{name}: it is text"):
         training.train(config, tmp_path / "run")
     assert not (tmp_path / "run").exists()

@@ -1,5 +1,6 @@
 """Counts: claims by verdict, faults that training survived, digits misread."""
 
+from elu_zoo.paper.claims import VERDICTS
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"

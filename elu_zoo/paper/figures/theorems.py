@@ -1,9 +1,9 @@
 """Lemmas and theorems in numbers: how far both sides of each equation differ."""
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo.pairs import tables
-from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find
 from elu_zoo.paper.experiment import Experiment
@@ -69,22 +69,18 @@ def _gap(first, second) -> float:
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
 
 
-def _summary(rows: Rows) -> str:
-    lines = []
-    for statement in dict.fromkeys(row["statement"] for row in rows):
-        distances = [float(r["distance"]) for r in rows if r["statement"] == statement]
-        lines.append([statement, len(distances), f"{max(distances):.1g}"])
+def _summary(frame: pd.DataFrame) -> str:
+    statements = frame.groupby("statement", sort=False)["distance"]
+    lines = [[name, len(own), f"{own.max():.1g}"] for name, own in statements]
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 
 def _largest_distance(name: str) -> Find:
-    def find(rows: Rows, test: ClaimTest) -> Effect:
-        own = [row for row in rows if row["statement"].startswith(name)]
-        if not own:
-            return Effect()
-        largest = max(float(row["distance"]) for row in own)
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        own = frame[frame["statement"].str.startswith(name)]
+        largest = float(own["distance"].max())
         outcome = "supports" if test.supports(largest) else "contradicts"
-        return Effect(len({row["draw"] for row in own}), largest, outcome=outcome)
+        return Effect(own["draw"].nunique(), largest, outcome=outcome)
 
     return find
 

@@ -8,28 +8,21 @@ import keras
 import numpy as np
 from ml_collections import ConfigDict
 
+from elu_zoo import layers
 from elu_zoo.data import order
-from elu_zoo.layers import affine_recolor
-from elu_zoo.layers.affine_recolor import AffineRecolor
-from elu_zoo.layers.cutout import Cutout
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.pad_crop_flip import PadCropFlip
 
 
 class Augmentation:
     """Random changes of images, and the random numbers ("draws") that they need.
 
     Args:
-        layer: a layer that changes images by draws.
-        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`; see
-            `elu_zoo.data.order`.
-        still: draws of an image with which the layer only cuts out the image's middle.
+        layer: changes images by draws.
+        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`.
+        still: draws with which the layer only cuts out an image's middle.
         epochs: number of first epochs with random draws; later epochs use `still`.
-        before: a layer that is applied to the original images first.
-        after: a layer that is applied to the changed images last. It uses the last two
-            columns of the draws.
-        field: `(height, width, channels)` of the changed images if they are larger
-            than the original images; otherwise None.
+        before: a layer for the original images.
+        after: a layer for the changed images, and for the last two columns of draws.
+        field: shape of the changed images if they are larger than the original images.
     """
 
     def __init__(
@@ -68,42 +61,34 @@ class Augmentation:
 def create(
     data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int], epochs: int
 ) -> Augmentation | None:
-    """Returns the augmentation of a config, or None.
-
-    Args:
-        data: the config's section `data`.
-        preprocessing: the preprocessing of the network. If it has a mean image, the
-            augmentation subtracts the mean image before the crop.
-        image_shape: `(height, width, channels)` of the data set.
-        epochs: the number of epochs of the run.
-    """
+    """Returns the augmentation of a config's section `data`, or None."""
     if data.augmentation == "none":
         return None
     epochs -= data.get("whole_epochs", 0)
     if data.augmentation == "crop_flip":
-        mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
-        crops = PadCropFlip(0, preprocessing["crop"])
+        mean = layers.MeanSubtraction(preprocessing["statistics"], dtype="float32")
+        crops = layers.PadCropFlip(0, preprocessing["crop"])
         free = data.image_size - data.crop_size
         return Augmentation(crops, *_crops(free), epochs, mean)
     # The network scales this value to about zero, on the average of the channels.
     offset = float(np.mean(preprocessing.get("offset", 0)))
     value = 0.0 - offset / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
-        crops = PadCropFlip(data.get("padding", 4), value=value)
+        crops = layers.PadCropFlip(data.get("padding", 4), value=value)
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
         # With this centre, the cut-out square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
-        cutout = Cutout(data.cutout, value)
+        cutout = layers.Cutout(data.cutout, value)
         return Augmentation(crops, draw, still, epochs, after=cutout)
     *sides, channels = image_shape
     field = data.get("field_size") or max(sides)
-    layer = AffineRecolor(field, value)
+    layer = layers.AffineRecolor(field, value)
     shape = layer.compute_output_shape((None, *image_shape), None)[1:]
     n = layer.draws(channels)
-    still = [affine_recolor.STILL] * n
+    still = [layers.AffineRecolor.STILL] * n
     return Augmentation(
         layer,
         partial(order.integers, each=n),

@@ -13,23 +13,12 @@ COMPILE = ("auto", "on", "off")
 
 @dataclasses.dataclass(frozen=True)
 class Compilation:
-    """How the steps of a run are compiled.
+    """How the steps of a run are compiled."""
 
-    Attributes:
-        compiled: whether XLA compiles the step.
-        steps_per_call: largest number of iterations in one call of the compiled
-            function.
-        accumulate: number of parts into which a replica splits its examples of a
-            batch. The gradients of the parts are computed one after the other and
-            added, which needs less memory.
-        static: on JAX, whether full calls have a program of their own, in which the
-            number of iterations is a constant.
-    """
-
-    compiled: bool
-    steps_per_call: int
-    accumulate: int = 1
-    static: bool = False
+    compiled: bool  # whether XLA compiles the step
+    steps_per_call: int  # largest number of iterations in a call of the function
+    accumulate: int = 1  # number of parts of a replica's examples, to save memory
+    static: bool = False  # on JAX, whether full calls have a constant number of iterations
 
     def pad(self, *arrays: np.ndarray) -> list[np.ndarray]:
         """Returns arrays `(count, ...)`, padded by zeros to `(steps_per_call, ...)`."""
@@ -42,10 +31,8 @@ class Rule:
     """A row of the table `RULES`.
 
     Attributes:
-        facts: words that must describe a run, separated by spaces: `cpu` or `gpu`;
-            `convolutional` or `dense`; `several` replicas; and `updates` for several
-            replicas with layers that update variables, as batch normalisation does.
-        compiled, steps_per_call, static: see `Compilation`.
+        facts: words that must describe a run: `cpu` or `gpu`; `convolutional` or
+            `dense`; `several` replicas; `updates` if their layers update variables.
         reason: the reason for the choice, with ratios, by default of two CPU cores.
     """
 
@@ -119,12 +106,7 @@ CROSS_DEVICE_OPS = {
 
 
 def choose(facts: set[str], compile_: str) -> Rule:
-    """Returns the first rule that fits a run.
-
-    Args:
-        facts: the facts of the run; see `Rule.facts`.
-        compile_: a value of `COMPILE`.
-    """
+    """Returns the first rule that fits the facts of a run and a value of `COMPILE`."""
     allowed = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
     fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
     return next(rule for rule in fitting if rule.compiled in allowed)
@@ -138,14 +120,14 @@ def kind(model: keras.Model) -> str:
 
 
 def check_devices(strategy: str, num_devices: int | None) -> None:
-    """Raises `UsageError` for an invalid strategy or number of devices."""
+    """Checks the flags for devices."""
     errors.check_choice("strategy", strategy, STRATEGIES)
     if num_devices is not None:
         errors.check_integer("num_devices", num_devices, minimum=1)
 
 
 def check_compile(compile_: str, steps_per_call: int | None, accumulate: int) -> None:
-    """Raises `UsageError` for an invalid flag of compilation."""
+    """Checks the flags for compilation."""
     errors.check_choice("value of compile", compile_, COMPILE)
     if steps_per_call is not None:
         errors.check_integer("steps_per_call", steps_per_call, minimum=1)

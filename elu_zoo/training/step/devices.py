@@ -17,12 +17,8 @@ from elu_zoo.training.workers.peers import Peers
 def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
     """Creates the strategy of a run, before any TensorFlow operation.
 
-    Args:
-        name: `one` uses one device. `mirrored` uses the GPUs or logical CPU devices of
-            one machine. `multi_worker` uses the machines of TF_CONFIG. `auto` chooses
-            `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
-            devices, and otherwise `one`.
-        num_devices: number of devices of this machine; None for all GPUs, or one CPU.
+    `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
+    devices (by default all GPUs, or one CPU), and otherwise `one`.
     """
     compilation.check_devices(name, num_devices)
     _warn_of_unused_gpu()
@@ -69,17 +65,9 @@ def choose_compilation(
 ) -> Compilation:
     """Chooses how steps are compiled, by the table `compilation.RULES`.
 
-    Several replicas cannot share one XLA-compiled function, because the function would
-    use variables of other devices. Each replica therefore computes gradients in a pure
-    XLA function, and the gradients are summed outside of XLA. A pure function cannot
-    contain layers that update variables.
-
-    Args:
-        model: the trained network.
-        replicas: number of devices that share a batch.
-        compile_: `auto`, `on` or `off`.
-        steps_per_call: number of iterations in a call; None for the table's number.
-        accumulate: see `Compilation`.
+    Several replicas cannot share one XLA-compiled function, because it would use
+    variables of other devices. Each replica therefore computes gradients in a pure XLA
+    function, which cannot contain layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
     _warn_of_emulation(model)

@@ -1,8 +1,4 @@
-"""Device, compilation and training step of a run on JAX.
-
-The functions correspond to those of `devices`, which are for TensorFlow, and `JaxStep`
-corresponds to `resident.ResidentStep`.
-"""
+"""Device, compilation and step of a run on JAX, as `devices` and `resident` have them."""
 
 import contextlib
 import functools
@@ -124,10 +120,9 @@ class JaxStep:
         first: int = 0,
         draws: np.ndarray | None = None,
     ) -> jax.Array:
-        """Begins one iteration for each row of `batches`; see `ResidentStep.run`.
+        """Begins the iterations of `ResidentStep.run`, and does not wait for losses.
 
-        The function does not wait for the losses. Until `sync` is called, the variables
-        of the model and the optimizer cannot be used.
+        Until `sync`, the variables of model and optimizer cannot be used.
         """
         count = len(batches)
         arrays = [batches, learning_rates, *([] if draws is None else [draws])]

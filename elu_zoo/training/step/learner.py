@@ -10,18 +10,10 @@ from elu_zoo.evaluation.loss import Objective
 
 @dataclasses.dataclass(frozen=True)
 class Learner:
-    """Model, optimizer and loss that a training step uses.
+    """Model, optimizer and loss that a training step uses, created in a strategy's scope."""
 
-    Attributes:
-        model: the model, whose inputs are raw images or the augmentation's outputs.
-        optimizer: the optimizer, built in the strategy scope of the model.
-        objective: the loss function, with label smoothing.
-        batch_size: number of examples in an iteration, over all replicas.
-        augmentation: the function that changes images by random numbers, or None.
-    """
-
-    model: keras.Model
+    model: keras.Model  # its inputs are raw images or the augmentation's outputs
     optimizer: keras.optimizers.Optimizer
     objective: Objective
-    batch_size: int
-    augmentation: Callable | None = None
+    batch_size: int  # number of examples in an iteration, over all replicas
+    augmentation: Callable | None = None  # changes images by random numbers

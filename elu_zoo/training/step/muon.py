@@ -46,9 +46,6 @@ class Muon(keras.optimizers.Optimizer):
         sgd_decay: L2 decay of the kernels of `sgd_layers`: gradient += decay * kernel.
         **kwargs: arguments of `keras.optimizers.Optimizer`, without `weight_decay`.
 
-    Raises:
-        UsageError: an argument is out of range, or `weight_decay` is not 0 or None.
-
     Reference:
         Jordan et al., Muon: an optimizer for hidden layers in neural networks, 2024.
         The constant norm is from the CIFAR-10 speed runs of the same authors.

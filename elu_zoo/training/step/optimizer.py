@@ -16,13 +16,8 @@ OPTIMIZERS = "sgd", "muon"
 class SGD(keras.optimizers.SGD):
     """Keras' SGD with a learning rate for each variable, and an increasing momentum.
 
-    Args:
-        momentum: the momentum after the increase, in [0, 1).
-        nesterov: whether to use Nesterov's momentum.
-        factors: a factor on the learning rate for each trainable variable.
-        first_momentum: the momentum at iteration 0.
-        rise: number of iterations in which the momentum increases linearly; 0 for a
-            constant momentum.
+    The momentum increases linearly from `first_momentum` to `momentum` in `rise`
+    iterations; it is constant if `rise` is 0.
     """
 
     def __init__(
@@ -59,13 +54,7 @@ class SGD(keras.optimizers.SGD):
 
 
 def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.optimizers.Optimizer:
-    """Creates and builds the optimizer of a config.
-
-    Args:
-        config: the run's config.
-        model: the network to be trained.
-        iterations: number of iterations of the run.
-    """
+    """Creates and builds the optimizer of a config."""
     train = config.train
     if train.get("optimizer", "sgd") == "muon":
         optimizer = _muon(config)

@@ -5,7 +5,7 @@ import keras
 from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
 from elu_zoo.layers.dropout import Dropout
-from elu_zoo.training.step.pooled_first import is_chain
+from elu_zoo.training.step.pool_before_activation import is_chain
 
 # The padding before a convolution is included, because it then moves half the bytes.
 _CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
@@ -19,7 +19,7 @@ PRECISIONS = {
 
 
 def check(name: str) -> None:
-    """Checks the name of a precision, and that Keras' own policy is float32."""
+    """Checks the name of a precision, and Keras' own policy."""
     errors.check_choice("precision", name, PRECISIONS)
     policy = keras.config.dtype_policy().name
     if policy != "float32":
@@ -31,18 +31,15 @@ def check(name: str) -> None:
 
 
 def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
-    """Sets the precision of the body of a float32 model.
-
-    The body is the layers between preprocessing and classifier. Preprocessing and
-    classifier stay in float32, so that pixels and logits are not rounded.
+    """Sets the precision of the layers between preprocessing and classifier.
 
     Rectifiers, ELUs, max-pooling, and dropout before max-pooling, between the first and
     the last convolution also use bfloat16 if they follow a bfloat16 layer. They then
-    move half the bytes. ELU and dropout still compute in float32. Outputs do not
-    change, except that training with dropout rounds values once more.
+    move half the bytes, and outputs do not change, except that training with dropout
+    rounds values once more.
 
     Args:
-        model: the model, changed in place. It must not have been called yet.
+        model: a float32 model that has not been called yet; changed in place.
         name: a name of `PRECISIONS`.
         classifier: name of the layer that outputs the logits; by default the last
             layer with trainable weights.

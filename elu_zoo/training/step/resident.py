@@ -1,8 +1,7 @@
 """The training step on TensorFlow for images in the memory of the device.
 
-A call runs several iterations. The compiled function has the same input shapes for
-every number of iterations. Results therefore do not depend on how the iterations of a
-run are divided into calls.
+The compiled function has the same input shapes for every number of iterations, so that
+results do not depend on how a run is divided into calls.
 """
 
 import numpy as np
@@ -15,14 +14,7 @@ from elu_zoo.training.step.update import Update
 
 
 class ResidentStep:
-    """A training step whose images are variables on the device.
-
-    Args:
-        learner: the model, optimizer and loss, created in the strategy's scope.
-        data: the training images and labels.
-        strategy: the strategy whose replicas share a batch.
-        compilation: how the step is compiled.
-    """
+    """A training step whose images are variables on the device."""
 
     def __init__(
         self,
@@ -78,8 +70,7 @@ class ResidentStep:
             draws: random numbers for the augmentation, `(count, batch_size, n)`.
 
         Returns:
-            The mean loss of each iteration before its update, `(count,)`, without
-            penalties on weights.
+            The mean loss of each iteration before its update, without penalties.
         """
         count = len(batches)
         arrays = [batches, learning_rates, *([] if draws is None else [draws])]

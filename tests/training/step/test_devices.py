@@ -19,6 +19,9 @@ def tf_config(cluster, kind="worker", index=0):
     return json.dumps({"cluster": cluster, "task": {"type": kind, "index": index}})
 
 
+ONE, TWO = tf_config({"worker": ["a:1"]}), tf_config({"worker": WORKERS})
+
+
 @pytest.fixture
 def gpus(monkeypatch):
     """A function that makes TensorFlow list a number of GPUs."""
@@ -45,30 +48,24 @@ def created(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "name, num_devices, words",
+    ("name", "num_devices", "gpu_count", "config", "words"),
     [
-        ("miror", None, "Unknown strategy 'miror'. Did you mean 'mirrored'"),
-        ("one", 2, "one uses one device, but num_devices is 2. Set --strategy=m"),
-        ("mirrored", 3, "num_devices is 3, but .* started with 2 .* Start training"),
-        ("multi_worker", None, "needs the environment variable TF_CONFIG"),
+        ("miror", None, 0, "", "mirrored"),
+        ("one", 2, 0, "", "--strategy=mirrored"),
+        ("mirrored", 3, 0, "", "started with 2"),
+        ("mirrored", 3, 2, "", "only 2 GPU"),
+        ("multi_worker", None, 0, "", "TF_CONFIG"),
+        ("auto", None, 0, "{", "JSON"),
     ],
 )
-def test_strategies_that_do_not_fit_the_devices_are_refused(name, num_devices, words):
+def test_strategies_that_do_not_fit_the_devices_are_refused(
+    monkeypatch, gpus, name, num_devices, gpu_count, config, words
+):
+    monkeypatch.setenv("TF_CONFIG", config)
+    if gpu_count:
+        gpus(gpu_count)
     with pytest.raises(errors.UsageError, match=words):
         devices.create_strategy(name, num_devices)
-
-
-def test_more_gpus_than_tensorflow_sees_are_refused(gpus):
-    gpus(2)
-    with pytest.raises(errors.UsageError, match="is 3, but TensorFlow sees only 2 GPU"):
-        devices.create_strategy("mirrored", 3)
-
-
-@pytest.mark.parametrize("name", ["auto", "multi_worker"])
-def test_invalid_tf_config_is_refused(monkeypatch, name):
-    monkeypatch.setenv("TF_CONFIG", "{")
-    with pytest.raises(errors.UsageError, match="TF_CONFIG must be JSON.*Received: '{'"):
-        devices.create_strategy(name, None)
 
 
 @pytest.mark.parametrize(
@@ -78,17 +75,10 @@ def test_invalid_tf_config_is_refused(monkeypatch, name):
         ("auto", None, 1, "", []),
         ("one", None, 4, "", []),
         ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
-        ("mirrored", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
         ("mirrored", 1, 2, "", [("MirroredStrategy", ["GPU:0"])]),
-        ("auto", None, 0, tf_config({"worker": ["a:1"]}), []),
-        (
-            *("auto", None, 0, tf_config({"worker": WORKERS})),
-            [("MultiWorkerMirroredStrategy",)],
-        ),
-        (
-            *("multi_worker", None, 0, tf_config({"worker": ["a:1"]})),
-            [("MultiWorkerMirroredStrategy",)],
-        ),
+        ("auto", None, 0, ONE, []),
+        ("auto", None, 0, TWO, [("MultiWorkerMirroredStrategy",)]),
+        ("multi_worker", None, 0, ONE, [("MultiWorkerMirroredStrategy",)]),
     ],
 )
 def test_flags_gpus_and_tf_config_choose_the_strategy(
@@ -101,13 +91,15 @@ def test_flags_gpus_and_tf_config_choose_the_strategy(
 
 
 @pytest.mark.parametrize("name", ["auto", "mirrored"])
-def test_two_logical_cpu_devices_are_mirrored(name):
-    strategy = devices.create_strategy(name, 2)
+def test_two_logical_cpu_devices_are_mirrored(name, caplog):
+    with caplog.at_level(logging.INFO, "absl"):
+        strategy = devices.create_strategy(name, 2)
     assert isinstance(strategy, tf.distribute.MirroredStrategy)
     assert strategy.num_replicas_in_sync == 2
+    assert "Strategy mirrored with 2 replica(s)" in caplog.text
 
 
-@pytest.mark.parametrize("strategy, count", [("one", None), ("mirrored", 2)])
+@pytest.mark.parametrize(("strategy", "count"), [("one", None), ("mirrored", 2)])
 def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": WORKERS}, index=1))
     peers = devices.peers(devices.create_strategy(strategy, count))
@@ -116,7 +108,7 @@ def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     assert peers.any_signal(15) == 15 and peers.any_signal(0) == 0
 
 
-@pytest.mark.parametrize("driver, count, logged", [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+@pytest.mark.parametrize(("driver", "count", "logged"), [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
 def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
     path = types.SimpleNamespace(exists=lambda: bool(driver))
     monkeypatch.setattr(devices, "Path", lambda _: path)
@@ -126,36 +118,12 @@ def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logge
     assert ('pip install "elu-zoo[gpu]"' in caplog.text) == logged
 
 
-@pytest.mark.parametrize(
-    "name, listed, logged",
-    [
-        ("one", ["CPU:0"], ""),
-        ("one", ["CPU:0", "GPU:0"], "one with 1 replica(s); devices of this machine: "),
-        ("mirrored", ["CPU:0", "CPU:1"], "mirrored with 2 replica(s); devices of "),
-    ],
-)
-def test_several_devices_are_logged(monkeypatch, caplog, name, listed, logged):
-    count = len(listed) if name == "mirrored" else None
-    logical = [types.SimpleNamespace(name=f"/device:{device}") for device in listed]
-    # MirroredStrategy calls the real function with the kind of devices.
-    real = tf.config.list_logical_devices
-    monkeypatch.setattr(tf.config, "list_logical_devices", lambda *a: real(*a) if a else logical)
-    with caplog.at_level(logging.INFO, "absl"):
-        devices.create_strategy(name, count)
-    lines = [x for x in caplog.messages if x.startswith("Strategy")]
-    assert len(lines) == bool(logged)
-    for line in lines:
-        assert logged in line
-        assert line.endswith(", ".join(f"/device:{device}" for device in listed) + ".")
-
-
-def dense(**arguments):
-    return zoo.get_model("mnist_mlp_8x128", width=0.02, **arguments, preprocessing=False)
+def dense(batch_norm=False):
+    return zoo.get_model("mnist_mlp_8x128", width=0.02, batch_norm=batch_norm, preprocessing=False)
 
 
 def convolutional():
-    layers = [keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)]
-    return keras.Sequential(layers)
+    return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)])
 
 
 POLICIES = [
@@ -164,17 +132,15 @@ POLICIES = [
     (dense, 1, 0, "off", False, 10),
     (dense, 2, 0, "auto", True, 100),
     (dense, 1, 1, "auto", True, 100),
-    (convolutional, 1, 0, "auto", False, 10),
     (convolutional, 1, 0, "on", True, 1),
     (convolutional, 2, 0, "auto", False, 10),
     (convolutional, 1, 1, "auto", True, 100),
     (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
     (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
-    (lambda: dense(activation="rrelu"), 2, 0, "auto", False, 10),
 ]
 
 
-@pytest.mark.parametrize("build, replicas, count, compile_, compiled, steps", POLICIES)
+@pytest.mark.parametrize(("build", "replicas", "count", "compile_", "compiled", "steps"), POLICIES)
 def test_network_devices_and_flag_choose_the_compilation(
     gpus, build, replicas, count, compile_, compiled, steps
 ):
@@ -188,17 +154,11 @@ def test_network_devices_and_flag_choose_the_compilation(
 
 
 @pytest.mark.parametrize(
-    "arguments, words",
+    ("arguments", "words"),
     [
-        ((1, "yes", None), "Unknown value of compile 'yes'. Known: auto, on, off"),
-        (
-            (2, "on", None),
-            "compile=on is not possible with several.*Set --compile=auto",
-        ),
-        (
-            (2, "auto", None, 4),
-            "accumulate must be 1 with several replicas .*Received: 4",
-        ),
+        ((1, "yes", None), "value of compile 'yes'"),
+        ((2, "on", None), "--compile=auto"),
+        ((2, "auto", None, 4), "accumulate must be 1"),
     ],
 )
 def test_flags_that_do_not_fit_the_network_and_devices_are_refused(arguments, words):
@@ -210,7 +170,6 @@ def test_flags_that_do_not_fit_the_network_and_devices_are_refused(arguments, wo
     ("flags", "reduced", "logged"),
     [
         ("flags : avx512f avx512_bf16", "bfloat16_conv", False),
-        ("flags : amx_bf16", "bfloat16_conv", False),
         ("Features : asimd bf16", "bfloat16_conv", False),
         ("flags : avx512f", "float32", False),
         ("flags : avx512f", "bfloat16_conv", True),

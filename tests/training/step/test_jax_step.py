@@ -41,16 +41,11 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
-def test_metrics_of_the_first_epoch_equal_those_of_tensorflow_up_to_rounding(
-    name, folder, tmp_path, rows, last_arrays
-):
+@pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon", "finetune"])
+def test_a_run_equals_that_on_tensorflow_up_to_rounding(name, folder, tmp_path, rows, last_arrays):
     config = jax_runs.get_config(name)
     training.train(config, tmp_path, compile="off")
-    actual, expected = (
-        rows(folder / name / "metrics.jsonl"),
-        rows(tmp_path / "metrics.jsonl"),
-    )
+    actual, expected = (rows(x / "metrics.jsonl") for x in (folder / name, tmp_path))
     assert actual[0]["step"] <= 10 and actual[0].keys() == expected[0].keys()
     for key, value in expected[0].items():
         assert actual[0][key] == pytest.approx(value, rel=1e-5), key
@@ -60,7 +55,7 @@ def test_metrics_of_the_first_epoch_equal_those_of_tensorflow_up_to_rounding(
             np.testing.assert_allclose(a, b, 0, 1e-5)
 
 
-@pytest.mark.parametrize("name", jax_runs.RUNS)
+@pytest.mark.parametrize("name", ["mnist_autoencoder", "batch_norm", "phases", "finetune"])
 def test_weights_trained_on_jax_have_the_same_metrics_on_tensorflow(name, folder):
     config, model_name = jax_runs.get_config(name), jax_runs.get_config(name).model.name
     entry = json.loads((folder / name / "outcome.json").read_text())
@@ -86,12 +81,6 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
         np.testing.assert_allclose(a, b, 0, 1e-6)
 
 
-def test_losses_in_bfloat16_are_close_to_float32_but_not_equal(folder, rows):
-    names = ("bfloat16_matmuls", "mnist_mlp_8x128")
-    reduced, full = (rows(folder / name / "metrics.jsonl")[0]["train_loss"] for name in names)
-    assert 1e-6 < abs(reduced / full - 1) < 1e-2
-
-
 def test_moving_averages_of_batch_norm_are_updated(folder):
     model = zoo.get_model("mnist_mlp_8x128", weights=folder / "batch_norm")
     for name in ("moving_mean", "moving_variance"):
@@ -99,27 +88,11 @@ def test_moving_averages_of_batch_norm_are_updated(folder):
         assert (value != float(name == "moving_variance")).all()
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    [
-        ("strategy", "UsageError: KERAS_BACKEND=jax trains on one device. Received: "
-         "strategy 'mirrored'"),
-        ("devices", "num_devices 2. Set --strategy=one, or set KERAS_BACKEND=tens"),
-        ("unknown", "UsageError: Unknown strategy 'on'. Did you mean 'one'?"),
-        ("compile", "UsageError: KERAS_BACKEND=jax compiles every step. Received: "
-         "compile 'off'"),
-        ("accumulate 2", "UsageError: KERAS_BACKEND=jax cannot split a batch. "
-         "Received: accumulate 2. Remove --accumulate, or set KERAS_BACKEND=tens"),
-        ("accumulate 0", "accumulate must be an integer >= 1. Received: 0."),
-        ("images", "UsageError: KERAS_BACKEND=jax trains only on data sets that fit in "
-         "memory. Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
-        ("machines", "one machine, but TF_CONFIG has 2 tasks. Unset TF_CONFIG, or"),
-        pytest.param("data", "needs TensorFlow: No module named 'tensorflow'. Load the "
-                     "data set once", marks=pytest.mark.data),
-    ]
-)  # fmt: skip
-def test_arguments_that_jax_does_not_support_are_refused(folder, name, words):
-    assert words in json.loads((folder / "errors.json").read_text())[name]
+@pytest.mark.data
+def test_arguments_that_jax_does_not_support_are_refused(folder):
+    messages = json.loads((folder / "errors.json").read_text())
+    for name, (_, words) in jax_runs.REFUSED.items():
+        assert words in messages[name]
 
 
 def test_the_binary_needs_no_tensorflow(tmp_path):

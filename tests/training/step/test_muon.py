@@ -1,18 +1,13 @@
 """The optimizer Muon: updates compared with NumPy in float64, and Keras' fit."""
 
-import json
-import os
-import subprocess
-import sys
-
 import keras
-import muon_fit
-import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
+from elu_zoo.initializers import FanInNormal
+from elu_zoo.training.step.devices import create_strategy
 from elu_zoo.training.step.muon import Muon
 
 # Coefficients of the Newton-Schulz iteration.
@@ -105,17 +100,13 @@ def test_updates_equal_float64(dtype, bound, entries):
         assert error <= (1e-6 if is_sgd(variable) else bound), variable.path
 
 
-def test_a_gradient_of_zeros_changes_nothing():
+def test_zeros_as_gradients_or_kernel_keep_a_kernel():
     model = build_network()
     before = [np.asarray(v) for v in model.trainable_weights]
     zeros = [tf.zeros(v.shape) for v in model.trainable_weights]
     Muon(0.1).apply(zeros, model.trainable_variables)
     for old, variable in zip(before, model.trainable_weights, strict=True):
         np.testing.assert_array_equal(old, np.asarray(variable))
-
-
-def test_a_kernel_of_zeros_stays_finite():
-    model = build_network()
     model.get_layer("dense").kernel.assign(np.zeros((360, 7)))
     (gradients,) = draw_gradients(model, 1)
     Muon(0.1).apply([tf.constant(g) for g in gradients], model.trainable_variables)
@@ -123,17 +114,17 @@ def test_a_kernel_of_zeros_stays_finite():
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("arguments", "word"),
     [
-        ({"weight_decay": 0.01}, "have a decay. Received: weight_decay=0.01"),
-        ({"momentum": 1.0}, r"momentum must be in \[0, 1\). Received: 1.0"),
-        ({"newton_schulz_steps": 0}, "must be an integer >= 1. Received: 0"),
-        ({"sgd_factor": 0.0}, "sgd_factor must be finite and > 0. Received: 0.0"),
-        ({"sgd_decay": -1.0}, "sgd_decay must be finite and >= 0. Received: -1.0"),
+        ({"weight_decay": 0.01}, "weight_decay"),
+        ({"momentum": 1.0}, "momentum"),
+        ({"newton_schulz_steps": 0}, "newton_schulz_steps"),
+        ({"sgd_factor": 0.0}, "sgd_factor"),
+        ({"sgd_decay": -1.0}, "sgd_decay"),
     ],
 )
-def test_wrong_arguments_are_refused(arguments, message):
-    with pytest.raises(errors.UsageError, match=message):
+def test_wrong_arguments_are_refused(arguments, word):
+    with pytest.raises(errors.UsageError, match=word):
         Muon(**arguments)
 
 
@@ -144,45 +135,32 @@ def test_the_name_of_no_trained_layer_is_logged(name, logged, caplog):
 
 
 def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
-    model, losses = muon_fit.fit()
+    images = np.random.default_rng(0).normal(size=(64, 6, 6, 3)).astype("float32")
+    data = images, (images[:, 0, 0, 0] > 0).astype("int32")
+    layers = [
+        keras.Input((6, 6, 3)),
+        keras.layers.Flatten(),
+        keras.layers.Dense(8, "elu", kernel_initializer=FanInNormal(1.0, 1)),
+        keras.layers.Dense(4, name="classifier", kernel_initializer=FanInNormal(1.0, 2)),
+    ]
+    model = keras.Sequential(layers)
+    loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
+    muon = Muon(0.05, compute_dtype="float32", sgd_factor=1.0)
+    model.compile(muon, loss, jit_compile=True)
+    losses = model.fit(*data, 16, epochs=4, shuffle=False, verbose=0).history["loss"]
     assert losses[-1] < 0.7 * losses[0]
     model.save(tmp_path / "model.keras")
     loaded = keras.models.load_model(tmp_path / "model.keras")
     assert isinstance(loaded.optimizer, Muon)
     assert loaded.optimizer.get_config() == model.optimizer.get_config()
     for network in (model, loaded):
-        network.fit(*muon_fit.draw(), shuffle=False, verbose=0)
+        network.fit(*data, shuffle=False, verbose=0)
     for a, b in zip(model.get_weights(), loaded.get_weights(), strict=True):
         np.testing.assert_allclose(a, b, 1e-6, 1e-6)
 
 
-@pytest.mark.slow
-def test_keras_fit_has_the_same_losses_on_jax(tmp_path):
-    pytest.importorskip("jax")
-    command = [no_tensorflow.__file__, muon_fit.__file__, tmp_path / "losses.json"]
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
-    subprocess.run([sys.executable, *command], env=environment, check=True)
-    losses = json.loads((tmp_path / "losses.json").read_text())
-    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
-
-
-def test_keras_fit_has_the_same_losses_on_two_replicas():
-    with two_replicas().scope():
-        # XLA does not find the variables of the second replica.
-        losses = muon_fit.fit(jit_compile=False)[1]
-    assert losses == pytest.approx(muon_fit.fit()[1], rel=1e-4)
-
-
-def two_replicas():
-    devices = [device.name for device in tf.config.list_logical_devices("CPU")[:2]]
-    reduction = tf.distribute.ReductionToOneDevice()
-    strategy = tf.distribute.MirroredStrategy(devices, reduction)
-    assert strategy.num_replicas_in_sync == 2
-    return strategy
-
-
 def test_two_replicas_make_the_same_update_as_one():
-    strategy = two_replicas()
+    strategy = create_strategy("mirrored", 2)
     with strategy.scope():
         mirrored = build_network()
         optimizer = Muon(0.1, compute_dtype="float32")

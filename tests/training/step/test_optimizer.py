@@ -55,10 +55,16 @@ FACTORS = (("classifier/bias", 0.5), ("bias", 2.0), ("first/kernel", 0.1))
             (3, 1, 3, 1),
             [0.0, 0.3, 0.6, 0.9, 0.9, 0.9],
         ),
+        (
+            {"momentum": 0.0, "learning_rate_factors": (("bias", 2.0),)},
+            (1, 2, 1, 2),
+            [0.0] * STEPS,
+        ),
     ],
 )
 def test_updates_equal_float64(entries, factors, momenta, nesterov):
     model = build_network()
+    nesterov = nesterov and entries.get("momentum") != 0
     optimizer = create(config(nesterov=nesterov, **entries), model, STEPS)
     variables = model.trainable_variables
     draws = np.random.default_rng(0)
@@ -72,19 +78,6 @@ def test_updates_equal_float64(entries, factors, momenta, nesterov):
         variable_gradients = [of_step[i] for of_step in gradients]
         expected = reference(before[i], variable_gradients, rates, momenta, nesterov)
         np.testing.assert_allclose(np.asarray(variable), expected, 1e-5, 1e-6)
-
-
-def test_factors_act_without_momentum():
-    model = build_network()
-    no_momentum = config(momentum=0.0, learning_rate_factors=(("bias", 2.0),))
-    optimizer = create(no_momentum, model, STEPS)
-    gradients = [[np.ones(v.shape, "float32") for v in model.trainable_variables]]
-    before = [np.asarray(v) for v in model.trainable_variables]
-    run(optimizer, model.trainable_variables, gradients)
-    changes = [a - np.asarray(b) for a, b in
-             zip(before, model.trainable_variables, strict=True)]  # fmt: skip
-    for change, expected in zip(changes, (0.1, 0.2, 0.1, 0.2), strict=True):
-        np.testing.assert_allclose(change, expected, 1e-5)
 
 
 def test_without_factors_and_rise_the_optimizer_is_sgd_of_keras():
@@ -103,56 +96,38 @@ def test_factors_of_frozen_layers_are_ignored():
     np.testing.assert_allclose(changed, 0.05, 1e-5)
 
 
-@pytest.mark.parametrize("name", ["biases", "frist/kernel"])
-def test_unknown_variable_suggests_the_nearest(name):
-    misspelt = config(learning_rate_factors=((name, 2.0),))
-    with pytest.raises(errors.UsageError, match=f"{name}.* Did you mean"):
+def test_an_unknown_variable_suggests_the_nearest():
+    misspelt = config(learning_rate_factors=(("frist/kernel", 2.0),))
+    with pytest.raises(errors.UsageError, match="Did you mean 'first/kernel'"):
         create(misspelt, build_network(), STEPS)
-
-
-@pytest.mark.parametrize(
-    ("entries", "words"),
-    [
-        ({"learning_rate_factors": ("bias",)}, "pairs of .* Received: 'bias'"),
-        ({"learning_rate_factors": ((2.0, "bias"),)}, "pairs of"),
-        ({"learning_rate_factors": (("bias", 0.0),)}, "a factor > 0"),
-        ({"learning_rate_factors": (("bias", True),)}, "a factor > 0"),
-        ({"momentum_rise": (0.5,)}, r"Received: \(0.5,\)"),
-        ({"momentum_rise": ()}, "momentum at iteration 0, in"),
-        ({"momentum_rise": (0.95, 3)}, "momentum at iteration 0, in"),
-        ({"momentum_rise": (-0.1, 3)}, "momentum at iteration 0, in"),
-        ({"momentum_rise": (1, 3)}, "momentum at iteration 0, in"),
-        ({"momentum_rise": (0.5, 6)}, "must increase, between 0 and the run's 6"),
-    ],
-)
-def test_wrong_factors_and_rises_are_refused(entries, words):
-    with pytest.raises(errors.UsageError, match=words):
-        check(config(**entries), STEPS)
 
 
 MUON = {"optimizer": "muon", "nesterov": True}
 
 
 @pytest.mark.parametrize(
-    ("model", "entries", "words"),
+    ("model", "entries", "word"),
     [
+        ({}, {"learning_rate_factors": ("bias",)}, "pairs"),
+        ({}, {"learning_rate_factors": ((2.0, "bias"),)}, "pairs"),
+        ({}, {"learning_rate_factors": (("bias", 0.0),)}, "factor > 0"),
+        ({}, {"momentum_rise": (0.5,)}, "momentum_rise"),
+        ({}, {"momentum_rise": (0.95, 3)}, "momentum_rise"),
+        ({}, {"momentum_rise": (1, 3)}, "momentum_rise"),
+        ({}, {"momentum_rise": (0.5, 6)}, "between 0 and the run's 6"),
         ({}, {"optimizer": "mulon"}, "Did you mean 'muon'"),
-        ({}, {"sgd_factor": 2.0}, "sgd_factor must be 1.0 .*: 2.0, None"),
-        ({}, {"sgd_decay": 0.1}, "sgd_decay must be 0.0.*: None, 0.1"),
-        ({"kernel_decay": 0.1}, MUON, "Set model.kernel_decay to 0.0"),
-        ({"classifier_decay": 0.1}, MUON, "Set model.classifier_decay to 0.0"),
-        (
-            {},
-            MUON | {"momentum_rise": (0.5, 3)},
-            "momentum_rise must not be set",
-        ),
-        ({}, MUON | {"learning_rate_factors": FACTORS}, "factors must not be set"),
-        ({}, MUON | {"nesterov": False}, "Set train.nesterov to True"),
-        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor must be finite"),
+        ({}, {"sgd_factor": 2.0}, "sgd_factor"),
+        ({}, {"sgd_decay": 0.1}, "sgd_decay"),
+        ({"kernel_decay": 0.1}, MUON, "model.kernel_decay"),
+        ({"classifier_decay": 0.1}, MUON, "model.classifier_decay"),
+        ({}, MUON | {"momentum_rise": (0.5, 3)}, "momentum_rise"),
+        ({}, MUON | {"learning_rate_factors": FACTORS}, "learning_rate_factors"),
+        ({}, MUON | {"nesterov": False}, "train.nesterov"),
+        ({}, MUON | {"sgd_factor": 0.0}, "sgd_factor"),
     ],
 )
-def test_fields_that_do_not_fit_the_optimizer_are_refused(model, entries, words):
-    with pytest.raises(errors.UsageError, match=words):
+def test_fields_that_do_not_fit_are_refused(model, entries, word):
+    with pytest.raises(errors.UsageError, match=word):
         check(config(model, **entries), STEPS)
 
 
@@ -169,7 +144,5 @@ def test_muon_takes_its_arguments_from_the_config(precision):
 
 
 def test_values_at_the_ends_of_their_ranges_are_accepted():
-    check(config(), STEPS)
-    check(config(momentum_rise=(0.0, 5)), STEPS)
+    check(config(momentum_rise=(0.0, 5), learning_rate_factors=FACTORS), STEPS)
     check(config(momentum_rise=(0.9, 0.5)), STEPS)
-    check(config(learning_rate_factors=FACTORS), STEPS)

@@ -1,140 +1,146 @@
-"""Training steps on images in memory: devices, XLA and lengths of calls."""
+"""Training steps on images in memory: crops, keyed dropout, decay, momentum, devices, XLA.
+
+The masks of keyed dropout are a function of seed, iteration and example.
+"""
 
 import time
 
 import keras
 import numpy as np
 import pytest
+import small_step as small
+import tensorflow as tf
+from small_step import draw_batches, make_step, run
 
-from elu_zoo import zoo
 from elu_zoo.data.dataset import Split
-from elu_zoo.evaluation.loss import Objective
+from elu_zoo.layers import PadCropFlip, dropout
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.devices import create_strategy
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 
-COUNT, BATCH, STEPS, SHAPE, CLASSES = 96, 16, 20, (4, 4, 1), 3
-# Factors on learning rates. Losses that are sums over pixels have larger gradients.
-FACTORS = {
-    "softmax_cross_entropy": 1,
-    "sigmoid_cross_entropy": 0.1,
-    "half_squared_error": 0.01,
-}
+MOMENTUM, DATA = 0.9, Split(*small.draw_images())
 
 
-def data():
-    generator = np.random.default_rng(0)
-    images = generator.integers(0, 256, (COUNT, *SHAPE), "uint8")
-    return Split(images, generator.integers(0, CLASSES, COUNT).astype("int32"))
+def create(compilation, augmentation=None):
+    """Returns a network, and a step that trains it by SGD without momentum."""
+    model, strategy, sgd = small.build(), tf.distribute.get_strategy(), keras.optimizers.SGD()
+    sgd.build(model.trainable_variables)
+    return model, make_step(ResidentStep, DATA, strategy, compilation, model, sgd, augmentation)
 
 
-def batches(steps=STEPS):
-    return np.random.default_rng(1).integers(0, COUNT, (steps, BATCH)).astype("int32")
-
-
-def rates(steps=STEPS, loss="softmax_cross_entropy"):
-    values = FACTORS[loss] * np.linspace(0.02, 0.005, steps)
-    return values.astype(np.float32)
-
-
-def build(of_images=False, **arguments):
-    name, classes = "mnist_mlp_8x128", {"num_classes": CLASSES}
-    if of_images:
-        name, classes = "mnist_autoencoder", {}
-    arguments = {"width": 1 / 8, "input_shape": SHAPE, "seed": 3, **arguments}
-    return zoo.get_model(name, preprocessing=True, **classes, **arguments)
-
-
-def run(
-    *, devices=1, compiled=False, steps_per_call=STEPS, cut=(STEPS,), momentum=0.9,
-    loss="softmax_cross_entropy", **model_arguments
-):  # fmt: skip
-    """Trains in calls of `cut` iterations; returns losses, and [*weights, *slots]."""
-    name = "one" if devices == 1 else "mirrored"
-    strategy = create_strategy(name, devices)
-    with strategy.scope():
-        model = build(loss != "softmax_cross_entropy", **model_arguments)
-        optimizer = keras.optimizers.SGD(momentum=momentum)
-        optimizer.build(model.trainable_variables)
-    initial = [np.array(v) for v in model.variables]
-    policy = Compilation(compiled, steps_per_call)
-    objective = Objective(loss, {"kind": "rescale", "scale": 1 / 255})
-    learner = Learner(model, optimizer, objective, BATCH)
-    step = ResidentStep(learner, data(), strategy, policy)
-    ends = np.cumsum([0, *cut])
-    values = [
-        step.run(batches()[a:b], rates(loss=loss)[a:b])
-        for a, b in zip(ends, ends[1:], strict=False)
+def crop(images, crops):
+    """Returns the output of PadCropFlip, computed by a loop over images."""
+    padded = np.pad(images, ((0, 0), (small.PADDING,) * 2, (small.PADDING,) * 2, (0, 0)))
+    parts = [
+        image[y : y + small.SIDE, x : x + small.SIDE][:, :: -1 if flip else 1]
+        for image, (y, x, flip) in zip(padded, crops, strict=True)
     ]
-    arrays = [np.array(v) for v in [*model.variables, *optimizer.variables]]
-    assert any((a != b).any() for a, b in zip(arrays, initial, strict=False))
-    return np.concatenate(values), arrays
+    return np.stack(parts)
 
 
-def difference(result, expected):
-    """Returns the largest difference between the arrays of two results of `run`."""
-    return max(
-        np.abs(np.asarray(a, np.float64) - b).max()
-        for a, b in zip(result[1], expected[1], strict=True)
-    )
+def dropout_mask(iteration, batch, rate):
+    kept = dropout.kept_values(small.SEED, iteration, batch, (small.UNITS,), rate)
+    return np.asarray(kept)
 
 
-@pytest.mark.slow
+def reference(nesterov=False, augmented=True, dropped=small.DROPPED, decay=small.DECAY):
+    """Returns the results of `run`, computed by NumPy in float64.
+
+    As in Caffe, the decay adds decay * w to the gradient of a kernel w.
+    """
+    batches, crops = draw_batches()
+    arrays = [np.array(v, np.float64) for v in small.build().weights]
+    slots, losses = [np.zeros_like(a) for a in arrays], []
+    for i, batch in enumerate(batches):
+        images = DATA.images[batch].astype(np.float64)
+        x = (crop(images, crops[i]) if augmented else images).reshape(small.BATCH, -1) / 255
+        kernel, bias, kernel2, bias2 = arrays
+        factor = dropout_mask(small.FIRST + i, batch, dropped) / (1 - dropped) if dropped else 1.0
+        net = x @ kernel + bias
+        hidden = np.where(net > 0, net, np.expm1(net)) * factor
+        z = hidden @ kernel2 + bias2
+        p = np.exp(z - z.max(1, keepdims=True))
+        p /= p.sum(1, keepdims=True)
+        label = np.eye(small.CLASSES)[DATA.labels[batch]]
+        losses.append(-(np.log(p) * label).sum() / small.BATCH)
+        delta = (p - label) / small.BATCH
+        hidden_delta = delta @ kernel2.T * factor * np.where(net > 0, 1, np.exp(net))
+        gradients = (x.T @ hidden_delta, hidden_delta.sum(0), hidden.T @ delta, delta.sum(0))
+        for array, slot, gradient in zip(arrays, slots, gradients, strict=True):
+            gradient = gradient + decay * array * (array.ndim > 1)
+            step = np.float64(small.RATES[i]) * gradient
+            slot[...] = MOMENTUM * slot - step
+            array += MOMENTUM * slot - step if nesterov else slot
+    return losses, [*arrays, *slots]
+
+
 @pytest.mark.parametrize(
-    "arguments", [{"compiled": True}, {"compiled": False, "loss": "sigmoid_cross_entropy"}]
+    "arguments",
+    [
+        {},
+        {"augmented": False},
+        {"dropped": 0.0},
+        {"decay": 0.0},
+        {"nesterov": True, "compiled": True},
+        {"accumulate": 4, "compiled": True},
+        {"devices": 2, "nesterov": True, "compiled": True},
+        {"devices": 2, "accumulate": 2},
+    ],
+    ids=str,
 )
-def test_two_devices_train_the_same_as_one(arguments):
-    one, two = run(**arguments), run(devices=2, **arguments)
-    np.testing.assert_allclose(two[0], one[0], 1e-5)
-    assert difference(two, one) <= 1e-6
-
-
-@pytest.mark.slow
-def test_batch_norm_of_two_devices_uses_the_whole_batch():
-    one, two = (run(devices=n, batch_norm=True) for n in (1, 2))
-    # Division by small variances enlarges rounding errors to 1e-4. Statistics of half
-    # batches would cause differences above 0.01.
-    assert difference(two, one) <= 1e-4
-    np.testing.assert_allclose(two[0], one[0], 1e-4)
+def test_losses_weights_and_slots_equal_numpy_in_float64(arguments):
+    losses, arrays = run(ResidentStep, DATA, **arguments)
+    # Arguments that change the order of the computation but not its result.
+    neutral = ("compiled", "accumulate", "devices")
+    arguments = {k: v for k, v in arguments.items() if k not in neutral}
+    expected_losses, expected = reference(**arguments)
+    np.testing.assert_allclose(losses, expected_losses, 2e-5)
+    for found, array in zip(arrays, expected, strict=True):
+        np.testing.assert_allclose(found, array, 0, 5e-6)
 
 
 @pytest.mark.parametrize(("compiled", "activation"), [(False, "rrelu"), (True, "elu")])
 def test_results_do_not_depend_on_call_lengths(compiled, activation, assert_same_bits):
     arguments = {"compiled": compiled, "activation": activation}
-    values, expected = run(**arguments)
-    for steps_per_call, cut in ((7, (1, 6, 5, 7, 1)), (1, (1,) * STEPS)):
-        result = run(**arguments, steps_per_call=steps_per_call, cut=cut)
-        assert result[0].tobytes() == values.tobytes()
-        assert_same_bits(result[1], expected)
+    losses, arrays = run(ResidentStep, DATA, **arguments)
+    for steps_per_call, cut in ((4, (1, 3, 2)), (1, (1,) * small.STEPS)):
+        result = run(ResidentStep, DATA, **arguments, steps_per_call=steps_per_call, cut=cut)
+        assert_same_bits([result[0], *result[1]], [losses, *arrays])
 
 
 def test_calls_of_another_length_are_not_compiled_again():
-    model = build()
-    optimizer = keras.optimizers.SGD()
-    optimizer.build(model.trainable_variables)
-    objective = Objective("softmax_cross_entropy", {"kind": "rescale", "scale": 1})
-    learner = Learner(model, optimizer, objective, BATCH)
-    compilation = Compilation(True, STEPS)
-    step = ResidentStep(learner, data(), create_strategy("one", 1), compilation)
-    seconds = []
-    for count in STEPS, STEPS - 1, STEPS - 2:
+    _, step = create(Compilation(True, small.STEPS))
+    batches, seconds = draw_batches()[0], []
+    for count in (small.STEPS, small.STEPS - 1, small.STEPS - 2):
         start = time.process_time()
-        step.run(batches(count), rates(count))
+        step.run(batches[:count], small.RATES[:count])
         seconds.append(time.process_time() - start)
     # A compilation takes more than 20 times as long as a call.
     assert max(seconds[1:]) < seconds[0] / 5
 
 
-@pytest.mark.parametrize("activation", ["elu", "prelu"])
-def test_xla_changes_results_by_rounding_only(activation):
-    uncompiled = run(activation=activation)
-    compiled = run(activation=activation, compiled=True)
-    assert np.isfinite(uncompiled[0]).all()
-    np.testing.assert_allclose(compiled[0], uncompiled[0], 1e-5)
-    assert difference(compiled, uncompiled) <= 2e-6
+def test_accumulate_computes_the_parts_one_after_the_other():
+    batches, crops = draw_batches()
+    sizes, augmentation = set(), PadCropFlip(small.PADDING)
+
+    def augment(images, draws):
+        sizes.add((images.shape[0], draws.shape[0]))
+        return augmentation(images, draws)
+
+    _, step = create(Compilation(False, small.STEPS, 4), augment)
+    step.run(batches, small.RATES, 0, crops)
+    assert sizes == {(small.BATCH // 4, small.BATCH // 4)}
+    graph = step._call.get_concrete_function().graph.as_graph_def()
+    inner = [n for f in graph.library.function for n in f.node_def]
+    loops = [n.attr["parallel_iterations"].i for n in inner if "While" in n.op]
+    assert loops == [1]
 
 
-def test_alpha_changes_the_trained_weights():
-    half = run(activation={"name": "elu", "alpha": 0.5})
-    assert difference(half, run(activation="elu")) > 1e-3
+def test_a_changed_dropout_rate_takes_effect_after_compile():
+    model, step = create(Compilation(False, 1))
+    zero, losses = np.zeros(1, np.float32), []  # a learning rate that keeps the weights
+    for rate, recompile in ((small.DROPPED, False), (0.0, False), (0.0, True)):
+        model.get_layer("drop").rate = rate
+        if recompile:
+            step.compile()
+        losses.append(float(step.run(draw_batches()[0][:1], zero)[0]))
+    assert losses[0] == losses[1] != losses[2]

@@ -12,18 +12,15 @@ from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
 _MONOTONIC = activations.ELU, LeakyReLU, VeryLeakyReLU, ShiftedReLU
 
 
-def pooled_first(model: keras.Model, pooling: Any = None) -> keras.Model:
+def pool_before_activation(model: keras.Model, pooling: Any = None) -> keras.Model:
     """Returns an equal model in which max-pooling precedes monotonic activations.
 
-    A monotonic activation commutes with a maximum. After a 2x2 pooling the activation
-    computes one value instead of four, forward and backward. The returned model shares
-    layers and variables with `model`.
+    After a 2x2 pooling an activation computes one value instead of four. The returned
+    model shares layers with `model`; a model that is no chain is returned as it is.
 
     Args:
-        model: a built model. The function returns `model` itself if its layers do not
-            form a chain, or if the function would change nothing.
-        pooling: a module with the functions `max_pool` and `replaces`, see
-            `jax_pooling`; None for Keras' pooling.
+        model: a built model.
+        pooling: a module such as `jax_pooling`; None for Keras' pooling.
     """
     layers = list(model.layers)
     if not is_chain(layers) or not _ends_with_its_last_layer(model):
