@@ -19,11 +19,9 @@ normalisation.
 
 In the figures of training, a line is the mean over runs with a band of one standard
 deviation, or, where the text says so, the median with a band between the quartiles. A
-thin line is a single run: beside the mean of fewer than five runs, or without a mean
-where some runs stay at chance. Networks with BN have hollow markers and dashed lines,
-and validation losses dotted lines. The marker is the activation's, so that a cross is
-tanh. Markers of lines are far apart: each is on a measured point, but not every point
-has one.
+thin line is a single run beside the mean of fewer than five runs. Networks with BN have
+hollow markers and dashed lines, and validation losses dotted lines. Markers of lines are
+far apart: each is on a measured point, but not every point has one.
 
 ## The paper's claims
 

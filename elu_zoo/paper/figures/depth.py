@@ -124,9 +124,8 @@ EXPERIMENT = Experiment(
     note=(
         "The paper claims better generalisation for networks with more than five "
         "layers, and has no experiment over depth. Layers have 128 units, and the "
-        "optimizer and the learning rate are those of figure 2. Error bars, "
-        "beside their markers, are one standard deviation over runs. Panel b has no "
-        "point for a depth at which a run "
-        f"never reached a training loss of {_LOSS}."
+        "optimizer and the learning rate are those of figure 2. Error bars are "
+        "one standard deviation over runs. Panel b has no point for a depth at which a "
+        f"run never reached a training loss of {_LOSS}."
     ),
 )

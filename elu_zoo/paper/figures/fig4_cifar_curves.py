@@ -216,7 +216,6 @@ EXPERIMENT = Experiment(
         "JAX on a GPU. It shows the start of training only, and decides no claim about "
         "its end. The full budget has runs of ELU and ReLU so far, by JAX on a GPU. A "
         "run that stays at chance, at an error of 99 %, is in the figure, but in no "
-        "tested pair. Ribbons are one standard deviation over runs; where some runs stay "
-        "at chance, each run is a line."
+        "tested pair. Ribbons are one standard deviation over runs."
     ),
 )

@@ -56,7 +56,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     epochs.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
-    for layer in epochs[1].names:
+    for layer in epochs[1].median:
         medians = np.array([statistics.median[layer] for statistics in epochs.values()])
         medians = medians.astype(np.float64)
         rows.append(
