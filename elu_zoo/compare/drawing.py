@@ -2,98 +2,100 @@
 
 import math
 import statistics
-from collections.abc import Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from elu_zoo.compare import tables
-from elu_zoo.compare.answer import Answer
-from elu_zoo.compare.spec import Measured, metric
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
-from elu_zoo.pairs.plots.paired_dots import PairPanel
-from elu_zoo.pairs.plots.panels import Panel, Series
+from elu_zoo.compare.result import ComparisonResult, metric, tried
+from elu_zoo.pairs import plots
 
 # Ends of the axis of errors, as a factor on the smallest error, and on the largest of
 # the errors at best rates.
 _LOWEST, _HIGHEST = 0.9, 1.5
 
 
-def draw(answer: Answer, output: Path) -> None:
+def draw(result: ComparisonResult, output: Path) -> None:
     """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
 
     The last two are drawn only after tuning. Activations are sorted by their mean
     error. Runs that diverged are left out, and a figure without any run is not drawn.
     """
-    tuned = answer.question.tune > 1
-    _errors(answer, output / "errors", tuned=True)
-    _curves(answer, output / "curves")
+    tuned = result.comparison.tune > 1
+    _errors(result, output / "errors", tuned=True)
+    _curves(result, output / "curves")
     if tuned:
-        _errors(answer, output / "errors_at_config_rate", tuned=False)
-        _rates(answer, output / "rates")
+        _errors(result, output / "errors_at_config_rate", tuned=False)
+        _rates(result, output / "rates")
 
 
-def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
-    tested = [each for each in tables.tested(answer, tuned=tuned) if each.errors]
+def _errors(result: ComparisonResult, stem: Path, *, tuned: bool) -> None:
+    tested = [each for each in tables.tested(result, tuned=tuned) if each.errors]
+    if not tested:
+        return
     tested.sort(key=lambda each: statistics.mean(each.errors.values()))
-    runs = {each.activation: each.errors for each in tested}
-    best = tuned and answer.question.tune > 1
+    rows = [(each.activation, *run) for each in tested for run in each.errors.items()]
+    runs = pd.DataFrame(rows, columns=["activation", "seed", "error"])
+    names = [each.activation for each in tested]
+    runs["activation"] = pd.Categorical(runs["activation"], names)
+    best = tuned and result.comparison.tune > 1
     title = "at its best learning rate" if best else "at the config's learning rate"
-    value = f"{answer.question.split} error, {tables.unit(answer)}"
-    if runs:
-        figures.paired([PairPanel(title, value, runs)], stem)
+    with plots.figure(stem, [1], 3.2) as [[axes]]:
+        plots.paired(axes, runs, "error")
+        axes.set(title=title, ylabel=f"{result.comparison.split} error, {tables.unit(result)}")
 
 
-def _curves(answer: Answer, stem: Path) -> None:
-    name = f"validation_{metric(answer.question.config)}"
+def _curves(result: ComparisonResult, stem: Path) -> None:
+    name = f"validation_{metric(result.comparison.config)}"
     titles = {
         "train_loss": "training loss",
-        name: f"validation error, {tables.unit(answer)}",
+        name: f"validation error, {tables.unit(result)}",
     }
-    panels = []
-    for column, title in titles.items():
-        series = []
-        for activation in answer.question.activations:
-            runs = answer.paired(activation, tuned=True)
-            if curve := _series(activation, runs, column):
-                series.append(curve)
-        if series:
-            low = min(value for each in series for run in each.runs for value in run)
-            panels.append(Panel(title, "epoch", title, series, logy=low > 0))
-    if panels:
-        figures.draw([panels], stem, height=3.6)
-
-
-def _series(activation: str, runs: Mapping[int, Measured], column: str) -> Series | None:
-    curves = [
-        {row["epoch"]: row[column] for row in run.curve if column in row} for run in runs.values()
+    rows = [
+        {"activation": activation, "seed": seed, **row}
+        for activation in result.comparison.activations
+        for seed, run in result.paired(activation, tuned=True).items()
+        for row in run.curve
     ]
-    curves = [curve for curve in curves if curve]
-    epochs = sorted({epoch for curve in curves for epoch in curve})
-    rows = [[curve.get(epoch, math.nan) for epoch in epochs] for curve in curves]
-    return Series(activation, epochs, rows) if rows else None
+    frame = _frame(result, rows)
+    titles = {column: title for column, title in titles.items() if column in frame}
+    if not titles:
+        return
+    with plots.figure(stem, [len(titles)], 3.6) as [row]:
+        for axes, (column, title) in zip(row, titles.items(), strict=True):
+            scale = "log" if frame[column].min() > 0 else "linear"
+            axes.set(title=title, xlabel="epoch", ylabel=title, yscale=scale)
+            plots.curves(axes, frame, "epoch", column)
 
 
-def _rates(answer: Answer, stem: Path) -> None:
-    dots = []
-    for name in answer.question.activations:
-        finite = {
-            factor: [error for error in errors if not math.isnan(error)]
-            for factor, errors in sorted(answer.tried(name).items())
-        }
-        finite = {factor: errors for factor, errors in finite.items() if errors}
-        if finite:
-            low, middle, high = (
-                [function(errors) for errors in finite.values()]
-                for function in (min, statistics.mean, max)
-            )
-            dots.append(Dots(name, list(finite), middle, low, high))
-    if dots:
-        title = "tuning: mean, smallest and largest error of each factor"
-        value = f"validation error, {tables.unit(answer)}"
+def _frame(result: ComparisonResult, rows: list[dict]) -> pd.DataFrame:
+    """Returns rows with the activations in the order of the comparison."""
+    frame = pd.DataFrame(rows).assign(batch_norm=False)
+    if rows:
+        names = result.comparison.activations
+        frame["activation"] = pd.Categorical(frame["activation"], names)
+    return frame
+
+
+def _rates(result: ComparisonResult, stem: Path) -> None:
+    rows = []
+    for name in result.comparison.activations:
+        for factor, errors in sorted(tried(result.runs, name).items()):
+            finite = [error for error in errors if not math.isnan(error)]
+            if finite:
+                ends = {"low": min(finite), "high": max(finite)}
+                middle = statistics.mean(finite)
+                rows.append({"activation": name, "factor": factor, "middle": middle, **ends})
+    if not rows:
+        return
+    frame = _frame(result, rows).sort_values("factor", kind="stable")
+    best = frame.groupby("activation", observed=True)["middle"].min()
+    with plots.figure(stem, [1], 4.4) as [[axes]]:
+        plots.dots(axes, frame, "factor")
         # A rate that is too high may have an error many times the others.
-        ylim = (
-            _LOWEST * min(min(each.low) for each in dots),
-            _HIGHEST * max(min(each.middle) for each in dots),
+        axes.set_ylim(_LOWEST * frame["low"].min(), _HIGHEST * best.max())
+        axes.set(
+            title="tuning: mean, smallest and largest error of each factor",
+            xlabel="factor on the learning rate",
+            ylabel=f"validation error, {tables.unit(result)}",
         )
-        panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True, ylim=ylim)
-        figures.bars([panel], stem, height=4.4)

@@ -4,9 +4,11 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.judging import Claim
+from elu_zoo.paper.claims import Claim
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,22 +38,21 @@ class Experiment:
             no measured value, only the text `diverged`.
         claims: claims of the paper that the experiment tests.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
-        schedule_of: what has `paper_epochs` epochs, a figure or our config, if the
-            paper does not give the length of this experiment.
+        schedule_of: source of `paper_epochs`, if not the paper's own experiment.
         trains: what the report says of training if the rows have no epochs.
         note: what the paper leaves open, and what this experiment does instead.
     """
 
     title: str
     section: str
-    draw: Callable[[Rows, Path], None] | None
-    summary: Callable[[Rows], str]
+    draw: Callable[[pd.DataFrame, Path], None] | None
+    summary: Callable[[pd.DataFrame], str]
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
     compares: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    tested: Callable[[Rows], Rows] | None = None
+    tested: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     reads: tuple[str, ...] = ()
     covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False

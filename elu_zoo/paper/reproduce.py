@@ -1,13 +1,12 @@
 """Runs experiments, draws their figures, and writes the claims and the report."""
 
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files, results
 from elu_zoo.pairs import runner
 from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
-from elu_zoo.paper import claims, report
+from elu_zoo.paper import claim_tables, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
@@ -21,11 +20,6 @@ _Say = Callable[[str], None]
 def check(names: Sequence[str], output: Path) -> list[str]:
     """Returns the experiments to run, after all checks that need no run."""
     names = chosen(names)
-    for package in ("scipy", "matplotlib"):
-        if importlib.util.find_spec(package) is None:
-            raise errors.UsageError(
-                f'Experiments need {package}. Run: pip install "elu-zoo[paper]"'
-            )
     files.check_writable(output)
     return names
 
@@ -120,11 +114,11 @@ def draw(name: str, output: Path) -> None:
     experiment, shown = EXPERIMENTS[name], view(name, output)
     if not (experiment.draw and shown):
         return
-    experiment.draw(shown.rows, output / FIGURES / name)
+    experiment.draw(shown.frame, output / FIGURES / name)
     for budget in BUDGETS:
         stem = output / FIGURES / f"{name}_{budget}"
-        if shown.begun and shown.begun.budget == budget:
-            experiment.draw(shown.begun.rows, stem)
+        if shown.longer and shown.longer.budget == budget:
+            experiment.draw(shown.longer.frame, stem)
         else:  # perhaps drawn before the budget had enough seeds
             for suffix in ".png", ".svg":
                 stem.with_suffix(suffix).unlink(missing_ok=True)
@@ -133,8 +127,6 @@ def draw(name: str, output: Path) -> None:
 def write_report(output: Path) -> None:
     """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
     views = {name: shown for name in EXPERIMENTS if (shown := view(name, output))}
-    judged = claims.judge(views)
-    claims.write(output / "claims.csv", claims.COLUMNS, claims.table(judged))
-    tests = claims.table_of_tests(judged)
-    claims.write(output / "claim_tests.csv", claims.TEST_COLUMNS, tests)
+    judged = claim_tables.judge(views)
+    claim_tables.write(output, judged)
     files.write_bytes(output / report.NAME, report.text(views, judged).encode())

@@ -164,7 +164,7 @@ def _update(entry: Entry) -> dict[str, str]:
     if train["learning_rate_factors"]:
         factors = (f"{name} {by:g}" for name, by in train["learning_rate_factors"])
         rows["learning rate factors"] = ", ".join(factors)
-    if model.get("auxiliary_heads"):
+    if train["heads_until"] < 1:
         until = train["heads_until"]
         when = f"for the first {until:.0%} of the run" if until else "never learn"
         rows["auxiliary heads"] = when

@@ -120,12 +120,8 @@ def test_an_entry_states_the_size_of_its_network(tag):
 def test_the_config_of_an_entry_agrees_with_its_other_fields(tag):
     from ml_collections import ConfigDict
 
-    from elu_zoo.training.config import config_hash
-
     entry = manifest.published()[tag]
     config = ConfigDict(entry["config"])
-    text = json.dumps(entry["config"], sort_keys=True).encode()
-    assert config_hash(config) == files.sha256(text)[:16]
     assert config.seed == entry["seed"] and config.train.epochs == entry["epochs"]
     described = activations.describe(config.model.activation)
     assert described == entry["arguments"]["activation"]

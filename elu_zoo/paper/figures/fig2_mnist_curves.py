@@ -3,28 +3,25 @@
 import math
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs import curves, grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import (
+from elu_zoo.paper.claims import (
     Claim,
     ClaimTest,
-    Finding,
-    Judge,
+    Effect,
+    Find,
     Read,
-    Support,
     Values,
     difference,
     final,
     mean_value,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.training.record import observers
 
 # The experiment `theory` reads the weights after these epochs.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300
@@ -36,7 +33,7 @@ _EPOCH_OF_TABLE = 10
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
 _FLAT = 0.1  # largest change after epoch 25, divided by the change from chance
 _LOSS_AT_CHANCE = math.log(10)
-_EARLY = "5"  # epoch
+_EARLY = 5  # epoch
 _FITTED = 0.1, 0.01, 0.001  # training losses in nats, early and late in training
 _MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epochs`
 
@@ -68,51 +65,45 @@ def _trial(plan: Plan, activation: str, seed: int) -> Trial:
         activation,
         seed,
         changes=(("train.epochs", epochs),),
-        observe=Observe(activation_images=_IMAGES, snapshots=snapshots),
+        observers=(observers.Activations(_IMAGES), observers.Snapshots(snapshots)),
     )
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns losses by epoch, and the median over units of their mean activation."""
-    statistics = curves.activations(workdir)
+    statistics = observers.read_activations(workdir)
     medians = {epoch: units.median_of_means() for epoch, units in statistics.items()}
     rows = [{"epoch": 0}, *curves.epochs(workdir)]
     return [{**row, "median_activation": medians[row["epoch"]]} for row in rows]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    last = max(int(row["epoch"]) for row in rows)
-    medians = grouping.series(rows, "epoch", "median_activation", ours=OURS)
-    losses = grouping.series(rows, "epoch", "train_loss", ours=OURS)
-    losses += grouping.series(rows, "epoch", "validation_loss", dotted=True)
-    activation = Panel("a  median of the units' mean activations", "epoch", "", medians)
-    loss = Panel("b  cross-entropy loss", "epoch", "nats", losses, logy=True)
-    panels, first = [[activation, loss]], f"first {_FLAT_FROM} epochs"
-    if last > _FLAT_FROM:  # a shorter run is its own start
-        panels = [
-            [activation, zoom(activation, 0, _FLAT_FROM, f"a  {first}")],
-            [loss, zoom(loss, 1, _FLAT_FROM, f"b  {first}")],
-        ]
-    figures.draw(panels, stem, height=2.8 * len(panels))
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    early = frame[frame["epoch"] <= _FLAT_FROM]
+    titles = "a  median of the units' mean activations", "b  cross-entropy loss"
+    with plots.figure(stem, [2, 2], 5.6) as [medians, losses]:
+        for axes, shown in zip(medians, (frame, early), strict=True):
+            plots.curves(axes, shown, "epoch", "median_activation")
+        for axes, shown in zip(losses, (frame, early), strict=True):
+            axes.set(yscale="log", ylabel="nats")
+            plots.curves(axes, shown, "epoch", "train_loss")
+            plots.curves(axes, shown, "epoch", "validation_loss", dotted=True)
+        losses[0].plot([], [], ":", color="#555555", label="validation")
+        for (whole, start), title in zip((medians, losses), titles, strict=True):
+            whole.set(title=title, xlabel="epoch")
+            start.set(title=f"{title[0]}  first {_FLAT_FROM} epochs", xlabel="epoch")
 
 
-def _summary(rows: Rows) -> str:
-    def at(epoch: int) -> Rows:
-        return [row for row in rows if row["epoch"] == str(epoch)]
-
+def _summary(frame: pd.DataFrame) -> str:
+    tenth, flat = (frame[frame["epoch"] == x] for x in (_EPOCH_OF_TABLE, _FLAT_FROM))
     columns = {
-        f"training loss, epoch {_EPOCH_OF_TABLE}": (at(_EPOCH_OF_TABLE), "train_loss"),
-        "training loss, end": (rows, "train_loss"),
-        f"median activation, epoch {_FLAT_FROM}": (at(_FLAT_FROM), "median_activation"),
-        "median activation, end": (rows, "median_activation"),
-        "test error %": (rows, "test_error_percent"),
+        f"training loss, epoch {_EPOCH_OF_TABLE}": (tenth, "train_loss"),
+        "training loss, end": (frame, "train_loss"),
+        f"median activation, epoch {_FLAT_FROM}": (flat, "median_activation"),
+        "median activation, end": (frame, "median_activation"),
+        "test error %": (frame, "test_error_percent"),
     }
-    lines = []
-    for arm in grouping.arms(rows):
-        results = [grouping.final_values(of, arm, column) for of, column in columns.values()]
-        cells = [tables.mean(values.values()) for values in results]
-        lines.append([arm.activation, len(results[-1]), *cells])
-    return tables.markdown(("activation", "runs", *columns), lines)
+    ends = {title: grouping.ends(own, [name])[name] for title, (own, name) in columns.items()}
+    return tables.means(pd.concat(ends, axis=1))
 
 
 def _claims() -> list[Claim]:
@@ -137,7 +128,7 @@ def _claims() -> list[Claim]:
                     "size of the median activation, mean over the first 50 epochs, "
                     f"ELU - {palette.label(other)}",
                     difference(_mean_size("elu"), _mean_size(other)),
-                    ours=other in OURS,
+                    in_paper=other not in OURS,
                 )
                 for other in others
             ),
@@ -168,7 +159,7 @@ def _claims() -> list[Claim]:
                     f"change of {palette.label(activation)}'s {name} loss after epoch "
                     "25, divided by the change from chance until epoch 25",
                     mean_value(_change_after_25(activation, f"{column}_loss")),
-                    Support("smaller", _FLAT),
+                    _FLAT,
                 )
                 for column, name in (("train", "training"), ("validation",) * 2)
                 for activation in PAPER
@@ -178,44 +169,38 @@ def _claims() -> list[Claim]:
 
 
 def _tests_of_speed(other: str) -> list[ClaimTest]:
-    label, ours = palette.label(other), other in OURS
+    label, in_paper = palette.label(other), other not in OURS
     early = ClaimTest(
         f"mnist-learns-faster-than-{other}",
         f"training loss in epoch {_EARLY}, ELU - {label}",
         difference(_loss_at(_EARLY, "elu"), _loss_at(_EARLY, other)),
-        ours=ours,
+        in_paper=in_paper,
     )
     crossings = [
         ClaimTest(
             f"mnist-fits-to-{loss}-sooner-than-{other}",
             f"epochs until the training loss is {loss}, ELU - {label}",
             difference(_epochs_to(loss, "elu"), _epochs_to(loss, other)),
-            ours=ours,
+            in_paper=in_paper,
         )
         for loss in _FITTED
     ]
     return [early, *crossings]
 
 
-def _loss_at(epoch: str, activation: str, column: str = "train_loss") -> Read:
+def _loss_at(epoch: int, activation: str, column: str = "train_loss") -> Read:
     read = final(Arm(activation), column)
-    return lambda rows: read([row for row in rows if row["epoch"] == epoch])
+    return lambda frame: read(frame[frame["epoch"] == epoch])
 
 
 def _epochs_to(loss: float, activation: str) -> Read:
     """Returns a reader of the number of epochs until a training loss is reached."""
 
-    def read(rows: Rows) -> Values:
+    def read(frame: pd.DataFrame) -> Values:
+        measured = grouping.of_arm(frame, Arm(activation)).dropna(subset="train_loss")
         return {
-            seed: _crossing(
-                [
-                    (float(row["epoch"]), float(row["train_loss"]))
-                    for row in run
-                    if row["train_loss"]
-                ],
-                loss,
-            )
-            for seed, run in grouping.by_seed(rows, Arm(activation)).items()
+            seed: _crossing(list(zip(run["epoch"], run["train_loss"], strict=True)), loss)
+            for seed, run in measured.groupby("seed")
         }
 
     return read
@@ -238,56 +223,44 @@ def _crossing(curve: list[tuple[float, float]], loss: float) -> float:
     return curve[-1][0]
 
 
-def _sizes(rows: Rows, activation: str) -> dict[int, dict[int, float]]:
-    """Returns |median activation| of trained networks by seed and epoch."""
-    return {
-        seed: {
-            int(row["epoch"]): abs(float(row["median_activation"]))
-            for row in run
-            if row["epoch"] != "0"
-        }
-        for seed, run in grouping.by_seed(rows, Arm(activation)).items()
-    }
+def _sizes(frame: pd.DataFrame, activation: str) -> pd.DataFrame:
+    """Returns |median activation| of trained networks, by seed and (columns) epoch."""
+    own = grouping.of_arm(frame, Arm(activation))
+    trained = own[own["epoch"] > 0]
+    return trained.pivot(index="seed", columns="epoch", values="median_activation").abs()
 
 
 def _mean_size(activation: str) -> Read:
-    def read(rows: Rows) -> Values:
-        means = {}
-        for seed, sizes in _sizes(rows, activation).items():
-            early = [size for epoch, size in sizes.items() if epoch <= _MEDIANS_UNTIL]
-            means[seed] = float(np.mean(early))
-        return means
+    def read(frame: pd.DataFrame) -> Values:
+        sizes = _sizes(frame, activation)
+        return sizes.loc[:, sizes.columns <= _MEDIANS_UNTIL].mean(axis=1).to_dict()
 
     return read
 
 
-def _largest_difference(first: str, second: str) -> Judge:
+def _largest_difference(first: str, second: str) -> Find:
     """Returns the test of the largest difference of two mean lines over epochs."""
 
-    def mean_line(rows: Rows, activation: str) -> dict[int, float]:
-        runs = list(_sizes(rows, activation).values())
-        return {e: float(np.mean([run[e] for run in runs])) for e in runs[0]}
-
-    def judge(rows: Rows, support: Support) -> Finding:
-        n = min(len(_sizes(rows, activation)) for activation in (first, second))
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        sizes, others = _sizes(frame, first), _sizes(frame, second)
+        n = min(len(sizes), len(others))
         if not n:
-            return Finding()
-        line, other_line = mean_line(rows, first), mean_line(rows, second)
-        largest = max(line[epoch] - other_line[epoch] for epoch in line)
+            return Effect()
+        largest = float((sizes.mean() - others.mean()).max())
         if n < LEAST_PAIRS:
-            return Finding(n, largest)
-        outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(n, largest, outcome=outcome)
+            return Effect(n, largest)
+        outcome = "supports" if test.supports(largest) else "contradicts"
+        return Effect(n, largest, outcome=outcome)
 
-    return judge
+    return find
 
 
 def _change_after_25(activation: str, column: str) -> Read:
     """Returns a reader of the change after epoch 25, divided by the change before."""
 
-    def read(rows: Rows) -> Values:
-        flat = _loss_at(str(_FLAT_FROM), activation, column)(rows)
-        last = final(Arm(activation), column)(rows)
+    def read(frame: pd.DataFrame) -> Values:
+        flat = _loss_at(_FLAT_FROM, activation, column)(frame)
+        last = final(Arm(activation), column)(frame)
         seeds = flat.keys() & last.keys()
         return {s: abs((last[s] - flat[s]) / (flat[s] - _LOSS_AT_CHANCE)) for s in seeds}
 

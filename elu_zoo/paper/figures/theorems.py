@@ -1,12 +1,12 @@
 """Lemmas and theorems in numbers: how far both sides of each equation differ."""
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo.pairs import tables
-from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support
 from elu_zoo.paper.theory import natural_gradient
 
 _UNITS, _EXAMPLES = 10, 400
@@ -69,24 +69,20 @@ def _gap(first, second) -> float:
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
 
 
-def _summary(rows: Rows) -> str:
-    lines = []
-    for statement in dict.fromkeys(row["statement"] for row in rows):
-        distances = [float(r["distance"]) for r in rows if r["statement"] == statement]
-        lines.append([statement, len(distances), f"{max(distances):.1g}"])
+def _summary(frame: pd.DataFrame) -> str:
+    statements = frame.groupby("statement", sort=False)["distance"]
+    lines = [[name, len(own), f"{own.max():.1g}"] for name, own in statements]
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 
-def _largest_distance(name: str) -> Judge:
-    def judge(rows: Rows, support: Support) -> Finding:
-        own = [row for row in rows if row["statement"].startswith(name)]
-        if not own:
-            return Finding()
-        largest = max(float(row["distance"]) for row in own)
-        outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(len({row["draw"] for row in own}), largest, outcome=outcome)
+def _largest_distance(name: str) -> Find:
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        own = frame[frame["statement"].str.startswith(name)]
+        largest = float(own["distance"].max())
+        outcome = "supports" if test.supports(largest) else "contradicts"
+        return Effect(own["draw"].nunique(), largest, outcome=outcome)
 
-    return judge
+    return find
 
 
 _CLAIM = Claim(
@@ -100,7 +96,7 @@ _CLAIM = Claim(
             f"theory-{name.lower().replace(' ', '-')}",
             f"{name}: {content}; largest relative distance of both sides",
             _largest_distance(name),
-            Support("smaller", _ROUNDING),
+            _ROUNDING,
         )
         for name, content in _STATEMENTS.items()
     ),
