@@ -121,7 +121,7 @@ def get_model(
     }
     _check_arguments(registered, arguments)
     cuts = include_top, pooling, features, classifier_activation
-    is_cut = cuts != (True, None, None, None)
+    is_cut = include_top is not True or any(each is not None for each in cuts[1:])
     if is_cut:
         from elu_zoo.models import cut
 
