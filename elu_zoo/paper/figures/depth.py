@@ -8,8 +8,8 @@ from elu_zoo import files
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest, difference, final
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, difference, final
 
 LAYERS = 2, 4, 6, 8, 12
 _DEEP = 6, 8, 12  # "networks with more than 5 layers"
