@@ -11,11 +11,7 @@ from elu_zoo.configs import common
 
 
 def parse(text: str, **defaults: Any) -> dict[str, Any]:
-    """Returns `defaults` updated by the text `key=value,key=value`.
-
-    Raises:
-        UsageError: a key is unknown, or a value has another type than the default.
-    """
+    """Returns `defaults` updated by the text `key=value,key=value`."""
     values = dict(defaults)
     for part in filter(None, text.split(",")):
         key, separator, value = part.partition("=")

@@ -197,10 +197,10 @@ def work(kit: Path, runs: Path, job: Job) -> None:
     commit = (kit / "commit.txt").read_text()
     result.commit = lambda: commit  # the other machine has no git history
     trial = None if job.trained else job.trial()[2]
-    command, observe = (trial.command, trial.observe) if trial else (job.line, None)
+    command, observers = (trial.command, trial.observers) if trial else (job.line, ())
     workdir = runs / job.name
     try:
-        train(job.config(), workdir, observe=observe, command=command)
+        train(job.config(), workdir, observers=observers, command=command)
     except errors.TrainingError as error:
         end = {"reason": str(error), "commit": commit}
         files.write_json(workdir / DIVERGED, end)
@@ -249,7 +249,7 @@ def _measured(job: Job, workdir: Path) -> dict:
     from elu_zoo.results import row
     from elu_zoo.training import result
     from elu_zoo.training.config import differences, resolve
-    from elu_zoo.training.record import recorder
+    from elu_zoo.training.record import resuming
     from elu_zoo.weights import manifest
 
     entry = result.find(workdir)
@@ -258,7 +258,7 @@ def _measured(job: Job, workdir: Path) -> dict:
     if changed or files.sha256(weights) != entry["sha256"]:
         raise SystemExit(f"{workdir} is damaged or belongs to another line: {changed}")
     if not job.trained:
-        recorder.check_kept(workdir, job.trial()[2].observe)
+        resuming.check_observed(workdir, job.trial()[2].observers)
     return row(workdir, entry)
 
 

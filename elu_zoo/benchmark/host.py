@@ -17,7 +17,6 @@ from elu_zoo.training.phases import Phases
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.outputs import open_outputs
-from elu_zoo.training.record.recorder import Observe
 from elu_zoo.training.record.signals import stop_on_signal
 from elu_zoo.training.run import Length, Run
 from elu_zoo.training.step import augmentation, optimizer
@@ -92,7 +91,7 @@ def _seconds(run: Run, state: TrainState, checkpoint_seconds: float) -> float:
         checkpoints = Checkpoints(folder, run.variables, run.train.checkpoints_kept)
         config = folder / "config.json"
         writer = CheckpointWriter(checkpoints, config, checkpoint_seconds)
-        arguments = folder, True, writer, Observe(), run, state
+        arguments = folder, True, writer, (), None, run, state
         peers = cluster.OneMachine()
         with stop_on_signal(peers, str) as stop, open_outputs(*arguments) as outputs:
             loop(run, state, outputs, stop)

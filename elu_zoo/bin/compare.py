@@ -48,7 +48,7 @@ flags.define("config", "data", "data_dir", "module")
 
 
 def main(_: list[str]) -> None:
-    from elu_zoo.compare import changes, comparison, question
+    from elu_zoo.compare import changes, question
     from elu_zoo.pairs import runner
 
     values, budget = absl_flags.FLAGS, _BUDGET.value
@@ -73,7 +73,10 @@ def main(_: list[str]) -> None:
     )
     jobs = _JOBS.value or runner.default_jobs()
     say = functools.partial(print, flush=True)
-    comparison.compare(question.check(request), jobs, say)
+    checked = question.check(request)
+    from elu_zoo.compare import comparison  # needs the packages that `check` has found
+
+    comparison.compare(checked, jobs, say)
 
 
 def run() -> None:

@@ -30,7 +30,7 @@ _OPTIONS = flags.define_training()  # arguments of `train`
 
 def main(_: list[str]) -> None:
     from elu_zoo.evaluation import loss
-    from elu_zoo.training import Observe, train
+    from elu_zoo.training import train
     from elu_zoo.training.config import resolve
 
     values = absl_flags.FLAGS
@@ -42,13 +42,21 @@ def main(_: list[str]) -> None:
         workdir,
         data_dir=values.data_dir,
         **{option.name: option.value for option in _OPTIONS},
-        observe=Observe(activation_images=_ACTIVATION_IMAGES.value),
+        observers=_observers(),
         command=command("elu-zoo-train", sys.argv),
     )
     if entry:
         split = "test" if config.data.measure_test else "validation"
         print(split, loss.describe(entry["metrics"], f"{split}_"))
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
+
+
+def _observers() -> list:
+    if not _ACTIVATION_IMAGES.value:
+        return []
+    from elu_zoo.training.record.observers import Activations
+
+    return [Activations(_ACTIVATION_IMAGES.value)]
 
 
 def run() -> None:

@@ -2,16 +2,14 @@
 
 import math
 import statistics
-from collections.abc import Mapping
 from pathlib import Path
+
+import pandas as pd
 
 from elu_zoo.compare import tables
 from elu_zoo.compare.answer import Answer
-from elu_zoo.compare.spec import Measured, metric
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
-from elu_zoo.pairs.plots.paired_dots import PairPanel
-from elu_zoo.pairs.plots.panels import Panel, Series
+from elu_zoo.compare.spec import metric
+from elu_zoo.pairs import plots
 
 # Ends of the axis of errors, as a factor on the smallest error, and on the largest of
 # the errors at best rates.
@@ -34,13 +32,18 @@ def draw(answer: Answer, output: Path) -> None:
 
 def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
     tested = [each for each in tables.tested(answer, tuned=tuned) if each.errors]
+    if not tested:
+        return
     tested.sort(key=lambda each: statistics.mean(each.errors.values()))
-    runs = {each.activation: each.errors for each in tested}
+    rows = [(each.activation, *run) for each in tested for run in each.errors.items()]
+    runs = pd.DataFrame(rows, columns=["activation", "seed", "error"])
+    names = [each.activation for each in tested]
+    runs["activation"] = pd.Categorical(runs["activation"], names)
     best = tuned and answer.question.tune > 1
     title = "at its best learning rate" if best else "at the config's learning rate"
-    value = f"{answer.question.split} error, {tables.unit(answer)}"
-    if runs:
-        figures.paired([PairPanel(title, value, runs)], stem)
+    with plots.figure(stem, [1], 3.2) as [[axes]]:
+        plots.paired(axes, runs, "error")
+        axes.set(title=title, ylabel=f"{answer.question.split} error, {tables.unit(answer)}")
 
 
 def _curves(answer: Answer, stem: Path) -> None:
@@ -49,51 +52,51 @@ def _curves(answer: Answer, stem: Path) -> None:
         "train_loss": "training loss",
         name: f"validation error, {tables.unit(answer)}",
     }
-    panels = []
-    for column, title in titles.items():
-        series = []
-        for activation in answer.question.activations:
-            runs = answer.paired(activation, tuned=True)
-            if curve := _series(activation, runs, column):
-                series.append(curve)
-        if series:
-            low = min(value for each in series for run in each.runs for value in run)
-            panels.append(Panel(title, "epoch", title, series, logy=low > 0))
-    if panels:
-        figures.draw([panels], stem, height=3.6)
-
-
-def _series(activation: str, runs: Mapping[int, Measured], column: str) -> Series | None:
-    curves = [
-        {row["epoch"]: row[column] for row in run.curve if column in row} for run in runs.values()
+    rows = [
+        {"activation": activation, "seed": seed, **row}
+        for activation in answer.question.activations
+        for seed, run in answer.paired(activation, tuned=True).items()
+        for row in run.curve
     ]
-    curves = [curve for curve in curves if curve]
-    epochs = sorted({epoch for curve in curves for epoch in curve})
-    rows = [[curve.get(epoch, math.nan) for epoch in epochs] for curve in curves]
-    return Series(activation, epochs, rows) if rows else None
+    frame = _frame(answer, rows)
+    titles = {column: title for column, title in titles.items() if column in frame}
+    if not titles:
+        return
+    with plots.figure(stem, [len(titles)], 3.6) as [row]:
+        for axes, (column, title) in zip(row, titles.items(), strict=True):
+            scale = "log" if frame[column].min() > 0 else "linear"
+            axes.set(title=title, xlabel="epoch", ylabel=title, yscale=scale)
+            plots.curves(axes, frame, "epoch", column)
+
+
+def _frame(answer: Answer, rows: list[dict]) -> pd.DataFrame:
+    """Returns rows with the activations in the order of the question."""
+    frame = pd.DataFrame(rows).assign(batch_norm=False)
+    if rows:
+        names = answer.question.activations
+        frame["activation"] = pd.Categorical(frame["activation"], names)
+    return frame
 
 
 def _rates(answer: Answer, stem: Path) -> None:
-    dots = []
+    rows = []
     for name in answer.question.activations:
-        finite = {
-            factor: [error for error in errors if not math.isnan(error)]
-            for factor, errors in sorted(answer.tried(name).items())
-        }
-        finite = {factor: errors for factor, errors in finite.items() if errors}
-        if finite:
-            low, middle, high = (
-                [function(errors) for errors in finite.values()]
-                for function in (min, statistics.mean, max)
-            )
-            dots.append(Dots(name, list(finite), middle, low, high))
-    if dots:
-        title = "tuning: mean, smallest and largest error of each factor"
-        value = f"validation error, {tables.unit(answer)}"
+        for factor, errors in sorted(answer.tried(name).items()):
+            finite = [error for error in errors if not math.isnan(error)]
+            if finite:
+                ends = {"low": min(finite), "high": max(finite)}
+                middle = statistics.mean(finite)
+                rows.append({"activation": name, "factor": factor, "middle": middle, **ends})
+    if not rows:
+        return
+    frame = _frame(answer, rows).sort_values("factor", kind="stable")
+    best = frame.groupby("activation", observed=True)["middle"].min()
+    with plots.figure(stem, [1], 4.4) as [[axes]]:
+        plots.dots(axes, frame, "factor")
         # A rate that is too high may have an error many times the others.
-        ylim = (
-            _LOWEST * min(min(each.low) for each in dots),
-            _HIGHEST * max(min(each.middle) for each in dots),
+        axes.set_ylim(_LOWEST * frame["low"].min(), _HIGHEST * best.max())
+        axes.set(
+            title="tuning: mean, smallest and largest error of each factor",
+            xlabel="factor on the learning rate",
+            ylabel=f"validation error, {tables.unit(answer)}",
         )
-        panel = DotPanel(title, "factor on the learning rate", value, dots, logx=True, ylim=ylim)
-        figures.bars([panel], stem, height=4.4)

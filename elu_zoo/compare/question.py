@@ -87,7 +87,7 @@ def check(question: Question) -> Question:
             "(data.measure_test=False) also compares the runs. Use --tune=1, or "
             "measure the test images."
         )
-    for package in ("scipy", "matplotlib"):
+    for package in ("scipy", "pandas", "matplotlib"):
         if importlib.util.find_spec(package) is None:
             raise errors.UsageError(
                 f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'

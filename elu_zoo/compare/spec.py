@@ -15,7 +15,6 @@ from elu_zoo.pairs import curves
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.training import result
 from elu_zoo.training.config import config_hash
-from elu_zoo.training.record.recorder import Observe
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,7 +55,7 @@ class Spec:
     seed: int
     code: str = ""
 
-    observe = Observe()
+    observers = ()
 
     @property
     def tuning(self) -> bool:

@@ -33,11 +33,6 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`. The copy
     in `folder`, a run's folder, is preferred, because another machine may compute other
     statistics.
-
-    Raises:
-        DataError: images cannot be used. The message counts and names these images.
-        CorruptError: the copy in `folder` is damaged.
-        ResourceError: the folder of statistics cannot be written.
     """
     name = data.images + {"gcn_zca": "_zca", "gcn_mean": "_gcn_mean"}.get(kind, "_mean")
     if copies := sorted(folder.glob(f"{name}-*.npz")) if folder else []:
@@ -128,12 +123,7 @@ def find_encoded_mean(data: ImageData) -> str:
 
 
 def copy_to_cache(path: Path) -> None:
-    """Copies a file of statistics to the cache folder.
-
-    Raises:
-        CorruptError: the file is damaged.
-        ResourceError: the cache folder cannot be written.
-    """
+    """Copies a file of statistics to the cache folder."""
     with _cache_folder() as folder:
         if not (folder / path.name).is_file():
             files.write_bytes(folder / path.name, statistics_file.read_bytes(path))
@@ -182,9 +172,6 @@ def fit(*splits: np.ndarray) -> Statistics:
 
     Returns:
         float64 statistics of `height * width * channels` values.
-
-    Raises:
-        DataError: the images are not uint8.
     """
     if any(images.dtype != np.uint8 for images in splits):
         raise errors.DataError("Statistics are fitted on raw uint8 images.")

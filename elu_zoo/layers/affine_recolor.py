@@ -18,7 +18,6 @@ _CONTRAST = 2.0
 _COLORS = {"level": 25.0, "columns": 2.0, "rows": 2.0}
 # Names of the first draws. One draw per channel follows for each entry of _COLORS.
 _AFFINE = "stretch_x", "stretch_y", "mirror", "kind", "angle", "shift_x", "shift_y"
-STILL = 2 ** (_BITS - 1)  # the draw that leaves an image unchanged
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -52,6 +51,8 @@ class AffineRecolor(keras.layers.Layer):
     Raises:
         UsageError: the field is smaller than the images.
     """
+
+    STILL = 2 ** (_BITS - 1)  # the draw that leaves an image unchanged
 
     def __init__(self, size: int, value: float = 128.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
@@ -128,7 +129,7 @@ class AffineRecolor(keras.layers.Layer):
 
 
 def _uniform(draws: Any) -> Any:
-    """Returns numbers in (0, 1), exactly 1/2 for `STILL`."""
+    """Returns numbers in (0, 1), exactly 1/2 for `AffineRecolor.STILL`."""
     bits = 23  # float32 represents all integers of 24 bits
     draws = keras.ops.cast(draws, "int32") // 2 ** (_BITS - bits)
     return keras.ops.cast(keras.ops.maximum(draws, 1), "float32") / 2**bits

@@ -102,11 +102,7 @@ def is_rate(value: Any) -> bool:
 
 
 def check_rate(rate: Any) -> float:
-    """Returns a dropout rate as a float.
-
-    Raises:
-        UsageError: the rate is not a number in [0, 1).
-    """
+    """Returns a dropout rate as a float."""
     if not is_rate(rate):
         raise errors.UsageError(f"A dropout rate must be in [0, 1). Received: {rate!r}.")
     return float(rate)

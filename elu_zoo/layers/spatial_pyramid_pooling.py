@@ -75,11 +75,7 @@ def _check_map(shape: Any, levels: Sequence[int]) -> None:
 
 
 def check_levels(levels: Any) -> None:
-    """Checks the levels of a pyramid.
-
-    Raises:
-        UsageError: the levels are not a sequence of one or more integers >= 1.
-    """
+    """Checks the levels of a pyramid."""
     try:
         entries = list(levels)
     except TypeError:

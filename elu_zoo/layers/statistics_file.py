@@ -44,10 +44,6 @@ def find(name: str, kind: str = "zca") -> Path:
             resized images, such as `imagenet2012-<fingerprint>-256`, is also found by
             the name before the fingerprint if only one set has this name.
         kind: "zca" or "mean".
-
-    Raises:
-        NotFoundError: no such file exists.
-        UsageError: several sets of resized images have this name.
     """
     matched = _NAME.fullmatch(str(name))
     if matched:
@@ -92,10 +88,6 @@ def read(name: str) -> Statistics:
 
     Args:
         name: see `find`.
-
-    Raises:
-        NotFoundError: no such file exists.
-        CorruptError: the file is damaged.
     """
     mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
     size = mean.size

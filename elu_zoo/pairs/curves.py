@@ -7,8 +7,7 @@ import numpy as np
 
 from elu_zoo import files
 from elu_zoo.training import result
-from elu_zoo.training.record import recorder
-from elu_zoo.training.record.activation_statistics import Statistics
+from elu_zoo.training.record import observers
 
 Row = dict[str, Any]
 _ALL_UNTIL, _THEN_EVERY = 50, 5  # epochs, dense enough for a figure
@@ -39,27 +38,18 @@ def iterations(workdir: Path, every: int) -> list[Row]:
     """Returns mean training losses over iterations, and the rows of test.jsonl.
 
     Args:
-        workdir: folder of a run whose spec observes losses.
+        workdir: folder of a run with the observer `Losses`.
         every: number of iterations whose losses are averaged in one row; the last row
             averages the remaining iterations, which may be fewer.
 
     Returns:
         Rows with the column `step`, in the order of steps.
     """
-    losses = recorder.read_losses(workdir)
+    losses = observers.read_losses(workdir)
     rows: dict[int, Row] = {}
     for start in range(0, len(losses), every):
         part = losses[start : start + every]
         rows[start + len(part)] = {"train_loss": float(part.mean(dtype=np.float64))}
-    for row in recorder.read_rows(workdir):
+    for row in observers.read_rows(workdir):
         rows.setdefault(row["step"], {}).update(row)
     return [{"step": step} | rows[step] for step in sorted(rows)]
-
-
-def activations(workdir: Path) -> dict[int, Statistics]:
-    """Returns the activation statistics of all units by epoch; epoch 0 is untrained."""
-    folder = workdir / recorder.ACTIVATIONS
-    return {
-        int(path.stem.removeprefix("epoch-")): Statistics.load(path)
-        for path in sorted(folder.glob("epoch-*.npz"))
-    }

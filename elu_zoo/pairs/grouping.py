@@ -1,15 +1,16 @@
 """Rows of an experiment's CSV file, grouped by arm and by seed."""
 
+import contextlib
 import math
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
-
-from elu_zoo.pairs.plots.dots import Dots
-from elu_zoo.pairs.plots.panels import Series
+import pandas as pd
 
 Rows = list[dict[str, str]]
+ARM = "batch_norm", "variant", "activation"
+_TEXT = "budget", "activation", "batch_norm", "variant", "arm", "diverged"
 _OF_THE_PAPER = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
@@ -27,52 +28,28 @@ class Arm(NamedTuple):
     variant: str = ""
 
 
-def arms(rows: Rows) -> list[Arm]:
+def arms(frame: pd.DataFrame) -> list[Arm]:
     """Returns the arms: first the paper's activations, then the others by name."""
-
-    def sort_key(arm: Arm) -> tuple:
-        names = _OF_THE_PAPER
-        is_of_paper = arm.activation in names
-        order = names.index(arm.activation) if is_of_paper else len(names)
-        return arm.batch_norm, arm.variant, order, arm.activation
-
-    return sorted({_arm(row) for row in rows}, key=sort_key)
+    keys = frame.groupby([*ARM], observed=True).groups
+    return [Arm(activation, batch_norm, variant) for batch_norm, variant, activation in keys]
 
 
-def reference(rows: Rows) -> str:
-    """Returns the activation that is compared with all others.
-
-    This is ELU if there are rows of ELU, or else the first activation.
-    """
-    names = [arm.activation for arm in arms(rows)]
+def reference(frame: pd.DataFrame) -> str:
+    """Returns the activation that is compared with all others: ELU, or the first."""
+    names = [arm.activation for arm in arms(frame)]
     return "elu" if "elu" in names else names[0]
 
 
-def by_seed(rows: Rows, arm: Arm) -> dict[int, Rows]:
-    """Returns the rows of each run of an arm, by seed."""
-    runs: dict[int, Rows] = {}
-    for row in rows:
-        if _arm(row) == arm:
-            runs.setdefault(int(row["seed"]), []).append(row)
-    return dict(sorted(runs.items()))
+def of_arm(frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
+    """Returns the rows of an arm."""
+    own = (frame["activation"] == arm.activation) & (frame["batch_norm"] == arm.batch_norm)
+    return frame[own & (frame["variant"] == arm.variant)]
 
 
-def diverged(run: Rows) -> bool:
-    """Returns whether a run ended because its loss was not finite."""
-    return any(row.get("diverged") for row in run)
-
-
-def final_values(rows: Rows, arm: Arm, column: str) -> dict[int, float]:
-    """Returns a column's last value in each run of an arm, by seed.
-
-    Runs that diverged are left out.
-    """
-    last = {}
-    for seed, run in by_seed(rows, arm).items():
-        values = [float(row[column]) for row in run if row[column]]
-        if values and not diverged(run):
-            last[seed] = values[-1]
-    return last
+def final_values(frame: pd.DataFrame, arm: Arm, column: str) -> dict[int, float]:
+    """Returns a column's last value in each run of an arm, by seed; see `ends`."""
+    values = ends(of_arm(frame, arm), [column])[column].dropna()
+    return values.droplevel([*ARM]).to_dict()
 
 
 def pairs(
@@ -84,55 +61,43 @@ def pairs(
     return [first[s] for s in seeds], [second[s] for s in seeds]
 
 
-def series(
-    rows: Rows,
-    x: str,
-    column: str,
-    which: Iterable[Arm] | None = None,
-    ours: Container[str] = (),
-    **style: object,
-) -> list[Series]:
-    """Returns the runs of each arm as curves; arms without a point are left out.
+def frame(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
+    """Returns rows of CSV files with numbers instead of their texts.
+
+    Activations are categories in the order of `arms`. Empty cells are NaN, except in
+    the columns of text that every experiment with runs has.
+    """
+    table = pd.DataFrame(list(rows))
+    for name in table.columns.difference(_TEXT):
+        table[name] = table[name].replace(["", "nan"], np.nan)
+        with contextlib.suppress(ValueError):  # a column of text
+            table[name] = pd.to_numeric(table[name])
+    if "activation" in table:
+        others = sorted(set(table["activation"]) - {*_OF_THE_PAPER})
+        table["activation"] = pd.Categorical(table["activation"], [*_OF_THE_PAPER, *others])
+    if "batch_norm" in table:
+        table["batch_norm"] = table["batch_norm"] == "True"
+    return table
+
+
+def ends(frame: pd.DataFrame, columns: Sequence[str]) -> pd.DataFrame:
+    """Returns the last values of columns in each run that did not diverge.
+
+    Its index has the levels batch_norm, variant, activation and seed.
+    """
+    finished = frame[frame["diverged"] == ""] if "diverged" in frame else frame
+    return finished.groupby([*ARM, "seed"], observed=True)[list(columns)].last()
+
+
+def spread(runs: pd.Series, at: str) -> pd.DataFrame:
+    """Returns means and standard deviations over runs, as `plots.dots` takes them.
 
     Args:
-        rows: rows of one experiment and budget.
-        x: the column of the horizontal axis.
-        column: the column of the vertical axis.
-        which: the arms to return; None returns all arms.
-        ours: activations that the paper's figure lacks.
-        style: arguments of `Series`.
+        runs: values with the levels of `ends`.
+        at: the level whose values are the places of the dots.
     """
-    curves_of_arms = []
-    for arm in arms(rows) if which is None else which:
-        curves = [
-            {float(row[x]): float(row[column]) for row in run if row[column]}
-            for run in by_seed(rows, arm).values()
-        ]
-        points = sorted({point for curve in curves for point in curve})
-        table = [[curve.get(point, math.nan) for point in points] for curve in curves]
-        runs = [run for run in table if not np.isnan(run).all()]
-        if runs:
-            of_arm = {"batch_norm": arm.batch_norm, "ours": arm.activation in ours}
-            arm_series = Series(arm.activation, points, runs, **of_arm, **style)
-            curves_of_arms.append(arm_series)
-    return curves_of_arms
-
-
-def dots(activation: str, values: Mapping[str | float, list[float]]) -> Dots:
-    """Returns means and standard deviations over runs.
-
-    Args:
-        activation: name that decides colour and marker.
-        values: values of the runs, by position on the horizontal axis.
-    """
-    means = [float(np.mean(runs)) for runs in values.values()]
-    deviations = [
-        float(np.std(runs, ddof=1)) if len(runs) > 1 else math.nan for runs in values.values()
-    ]
-    low = [mean - d for mean, d in zip(means, deviations, strict=True)]
-    high = [mean + d for mean, d in zip(means, deviations, strict=True)]
-    return Dots(activation, list(values), means, low, high)
-
-
-def _arm(row: dict[str, str]) -> Arm:
-    return Arm(row["activation"], row["batch_norm"] == "True", row["variant"])
+    values = runs.groupby(["batch_norm", "activation", at], observed=True)
+    table = pd.DataFrame({"middle": values.mean(), "deviation": values.std()}).reset_index()
+    table["low"] = table["middle"] - table["deviation"]
+    table["high"] = table["middle"] + table["deviation"]
+    return table

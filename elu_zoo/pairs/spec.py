@@ -5,13 +5,15 @@ import hashlib
 import importlib
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.training.config import config_hash
-from elu_zoo.training.record.recorder import Observe
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.observers import Observer
 
 BUDGETS = "smoke", "short", "full"
 
@@ -74,7 +76,7 @@ class Trial:
             none.
         changes: changed fields of the config with their values, such as
             `("train.epochs", 20)`.
-        observe: what the run records.
+        observers: what the run records besides its metrics.
     """
 
     config: str
@@ -85,7 +87,7 @@ class Trial:
     batch_norm: bool = False
     variant: str = ""
     changes: tuple[tuple[str, Any], ...] = ()
-    observe: Observe = Observe()
+    observers: tuple["Observer", ...] = ()
 
     @property
     def command(self) -> str:
@@ -123,9 +125,10 @@ class Trial:
 
     @property
     def arm_hash(self) -> str:
-        """Eight digits of a hash of `observe` and of the config without its seed."""
+        """Eight digits of a hash of `observers` and of the config without its seed."""
         first = dataclasses.replace(self, seed=0)
-        text = f"{first.hash} {dataclasses.astuple(self.observe)}"
+        fields = [(each.name, dataclasses.asdict(each)) for each in self.observers]
+        text = f"{first.hash} {fields}"
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     @property

@@ -44,8 +44,8 @@ class Points:
         """Writes the rows of a run to the file.
 
         The new rows replace the rows of the same run. They also replace the rows of
-        other seeds of the same arm that were measured with another config or another
-        `observe`.
+        other seeds of the same arm that were measured with another config or other
+        observers.
         """
         key = trial.key
         remaining = [row for row in self.rows if not _is_replaced(row, key)]

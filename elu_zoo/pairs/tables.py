@@ -4,10 +4,10 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
+import pandas as pd
 
-from elu_zoo.pairs import grouping, statistics
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import palette
+from elu_zoo.pairs import grouping, palette, statistics
+from elu_zoo.pairs.grouping import Arm
 
 _TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p <= .05"
 
@@ -25,6 +25,20 @@ def mean(values: Iterable[float]) -> str:
         return ""
     text = f"{np.mean(values):.3g}"
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
+
+
+def means(values: pd.DataFrame) -> str:
+    """Returns a table of means over runs, with a line for each arm.
+
+    Args:
+        values: a row for each run, with the index of `grouping.ends`; the columns are
+            the titles.
+    """
+    lines = []
+    for (batch_norm, _, name), runs in values.groupby(level=[*grouping.ARM], observed=True):
+        cells = [mean(runs[title].dropna()) for title in runs]
+        lines.append([name + " + batch norm" * batch_norm, len(runs), *cells])
+    return markdown(["activation", "runs", *values.columns], lines)
 
 
 def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
@@ -55,21 +69,21 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
     return interval(found.mean, found.low, found.high)
 
 
-def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
+def paired_tests(frame: pd.DataFrame, measures: Mapping[str, str]) -> str:
     """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
 
     `grouping.reference` is compared with each other activation. The networks of a pair
     are alike in their variant and in batch normalisation.
 
     Args:
-        rows: rows of one experiment and budget.
+        frame: rows of one experiment and budget.
         measures: titles by column, for columns in which lower values are better.
     """
     lines = []
-    for arm in grouping.arms(rows):
-        first = arm._replace(activation=grouping.reference(rows))
+    for arm in grouping.arms(frame):
+        first = arm._replace(activation=grouping.reference(frame))
         for column, title in measures.items():
-            if arm != first and (cells := _cells(rows, first, arm, column)):
+            if arm != first and (cells := _cells(frame, first, arm, column)):
                 lines.append([arm.variant, title, *cells])
     if not lines:
         return ""
@@ -78,8 +92,8 @@ def paired_tests(rows: Rows, measures: Mapping[str, str]) -> str:
     return markdown(_TITLES, [line[1:] for line in lines])
 
 
-def _cells(rows: Rows, first: Arm, second: Arm, column: str) -> list[object]:
-    pair = grouping.pairs(*(grouping.final_values(rows, a, column) for a in (first, second)))
+def _cells(frame: pd.DataFrame, first: Arm, second: Arm, column: str) -> list[object]:
+    pair = grouping.pairs(*(grouping.final_values(frame, a, column) for a in (first, second)))
     if not pair[0]:
         return []
     comparison = statistics.paired(*pair)

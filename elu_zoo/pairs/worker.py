@@ -70,7 +70,11 @@ def _perform(trial, plan, measure):
     config = trial.load()
     try:
         training.train(
-            config, workdir, data_dir=plan.data_dir, observe=trial.observe, command=trial.command
+            config,
+            workdir,
+            data_dir=plan.data_dir,
+            observers=trial.observers,
+            command=trial.command,
         )
     except errors.Interrupted as error:
         _stopped.append(str(error))

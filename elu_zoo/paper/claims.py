@@ -76,7 +76,8 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 def _judge(name: str, claim: Claim, view: View | None) -> Judged:
     rows = view.rows if view else []
     counted = [test for test in claim.tests if test.counts(rows)]
-    findings = {test: test.find(rows) for test in counted}
+    frame = view.frame if rows else None
+    findings = {test: test.find(frame) for test in counted}
     outcomes: dict[ClaimTest, Outcome] = {}
     # Tests marked as ours take no part in the correction of the paper's tests.
     for ours in (False, True):

@@ -4,6 +4,8 @@ import dataclasses
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pandas as pd
+
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.judging import Claim
@@ -44,14 +46,14 @@ class Experiment:
 
     title: str
     section: str
-    draw: Callable[[Rows, Path], None] | None
-    summary: Callable[[Rows], str]
+    draw: Callable[[pd.DataFrame, Path], None] | None
+    summary: Callable[[pd.DataFrame], str]
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
     compares: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    tested: Callable[[Rows], Rows] | None = None
+    tested: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     reads: tuple[str, ...] = ()
     covers: Callable[[Plan, Rows], bool] | None = None
     shows_divergence: bool = False

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo.pairs import grouping, statistics
 from elu_zoo.pairs.grouping import Arm, Rows
@@ -15,8 +16,8 @@ Outcome = Literal[
     Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
 ]
 Values = Mapping[int, float]  # value by seed
-Read = Callable[[Rows], Values]  # a reader: returns a measure of each run
-ReadLayers = Callable[[Rows], Mapping[str, Values]]
+Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
+ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -71,7 +72,7 @@ class Finding:
     layers: tuple["Finding", ...] = ()
 
 
-Judge = Callable[[Rows, Support], Finding]
+Judge = Callable[[pd.DataFrame, Support], Finding]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -108,9 +109,9 @@ class ClaimTest:
         """Returns whether the rows have the test's variant; True without a variant."""
         return not self.variant or any(r["variant"] == self.variant for r in rows)
 
-    def find(self, rows: Rows) -> Finding:
-        """Returns the result of the test on an experiment's rows."""
-        finding = self.judge(rows, self.support) if self.judge else Finding()
+    def find(self, frame: pd.DataFrame | None) -> Finding:
+        """Returns the result of the test on an experiment's rows; None for no rows."""
+        finding = Finding() if frame is None or not self.judge else self.judge(frame, self.support)
         if self.decides or not finding.n:
             return finding
         return dataclasses.replace(finding, p=math.nan, outcome="decides nothing")
@@ -139,14 +140,14 @@ class Claim:
 
 def difference(first: Read, second: Read) -> Judge:
     """Returns a test of the mean difference of two measures in pairs of runs."""
-    return lambda rows, support: _compared(first(rows), second(rows), support)
+    return lambda frame, support: _compared(first(frame), second(frame), support)
 
 
 def mean_value(read: Read) -> Judge:
     """Returns a test of a measure's mean over runs."""
 
-    def judge(rows: Rows, support: Support) -> Finding:
-        values = read(rows)
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        values = read(frame)
         finding = _compared(values, dict.fromkeys(values, 0.0), support)
         if not support.by_low_end or finding.n < statistics.LEAST_PAIRS or finding.outcome:
             return finding
@@ -159,8 +160,8 @@ def mean_value(read: Read) -> Judge:
 def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Judge:
     """Returns a test of a difference's mean over layers, and of each layer."""
 
-    def judge(rows: Rows, support: Support) -> Finding:
-        a, b = first(rows), second(rows)
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        a, b = first(frame), second(frame)
         layers = [_compared(a[name], b.get(name, {}), support) for name in a]
         mean = _compared(mean_of_layers(a), mean_of_layers(b), support)
         return dataclasses.replace(mean, layers=tuple(layers))
@@ -178,14 +179,14 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
         second: reads the other measure.
     """
 
-    def judge(rows: Rows, support: Support) -> Finding:
-        pair = grouping.pairs(first(rows), second(rows))
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        pair = grouping.pairs(first(frame), second(frame))
         if not pair[0]:
             return Finding()
         comparison = statistics.paired(*pair)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         verdict = statistics.verdict(comparison, level=level)
-        finding = _compared(first(rows), second(rows), support)
+        finding = _compared(first(frame), second(frame), support)
         outcome = outcomes.get(verdict, "no difference")
         if finding.n < least:  # a measured outcome: without p the claim stays open
             outcome = "too few pairs"
@@ -196,7 +197,7 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Judge
 
 def final(arm: Arm, column: str) -> Read:
     """Returns a reader of a column's last value in each run of an arm."""
-    return lambda rows: grouping.final_values(rows, arm, column)
+    return lambda frame: grouping.final_values(frame, arm, column)
 
 
 def mean_of_layers(layers: Mapping[str, Values]) -> Values:

@@ -1,5 +1,6 @@
 """Names of the experiments, importable without Keras."""
 
+import importlib.util
 from collections.abc import Sequence
 
 from elu_zoo import errors
@@ -11,7 +12,7 @@ NAMES = (
 
 
 def check(names: Sequence[str]) -> None:
-    """Checks the names of experiments; `all` stands for every experiment."""
+    """Checks the names of experiments, `all` for every experiment, and the packages."""
     for name in names:
         if name not in (*NAMES, "all"):
             raise errors.unknown("experiment", name, [*NAMES, "all"])
@@ -19,3 +20,8 @@ def check(names: Sequence[str]) -> None:
         raise errors.UsageError(
             f"Pass at least one experiment: all, or some of {', '.join(NAMES)}."
         )
+    for package in ("scipy", "pandas", "matplotlib"):
+        if importlib.util.find_spec(package) is None:
+            raise errors.UsageError(
+                f'Experiments need {package}. Run: pip install "elu-zoo[paper]"'
+            )

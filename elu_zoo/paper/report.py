@@ -156,9 +156,9 @@ def _section(name: str, view: View | None) -> list[str]:
     parts += _diverged(view)
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
-    parts.append(experiment.summary(view.rows))
+    parts.append(experiment.summary(view.frame))
     if experiment.compares:
-        tested = experiment.tested(view.rows) if experiment.tested else view.rows
+        tested = experiment.tested(view.frame) if experiment.tested else view.frame
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
     return [*parts, *_begun(name, view.begun)]
@@ -185,7 +185,7 @@ def _begun(name: str, begun: View | None) -> list[str]:
     if experiment.draw:
         title = f"{experiment.title}, {flag}"
         parts.append(f"![{title}](figures/{name}_{begun.budget}.png)")
-    return [*parts, experiment.summary(begun.rows)]
+    return [*parts, experiment.summary(begun.frame)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:

@@ -1,6 +1,5 @@
 """Runs experiments, draws their figures, and writes the claims and the report."""
 
-import importlib.util
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -21,11 +20,6 @@ _Say = Callable[[str], None]
 def check(names: Sequence[str], output: Path) -> list[str]:
     """Returns the experiments to run, after all checks that need no run."""
     names = chosen(names)
-    for package in ("scipy", "matplotlib"):
-        if importlib.util.find_spec(package) is None:
-            raise errors.UsageError(
-                f'Experiments need {package}. Run: pip install "elu-zoo[paper]"'
-            )
     files.check_writable(output)
     return names
 
@@ -120,11 +114,11 @@ def draw(name: str, output: Path) -> None:
     experiment, shown = EXPERIMENTS[name], view(name, output)
     if not (experiment.draw and shown):
         return
-    experiment.draw(shown.rows, output / FIGURES / name)
+    experiment.draw(shown.frame, output / FIGURES / name)
     for budget in BUDGETS:
         stem = output / FIGURES / f"{name}_{budget}"
         if shown.begun and shown.begun.budget == budget:
-            experiment.draw(shown.begun.rows, stem)
+            experiment.draw(shown.begun.frame, stem)
         else:  # perhaps drawn before the budget had enough seeds
             for suffix in ".png", ".svg":
                 stem.with_suffix(suffix).unlink(missing_ok=True)

@@ -1,8 +1,12 @@
 """Stored rows from which a figure, a table and claims of the report are made."""
 
 import dataclasses
+import functools
 from pathlib import Path
 
+import pandas as pd
+
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import BUDGETS
 from elu_zoo.pairs.store import Points
@@ -28,6 +32,11 @@ class View:
     rows: Rows
     diverged: tuple[str, ...] = ()
     begun: "View | None" = None
+
+    @functools.cached_property
+    def frame(self) -> pd.DataFrame:
+        """The rows as a frame, see `grouping.frame`."""
+        return grouping.frame(self.rows)
 
 
 def view(name: str, output: Path) -> View | None:

@@ -47,10 +47,6 @@ class Server:
     """
 
     def __init__(self, settings: Settings):
-        """Raises:
-        NotFoundError: `model_base_path` is not a folder.
-        UsageError: the folder contains no model.
-        """
         self._settings = settings
         self._metrics = Metrics()
         threads = os.cpu_count() or 1

@@ -1,8 +1,8 @@
-"""Training of networks: the function `train`, and `Observe`, its optional records."""
+"""Training of networks: the function `train`."""
 
 from typing import Any
 
-__all__ = ["Observe", "train"]
+__all__ = ["train"]
 
 
 def __getattr__(name: str) -> Any:
@@ -10,8 +10,4 @@ def __getattr__(name: str) -> Any:
         from elu_zoo.training.loop import train
 
         return train
-    if name == "Observe":
-        from elu_zoo.training.record.recorder import Observe
-
-        return Observe
     raise AttributeError(f"module 'elu_zoo.training' has no attribute {name!r}")

@@ -153,5 +153,5 @@ class PendingChunk:
         losses = np.asarray(losses)  # waits for the device
         chunk.check(losses)
         self._state.add(losses)
-        self._outputs.recorder.add(losses)
+        self._outputs.observe_losses(losses)
         self._outputs.display.update(self._state.step)

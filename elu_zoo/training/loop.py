@@ -4,9 +4,9 @@ import contextlib
 import dataclasses
 import functools
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from absl import logging
@@ -20,13 +20,15 @@ from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
 from elu_zoo.training.record import resuming, signals
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
-from elu_zoo.training.record.outputs import Outputs, open_outputs
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, open_outputs
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
 from elu_zoo.training.step import compilation
 from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.observers import Observer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -51,7 +53,8 @@ def train(
     accumulate: int = 1,
     checkpoint_seconds: float | None = None,
     allow_config_change: bool = False,
-    observe: Observe | None = None,
+    observers: Sequence["Observer"] = (),
+    on_row: OnRow | None = None,
     command: str | None = None,
 ) -> Entry | None:
     """Trains the network of a config, and returns the entry of the trained weights.
@@ -76,7 +79,9 @@ def train(
             one. None for 0 on CPUs and 30 on GPUs.
         allow_config_change: whether to resume a run that began with another config. The
             entry lists the changes.
-        observe: additional records of the run, for figures and statistics.
+        observers: additional records of the run, for figures; see `record.observers`.
+        on_row: is called with each new row of metrics.jsonl, a dict, for instance
+            `on_row=wandb.log`. An error that it raises ends the run like any other.
         command: command line of this run, which the entry and the model card record.
 
     Returns:
@@ -87,14 +92,14 @@ def train(
             another config.
         DataError: the data set is missing; the data set or the parent weights have
             changed since the run began; or the run is finished and lacks records of
-            `observe`.
+            `observers`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.
         TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
         Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
     """
-    observe, workdir = observe or Observe(), Path(workdir)
+    workdir = Path(workdir)
     options = compile, steps_per_call, accumulate
 
     # 1. Check the config, the devices and the folder, before data are loaded.
@@ -108,13 +113,13 @@ def train(
     with peers.guard():
         peers.check_same(_shared(setup.identity, options, allow_config_change, finished))
         if finished:
-            resuming.check_finished(finished, workdir, load_data, observe, setup.identity)
+            resuming.check_finished(finished, workdir, load_data, observers, setup.identity)
             return finished
         resuming.check_unlocked(workdir, chief)
 
         # 2. Load the data.
         data = load_data()
-        observe.check(data, several=peers.count > 1)
+        check_observers(observers, data, peers.count)
 
         # 3. Build the model, optimizer, training step and evaluator.
         run = build.build(resolved, data, placement, options, workdir)
@@ -126,10 +131,10 @@ def train(
             writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
             with (
                 signals.stop_on_signal(peers, stop_message) as stop,
-                open_outputs(workdir, chief, writer, observe, run, state) as outputs,
+                open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
             ):
                 outputs.records.write_start(_start(state, setup, run))
-                outputs.recorder.begin(state.step, stop.check)
+                outputs.resume_observers(state.step, stop.check)
 
                 # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
@@ -139,9 +144,9 @@ def train(
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
     """Trains to the last iteration. A chunk is one call of the step."""
-    train, length, recorder = run.train, run.length, outputs.recorder
+    train, length = run.train, run.length
     pending = chunks.PendingChunk(run, state, outputs)
-    remaining = chunks.remaining_chunks(run, state, recorder.until)
+    remaining = chunks.remaining_chunks(run, state, outputs.until_observed)
     with stop.saving(pending.save), contextlib.closing(remaining):
         if state.epochs_recorded < state.step // length.steps_per_epoch:
             # A signal stopped the previous process while it evaluated this epoch.
@@ -155,7 +160,7 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
             if not chunk.pauses:
                 continue
             pending.finish()
-            recorder.after(state.step, stop.check)
+            outputs.observe(state.step, stop.check)
             if state.step % length.steps_per_epoch == 0:
                 _end_epoch(run, state, outputs, stop.check)
             if state.step == length.total:

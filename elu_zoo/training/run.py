@@ -1,7 +1,8 @@
 """Length of a run, and the objects that are built from the run's config."""
 
 import dataclasses
-from typing import Any
+import functools
+from typing import TYPE_CHECKING, Any
 
 import keras
 from ml_collections import ConfigDict
@@ -14,6 +15,9 @@ from elu_zoo.training.record.best import Best
 from elu_zoo.training.step.augmentation import Augmentation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.weights.pretrained import Pretrained
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.activation_statistics import StatisticsOfModel
 
 
 @dataclasses.dataclass(frozen=True)
@@ -60,3 +64,10 @@ class Run:
         """Variables of model and optimizer, in the order of checkpoints."""
         best = self.best.variables if self.best else ()
         return [*self.model.variables, *self.optimizer.variables, *best]
+
+    @functools.cached_property
+    def unit_statistics(self) -> "StatisticsOfModel":
+        """Statistics of the units of the evaluator's model, which is traced only once."""
+        from elu_zoo.training.record.activation_statistics import StatisticsOfModel
+
+        return StatisticsOfModel(self.evaluator.current())

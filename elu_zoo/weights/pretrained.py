@@ -164,14 +164,6 @@ def find(
         preprocessing: the argument of `get_model`. True stands for the network's own.
         allow_unverified: whether to accept a file without an entry beside it.
         warns: whether to log warnings, for instance if the default activation gives way.
-
-    Raises:
-        UsageTypeError: `weights` has another type.
-        UsageError: the name is unknown, or the weights belong to another model,
-            activation or `batch_norm`.
-        NotFoundError: the path does not exist.
-        CorruptError: the file is damaged.
-        ResourceError: the download failed, or the path cannot be read.
     """
     if weights is None:
         return None

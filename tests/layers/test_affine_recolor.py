@@ -10,10 +10,10 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.layers import AffineRecolor
-from elu_zoo.layers.affine_recolor import STILL
 
 RNG = np.random.default_rng(0)
 MAX_DRAW = 2**31 - 1
+STILL = AffineRecolor.STILL
 # The value of the draw "kind" that selects each transformation.
 SHEAR_X, SHEAR_Y, ROTATION = 0, STILL, MAX_DRAW
 

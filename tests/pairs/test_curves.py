@@ -8,7 +8,6 @@ import pytest
 
 from elu_zoo.pairs import curves
 from elu_zoo.training import result
-from elu_zoo.training.record.activation_statistics import Statistics
 
 TEST = {"test_loss": 0.5, "test_error_percent": 12.5}
 
@@ -62,20 +61,3 @@ def test_losses_and_test_rows_are_merged_in_the_order_of_steps(tmp_path):
         {"step": 4, "train_loss": 3.0},
         {"step": 7, "test_loss": 0.875, "measured_loss": 1.75},
     ]
-
-
-def test_activation_statistics_are_read_by_epoch(tmp_path):
-    assert curves.activations(tmp_path) == {}
-    folder = tmp_path / "activations"
-    folder.mkdir()
-    for epoch in (11, 0, 2):
-        mean = {"act_dense1": np.float32([epoch, 1])}
-        median = {"act_dense1": np.float32([-epoch, -1])}
-        Statistics(mean, median).save(folder / f"epoch-{epoch:05d}.npz")
-    # The temporary file of a killed process is not read.
-    (folder / ".epoch-00012.npz.abcdefgh.partial").touch()
-    by_epoch = curves.activations(tmp_path)
-    assert list(by_epoch) == [0, 2, 11]
-    for epoch, statistics in by_epoch.items():
-        assert statistics.mean["act_dense1"].tolist() == [epoch, 1]
-        assert statistics.median["act_dense1"].tolist() == [-epoch, -1]

@@ -11,7 +11,7 @@ from elu_zoo import errors
 from elu_zoo.bin import config as config_flag
 from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
 from elu_zoo.training.config import as_dict, config_hash
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 TRIAL = Trial("mnist_depth", "hidden_layers=3", "short", "relu", 7)
 
@@ -93,7 +93,7 @@ def test_other_configs_have_other_hashes_and_folders(changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"observe": Observe(losses=True, test_every=5)},
+        {"observers": (observers.Losses(), observers.Measures(5))},
         {"variant": "three"},
         {"budget": "full"},
         {"changes": (("train.epochs", 40),)},  # the value of the config
@@ -109,7 +109,7 @@ def test_equal_configs_have_equal_hashes_and_folders(changes):
     "changes",
     [
         {"changes": (("train.epochs", 3),)},
-        {"observe": Observe(losses=True, test_every=5)},
+        {"observers": (observers.Losses(), observers.Measures(5))},
     ],
 )
 def test_the_arm_hash_depends_on_all_but_the_seed(changes):

@@ -8,7 +8,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.pairs.spec import Trial
 from elu_zoo.pairs.store import KEY, Points
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 TRIAL = Trial("mnist_mlp_8x128", "", "short", "elu", 0)
 COLUMNS = "epoch", "loss"
@@ -75,7 +75,7 @@ def test_rows_of_other_runs_are_kept(points, changes):
 
 
 @pytest.mark.parametrize(
-    "changes", [{"changes": (("train.epochs", 3),)}, {"observe": Observe(losses=True)}]
+    "changes", [{"changes": (("train.epochs", 3),)}, {"observers": (observers.Losses(),)}]
 )
 def test_another_config_replaces_all_seeds(points, path, changes):
     others = changed(activation="relu"), changed(variant="lr 1"), changed(budget="full")

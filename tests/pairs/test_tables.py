@@ -2,7 +2,7 @@
 
 import pytest
 
-from elu_zoo.pairs import tables
+from elu_zoo.pairs import grouping, tables
 
 MEASURES = {"error": "test error %"}
 LOW, HIGH = (1.0, 1.1, 1.2, 1.3, 1.4, 1.5), (2.0, 2.2, 2.4, 2.6, 2.8, 3.0)
@@ -54,7 +54,7 @@ def lines(table):
 )
 def test_paired_tests_state_the_activation_with_lower_values(errors, pair, lower):
     ((title, names, n, difference, _, p, effect, verdict),) = lines(
-        tables.paired_tests(rows(**errors), MEASURES)
+        tables.paired_tests(grouping.frame(rows(**errors)), MEASURES)
     )
     assert (title, names, verdict) == ("test error %", pair, lower)
     assert n == str(min(map(len, errors.values()))) and f"n = {n}" in p
@@ -68,7 +68,7 @@ def test_pairs_have_the_same_variant_and_batch_norm():
         *rows("True", elu=LOW, relu=HIGH),
         *rows(variant="lr 1", elu=LOW[:1], relu=HIGH[:1]),
     ]
-    table = lines(tables.paired_tests(runs, MEASURES))
+    table = lines(tables.paired_tests(grouping.frame(runs), MEASURES))
     expected = [
         ("", "ELU - ReLU"),
         ("lr 1", "ELU - ReLU"),
@@ -78,6 +78,6 @@ def test_pairs_have_the_same_variant_and_batch_norm():
     assert table[1][4] == "-1"  # one pair has no interval
 
 
-@pytest.mark.parametrize("errors", [{}, {"elu": LOW}, {"elu": LOW[:1], "relu": ("",)}])
+@pytest.mark.parametrize("errors", [{"elu": LOW}, {"elu": LOW[:1], "relu": ("",)}])
 def test_without_a_pair_there_is_no_table(errors):
-    assert tables.paired_tests(rows(**errors), MEASURES) == ""
+    assert tables.paired_tests(grouping.frame(rows(**errors)), MEASURES) == ""

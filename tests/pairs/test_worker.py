@@ -49,7 +49,7 @@ def test_a_run_is_trained_and_measured(trained, plan):
     assert config.to_dict() == ELU.load().to_dict() and workdir == ELU.folder(plan)
     assert arguments == {
         "data_dir": "prepared",
-        "observe": ELU.observe,
+        "observers": ELU.observers,
         "command": ELU.command,
     }
 

@@ -96,7 +96,7 @@ def rows_of(name, plan=FULL, contradicts=never):
     for key in _keys(name, plan):
         places, level = _places(columns, key), _level(key)
         for place in places:
-            row = key | {c: place.get(c, "") for c in columns}
+            row = key | {c: place.get(c, "") for c in columns} | {"diverged": ""}
             row["last"] = place is places[-1]
             for column in columns:
                 if column not in (*PLACES, "diverged") and _is_measured(column, row):

@@ -85,7 +85,7 @@ def test_runs_of_a_seed_differ_in_the_activation_only(name, budget):
             changed = differences(as_dict(config), as_dict(other.load()))
             change = f"{first.activation!r} -> {other.activation!r}"
             assert changed == [f"model.activation.name: {change}"]
-            assert (other.observe, other.budget) == (first.observe, budget)
+            assert (other.observers, other.budget) == (first.observers, budget)
 
 
 @pytest.mark.parametrize("name", TRAINED)
@@ -107,7 +107,7 @@ def test_runs_of_figure_5_differ_from_figure_4_in_batch_norm_only():
             pair = without_bn[trial.activation, trial.seed]
             changed = differences(as_dict(pair.load()), as_dict(trial.load()))
             assert changed == ["model.batch_norm: False -> True"]
-            assert trial.observe == pair.observe and trial.batch_norm
+            assert trial.observers == pair.observers and trial.batch_norm
 
 
 @pytest.mark.parametrize("budget", BUDGETS)
@@ -123,7 +123,7 @@ def test_runs_with_the_same_folder_have_equal_recordings(budget):
     for name in TRAINED:
         for trial in EXPERIMENTS[name].trials(plan(budget)):
             folder = trial.folder(plan())
-            assert recordings.setdefault(folder, trial.observe) == trial.observe, name
+            assert recordings.setdefault(folder, trial.observers) == trial.observers, name
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,7 @@ def test_the_short_budget_has_the_start_of_the_papers_schedule():
 def test_the_first_and_the_last_epoch_have_snapshots():
     for budget in BUDGETS:
         for trial in EXPERIMENTS["theory"].trials(plan(budget)):
-            assert {0, trial.load().train.epochs} <= {*trial.observe.snapshots}
+            assert {0, trial.load().train.epochs} <= {*trial.observers[1].epochs}
 
 
 def test_smoke_runs_without_imagenet_use_files_of_cifar_100(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import math
 
 import pytest
 
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.paper.judging import (
     ClaimTest,
@@ -140,5 +141,4 @@ def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
 def test_final_reads_the_last_value_by_seed():
     key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
     rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
-    assert final(Arm("elu"), "loss")(rows) == {3: -20}
-    assert final(Arm("elu"), "loss")([]) == {}
+    assert final(Arm("elu"), "loss")(grouping.frame(rows)) == {3: -20}

@@ -35,8 +35,8 @@ def draw(rows, stem):
     stem.with_suffix(".png").write_text(str(len(rows)))
 
 
-def summary(rows):
-    return tables.markdown(["unit"], [[row["activation"]] for row in rows])
+def summary(frame):
+    return tables.markdown(["unit"], [[name] for name in frame["activation"]])
 
 
 FAKE = Experiment(

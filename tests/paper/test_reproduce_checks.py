@@ -6,7 +6,7 @@ import pytest
 
 from elu_zoo import errors, results
 from elu_zoo.pairs.spec import Plan
-from elu_zoo.paper import reproduce
+from elu_zoo.paper import names, reproduce
 
 
 def test_check_returns_the_experiments_and_writes_nothing(tmp_path):
@@ -15,8 +15,8 @@ def test_check_returns_the_experiments_and_writes_nothing(tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize("package", ["scipy", "matplotlib"])
-def test_a_missing_package_raises_an_error(package, tmp_path, monkeypatch):
+@pytest.mark.parametrize("package", ["scipy", "pandas", "matplotlib"])
+def test_a_missing_package_raises_an_error(package, monkeypatch):
     find_spec = importlib.util.find_spec
 
     def without(name, *parent):
@@ -25,7 +25,7 @@ def test_a_missing_package_raises_an_error(package, tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", without)
     words = rf'Experiments need {package}. Run: pip install "elu-zoo\[paper\]"'
     with pytest.raises(errors.UsageError, match=words):
-        reproduce.check(["depth"], tmp_path)
+        names.check(["depth"])
 
 
 def test_wrong_names_and_folders_raise_an_error(tmp_path):

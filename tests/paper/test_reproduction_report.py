@@ -10,7 +10,9 @@ from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import claims, report
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View
+from elu_zoo.paper.views import view as committed_view
 
+RESULTS = Path(__file__).parents[2] / "configs" / "results"
 IN_WORDS = "The claims in the paper's words"
 
 
@@ -109,7 +111,7 @@ def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
     command = f"`elu-zoo-reproduce {name} --budget={budget}`"
     assert f"{epochs}. Command: {command}" in text
     assert f"![{EXPERIMENTS[name].title}](figures/{name}.png)" in text
-    assert EXPERIMENTS[name].summary(seen.rows) in text
+    assert EXPERIMENTS[name].summary(seen.frame) in text
     assert "Not run yet" not in text and "diverged" not in text
     assert re.search(r"\| ELU - ReLU \| 2 \| -\d.* \| p = 0\.\d+ \(n = 2\)", text)
 
@@ -121,15 +123,15 @@ def test_an_experiment_that_reads_two_others_is_reported():
 
 
 @pytest.mark.parametrize(
-    ("name", "rows", "words"),
+    ("name", "seen", "words"),
     [
-        ("table1", [], "No training"),
-        ("timing", [], "Single training steps"),
-        ("fig6", view("fig6", plan()).rows, "1 of our config's 80 epochs"),
+        ("table1", committed_view("table1", RESULTS), "No training"),
+        ("timing", committed_view("timing", RESULTS), "Single training steps"),
+        ("fig6", view("fig6", plan()), "1 of our config's 80 epochs"),
     ],
 )
-def test_an_experiment_states_what_it_trains(name, rows, words):
-    text = section(name, {name: View("short", rows)})
+def test_an_experiment_states_what_it_trains(name, seen, words):
+    text = section(name, {name: seen})
     assert f"\n{words}. Command" in text
     assert ("figures/" in text) == (EXPERIMENTS[name].draw is not None)
 
@@ -143,7 +145,7 @@ def test_runs_of_a_longer_budget_have_their_own_part():
     assert "Command: `elu-zoo-reproduce fig4 --budget=full`.\n" in part
     assert "Left out because they diverged: fig4: relu, 3." in part
     assert "(figures/fig4_full.png)" in part
-    assert EXPERIMENTS["fig4"].summary(full.rows) in part
+    assert EXPERIMENTS["fig4"].summary(full.frame) in part
     assert "| elu | 1 |" in part
 
 

@@ -106,7 +106,7 @@ def test_losses_are_read_after_the_next_chunk_began(remaining):
     timer = types.SimpleNamespace(start=lambda examples: None, stop=lambda: None)
     outputs = types.SimpleNamespace(
         timer=timer,
-        recorder=types.SimpleNamespace(add=lambda losses: None),
+        observe_losses=lambda losses: None,
         display=types.SimpleNamespace(update=lambda step: None),
     )
     state = TrainState({}, "")

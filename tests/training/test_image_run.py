@@ -14,7 +14,6 @@ from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.record import resuming
 from elu_zoo.training.record.checkpoint import TrainState
-from elu_zoo.training.record.recorder import Observe
 from elu_zoo.training.run import Length
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
@@ -132,7 +131,7 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     with refused if own else contextlib.nullcontext():
         data = mock.Mock(images="a-2")
         now = TrainState({}, "a-2")
-        resuming.check_finished(entry, tmp_path, lambda: data, Observe(), now)
+        resuming.check_finished(entry, tmp_path, lambda: data, (), now)
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):

@@ -4,8 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.panels import Panel, Series
+from elu_zoo.pairs import grouping, plots
 from elu_zoo.weights import cards_measures
 from pages import runs
 
@@ -61,29 +60,21 @@ def caption(rows: runs.Rows) -> str:
 def draw(rows: runs.Rows, stem: Path) -> None:
     """Draws the figure from rows of image_changes.csv; `stem` has no suffix."""
     groups = list(pairs(rows).values())
-    panels = [_row(group, i + 1 == len(groups)) for i, group in enumerate(groups)]
-    figures.draw(panels, stem, height=_ROW_HEIGHT * len(panels) + 0.4)
+    kinds = list(cards_measures.means(groups[0]["elu"]))[1:]  # without "none"
+    layout = [len(kinds)] * len(groups)
+    with plots.figure(stem, layout, _ROW_HEIGHT * len(groups) + 0.4) as grid:
+        for group, row in zip(groups, grid, strict=True):
+            frame = grouping.frame(row for own in group.values() for row in own)
+            frame["batch_norm"] = False
+            for axes, kind in zip(row, kinds, strict=True):
+                shown = frame[frame["kind"].isin(["none", kind])]
+                plots.curves(axes, shown, "severity", "error_percent")
+                axes.set(title=kind, ylim=(0, 1.05 * frame["error_percent"].max()))
+            row[0].set_ylabel(_ylabel(group["elu"][0]))
+        for axes in grid[-1]:
+            axes.set_xlabel("severity")
 
 
-def _row(group: dict[str, runs.Rows], is_last: bool) -> list[Panel]:
-    model, config = (group["elu"][0][key] for key in ("model", "config"))
-    rest = config.partition(f"{model}-")[2]  # the data set and the schedule
-    title = "\n".join(filter(None, (model, rest, "test error, %")))
-    kinds = list(cards_measures.means(group["elu"]))[1:]  # without "none"
-    highest = max(float(r["error_percent"]) for own in group.values() for r in own)
-    return [
-        Panel(
-            kind,
-            "severity" if is_last else "",
-            "" if i else title,
-            [_series(name, own, kind) for name, own in group.items()],
-            ylim=(0, 1.05 * highest),
-        )
-        for i, kind in enumerate(kinds)
-    ]
-
-
-def _series(name: str, rows: runs.Rows, kind: str) -> Series:
-    shown = [row for row in rows if row["kind"] in ("none", kind)]
-    errors = [float(row["error_percent"]) for row in shown]
-    return Series(name, [int(row["severity"]) for row in shown], [errors])
+def _ylabel(row: dict[str, str]) -> str:
+    rest = row["config"].partition(f"{row['model']}-")[2]  # the data set and the schedule
+    return "\n".join(filter(None, (row["model"], rest, "test error, %")))

@@ -5,8 +5,7 @@ import io
 from pathlib import Path
 
 from elu_zoo import results
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.paired_dots import PairPanel
+from elu_zoo.pairs import grouping, plots
 from pages import marks, runs
 
 STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
@@ -98,17 +97,12 @@ def _ends(rows: runs.Rows, paper: runs.Rows) -> str:
 
 def draw(rows: runs.Rows, stem: Path) -> None:
     """Draws the figure from rows of results.csv; `stem` has no suffix."""
-    shown = points(rows)
-    figures.paired([_panel(config, shown) for config in _PANELS], stem, height=3.2)
-
-
-def _panel(config: str, rows: runs.Rows) -> PairPanel:
-    shown = [row for row in rows if row["config"] == config]
-    by_activation: dict[str, dict[int, float]] = {}
-    for row in shown:
-        values = by_activation.setdefault(row["activation"], {})
-        values[int(row["seed"])] = float(row["test_error_percent"])
-    count = len({row["seed"] for row in shown})
-    seeds = "one seed" if count == 1 else f"{count} seeds"
-    title = _PANELS[config].format(epochs=shown[0]["epochs"], seeds=seeds)
-    return PairPanel(title, "test error, %", by_activation)
+    frame = grouping.frame(points(rows))
+    with plots.figure(stem, [len(_PANELS)], 3.2) as [row]:
+        for axes, (config, title) in zip(row, _PANELS.items(), strict=True):
+            shown = frame[frame["config"] == config]
+            plots.paired(axes, shown, "test_error_percent")
+            count = shown["seed"].nunique()
+            seeds = "one seed" if count == 1 else f"{count} seeds"
+            title = title.format(epochs=shown["epochs"].iloc[0], seeds=seeds)
+            axes.set(title=title, ylabel="test error, %")

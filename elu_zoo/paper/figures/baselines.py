@@ -2,10 +2,9 @@
 
 from pathlib import Path
 
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
+import pandas as pd
+
+from elu_zoo.pairs import curves, grouping, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 
@@ -16,10 +15,10 @@ NETS = {
     "highway_19": "Highway",
 }  # names in the paper
 _QUICK = "nin", "allcnn_c"  # networks that were trained with schedule=quick
-_PANELS = (
-    ("test_error_percent", "a  CIFAR-100 test error", "%"),
-    ("train_loss", "b  training loss of the last epoch", "nats"),
-)
+_PANELS = {
+    "test_error_percent": ("a  CIFAR-100 test error", "%"),
+    "train_loss": ("b  training loss of the last epoch", "nats"),
+}
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -46,39 +45,32 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     return [last]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    panels = [DotPanel(title, "", unit, _dots(rows, column)) for column, title, unit in _PANELS]
-    figures.bars(panels, stem, height=2.6)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    ends = grouping.ends(frame, _PANELS)
+    with plots.figure(stem, [len(_PANELS)], 2.6) as [row]:
+        for axes, (column, (title, unit)) in zip(row, _PANELS.items(), strict=True):
+            dots = grouping.spread(ends[column], "variant")
+            plots.dots(
+                axes, dots.assign(network=dots["variant"].map(NETS)), "network", horizontal=True
+            )
+            axes.set(title=title, xlabel=unit)
 
 
-def _dots(rows: Rows, column: str) -> list[Dots]:
-    by_name: dict[str, dict[str, list[float]]] = {}
-    for arm in grouping.arms(rows):
-        values = list(grouping.final_values(rows, arm, column).values())
-        by_name.setdefault(arm.activation, {})[NETS[arm.variant]] = values
-    return [grouping.dots(name, by_net) for name, by_net in by_name.items()]
-
-
-def _summary(rows: Rows) -> str:
+def _summary(frame: pd.DataFrame) -> str:
     lines = []
-    for arm in grouping.arms(rows):
-        columns = [grouping.final_values(rows, arm, name).values() for name, *_ in _PANELS]
-        cells = map(tables.mean, columns)
-        lines.append([arm.variant, arm.activation, len(columns[0]), *cells])
-    for net in sorted({row["variant"] for row in rows}):
-        differences = [_differences(rows, net, name) for name, *_ in _PANELS]
-        if all(differences):
-            cells = map(tables.mean, differences)
-            lines.append([net, "elu - relu", len(differences[0]), *cells])
+    for network, ends in grouping.ends(frame, _PANELS).groupby(level="variant"):
+        table = ends.droplevel(["batch_norm", "variant"]).unstack("activation")
+        for name in table.columns.unique("activation"):
+            lines.append([network, name, *_cells(table.xs(name, axis=1, level="activation"))])
+        if {"elu", "relu"} <= {*table.columns.unique("activation")}:
+            elu, relu = (table.xs(name, axis=1, level="activation") for name in ("elu", "relu"))
+            lines.append([network, "elu - relu", *_cells((elu - relu).dropna())])
     titles = "network", "activation", "runs", "test error %", "training loss, end"
-    return tables.markdown(titles, sorted(lines, key=lambda line: line[0]))
+    return tables.markdown(titles, lines)
 
 
-def _differences(rows: Rows, net: str, column: str) -> list[float]:
-    elu, relu = (
-        grouping.final_values(rows, Arm(name, variant=net), column) for name in ("elu", "relu")
-    )
-    return [a - b for a, b in zip(*grouping.pairs(elu, relu), strict=True)]
+def _cells(runs: pd.DataFrame) -> list[object]:
+    return [int(runs.count().iloc[0]), *(tables.mean(runs[column].dropna()) for column in runs)]
 
 
 EXPERIMENT = Experiment(

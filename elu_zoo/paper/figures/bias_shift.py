@@ -7,20 +7,27 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.pairs import grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel
+from elu_zoo.pairs import grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves
-from elu_zoo.paper.judging import Claim, ClaimTest, Read, Support, difference, mean_value
+from elu_zoo.paper.judging import (
+    Claim,
+    ClaimTest,
+    Read,
+    Support,
+    Values,
+    difference,
+    mean_value,
+)
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import result
-from elu_zoo.training.record import recorder
+from elu_zoo.training.record import observers
 
 _DAMPING = 0.01
 # Ranges of epochs. About half of the snapshots are early.
@@ -63,7 +70,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     images = np.asarray(data.images, np.float32) / 255
     hidden = [x.name for x in model.layers if x.name.startswith("dense")]
     rows = []
-    for epoch, weights in recorder.read_snapshots(workdir).items():
+    for epoch, weights in observers.read_snapshots(workdir).items():
         model.set_weights(weights)
         layers = bias_shift(
             model,
@@ -117,44 +124,37 @@ def _values(layer: BiasShift, name: str) -> np.ndarray:
     return abs(values) if "shift" in name else values
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    moved = [{**row, "epoch": str(int(row["epoch"]) + 1)} for row in rows]
-    panels = []
-    for letter, (column, title) in zip("abcdef", _DRAWN.items(), strict=True):
-        runs = grouping.series(moved, "epoch", column, ours=_OURS, summary="quartiles")
-        log = {"logx": True, "logy": column not in ("k", "cosine")}
-        panels.append(Panel(f"{letter}  {title}", "epoch + 1", "", runs, **log))
-    figures.draw([panels[:3], panels[3:]], stem)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    frame = frame.assign(epoch=frame["epoch"] + 1)
+    with plots.figure(stem, [3, 3], 5.2) as [above, below]:
+        panels = zip("abcdef", [*above, *below], _DRAWN.items(), strict=True)
+        for letter, axes, (column, title) in panels:
+            scale = "linear" if column in ("k", "cosine") else "log"
+            axes.set(xscale="log", yscale=scale, xlabel="epoch + 1", title=f"{letter}  {title}")
+            plots.curves(axes, frame, "epoch", column, summary="quartiles")
+
+
+def _means(frame: pd.DataFrame, epochs: range = _TRAINED) -> pd.DataFrame:
+    """Returns the means over epochs in each run, with the index of `grouping.ends`."""
+    own = frame[frame["epoch"].between(epochs.start, epochs.stop - 1)]
+    own = own.assign(**{name: np.log(own[name]) for name in _OVER_DECADES})
+    columns = [*_DRAWN, *_OTHERS]
+    means = own.groupby([*grouping.ARM, "seed"], observed=True)[columns].mean()
+    return means.assign(**{name: np.exp(means[name]) for name in _OVER_DECADES})
 
 
 def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> Read:
     """Returns a reader of a column's mean over epochs, without values that are NaN."""
 
-    def read(rows: Rows) -> dict[int, float]:
-        means = {}
-        for seed, run in grouping.by_seed(rows, Arm(activation)).items():
-            values = np.array(
-                [float(row[column] or math.nan) for row in run if int(row["epoch"]) in epochs]
-            )
-            values = values[~np.isnan(values)]
-            if len(values):
-                geometric = column in _OVER_DECADES
-                mean = np.exp(np.log(values).mean()) if geometric else values.mean()
-                means[seed] = float(mean)
-        return means
+    def read(frame: pd.DataFrame) -> Values:
+        means = _means(grouping.of_arm(frame, Arm(activation)), epochs)[column]
+        return means.droplevel([*grouping.ARM]).dropna().to_dict()
 
     return read
 
 
-def _summary(rows: Rows) -> str:
-    lines = []
-    for arm in grouping.arms(rows):
-        name = arm.activation
-        means = [_along_training(name, column)(rows) for column in (*_DRAWN, *_OTHERS)]
-        cells = [tables.mean(values.values()) for values in means]
-        lines.append([name, len(grouping.by_seed(rows, arm)), *cells])
-    titles = ("activation", "runs", *_DRAWN.values(), *_OTHERS.values())
-    return tables.markdown(titles, lines)
+def _summary(frame: pd.DataFrame) -> str:
+    return tables.means(_means(frame).rename(columns=_DRAWN | _OTHERS))
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -272,15 +272,12 @@ def _test(column: str, other: str, phase: str) -> ClaimTest:
 def _correlation(first: str, second: str, activation: str) -> ClaimTest:
     """Returns the test that two columns rise and fall together along training."""
 
-    def read(rows: Rows) -> dict[int, float]:
+    def read(frame: pd.DataFrame) -> Values:
         correlations = {}
-        for seed, run in grouping.by_seed(rows, Arm(activation)).items():
-            cells = [(row[first], row[second]) for row in run]
-            pairs = [(float(a), float(b)) for a, b in cells if a and b]
-            finite = [pair for pair in pairs if np.isfinite(pair).all()]
-            columns = [list(column) for column in zip(*finite, strict=True)]
-            if columns and min(len(set(column)) for column in columns) > 1:
-                correlations[seed] = _rank_correlation(*columns)
+        for seed, run in grouping.of_arm(frame, Arm(activation)).groupby("seed"):
+            pairs = run[[first, second]].dropna()
+            if len(pairs) and pairs.nunique().min() > 1:
+                correlations[seed] = _rank_correlation(pairs[first], pairs[second])
         return correlations
 
     titles = _DRAWN | _OTHERS

@@ -1,13 +1,12 @@
 """MNIST networks of 2 to 12 hidden layers, for the abstract's claim on depth."""
 
-import itertools
 from pathlib import Path
 
+import pandas as pd
+
 from elu_zoo import files
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
+from elu_zoo.pairs import curves, grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, difference, final
@@ -60,46 +59,31 @@ def _variant(layers: int) -> str:
     return f"{layers:02} layers"
 
 
-def _layers(variant: str) -> int:
-    return int(variant.split()[0])
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    ends = grouping.ends(frame, _MEASURES)
+    depths = {variant: int(variant.split()[0]) for variant in ends.index.unique("variant")}
+    panels = {
+        "test_error_percent": ("a  MNIST test error", "%"),
+        "epochs_to_loss": (f"b  epochs until the training loss is {_LOSS}", "epochs"),
+    }
+    with plots.figure(stem, [2], 3.6) as [row]:
+        for axes, (column, (title, unit)) in zip(row, panels.items(), strict=True):
+            every = ends.groupby(level=[*grouping.ARM], observed=True)[column]
+            # A depth at which a run has no value has no dot.
+            reached = ends[column][every.transform("count") == every.transform("size")]
+            dots = grouping.spread(reached, "variant")
+            plots.dots(axes, dots.assign(depth=dots["variant"].map(depths)), "depth")
+            axes.set(title=title, xlabel="hidden layers", ylabel=unit)
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    panels = [
-        DotPanel("a  MNIST test error", "hidden layers", "%", _dots(rows, "test_error_percent")),
-        DotPanel(
-            f"b  epochs until the training loss is {_LOSS}",
-            "hidden layers",
-            "epochs",
-            _dots(rows, "epochs_to_loss"),
-        ),
-    ]
-    figures.bars([panel for panel in panels if panel.dots], stem, height=3.6)
-
-
-def _dots(rows: Rows, column: str) -> list[Dots]:
-    """Returns means over runs by depth, without depths at which a run has no value."""
-    by_name: dict[str, dict[float, list[float]]] = {}
-    for arm in grouping.arms(rows):
-        values = list(grouping.final_values(rows, arm, column).values())
-        if len(values) == len(grouping.by_seed(rows, arm)):
-            by_name.setdefault(arm.activation, {})[_layers(arm.variant)] = values
-    return [grouping.dots(name, by_depth) for name, by_depth in by_name.items()]
-
-
-def _summary(rows: Rows) -> str:
-    names = list(dict.fromkeys(arm.activation for arm in grouping.arms(rows)))
-    columns = list(itertools.product(_MEASURES, names))
+def _summary(frame: pd.DataFrame) -> str:
+    ends = grouping.ends(frame, _MEASURES).unstack("activation")
+    titles = [f"{_MEASURES[column]}, {name}" for column, name in ends]
     lines = []
-    for variant in sorted({row["variant"] for row in rows}):
-        values_of_columns = [
-            grouping.final_values(rows, Arm(name, variant=variant), column)
-            for column, name in columns
-        ]
-        runs = sorted({str(len(values)) for values in values_of_columns})
-        cells = [tables.mean(values.values()) for values in values_of_columns]
-        lines.append([_layers(variant), " / ".join(runs), *cells])
-    titles = [f"{_MEASURES[column]}, {name}" for column, name in columns]
+    for variant, runs in ends.groupby(level="variant"):
+        counts = " / ".join(sorted({str(n) for n in runs.count()}))
+        cells = [tables.mean(runs[column].dropna()) for column in runs]
+        lines.append([int(variant.split()[0]), counts, *cells])
     return tables.markdown(["hidden layers", "runs", *titles], lines)
 
 

@@ -4,11 +4,10 @@ from pathlib import Path
 
 import keras
 import numpy as np
+import pandas as pd
 
 from elu_zoo import activations
-from elu_zoo.pairs import tables
-from elu_zoo.pairs.grouping import Rows
-from elu_zoo.pairs.plots import figures
+from elu_zoo.pairs import plots, tables
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest
@@ -34,31 +33,24 @@ def compute(plan: Plan) -> list[dict]:
     return rows
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    curves = {}
-    for name, own in _by_activation(rows).items():
-        columns = ("x", "value", "derivative")
-        curves[name] = tuple(np.array([float(r[c]) for r in own]) for c in columns)
-    figures.functions(curves, stem)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    frame = frame.assign(batch_norm=False, seed=0)
+    with plots.figure(stem, [2], 3.2) as [[left, right]]:
+        plots.curves(left, frame, "x", "value")
+        left.set(title="a  activation function", xlabel="x", ylabel="f(x)")
+        plots.curves(right, frame, "x", "derivative")
+        right.set(title="b  derivative", xlabel="x", ylabel="f\N{PRIME}(x)")
 
 
-def _summary(rows: Rows) -> str:
+def _summary(frame: pd.DataFrame) -> str:
     lines = []
-    for name, own in _by_activation(rows).items():
-        at = {round(float(row["x"]), 3): row for row in own}
-        values = [round(float(at[x]["value"]), 3) + 0.0 for x in (-3, 0, 3)]
-        gains = [round(float(at[x]["derivative"]), 2) + 0.0 for x in (-3, -0.5)]
-        cells = [f"{value:.3f}" for value in values]
-        lines.append([name, *cells, *(f"{gain:.2f}" for gain in gains)])
+    for name, own in frame.groupby("activation", observed=True, sort=False):
+        at = own.set_index(own["x"].round(3))
+        values = at["value"][[-3, 0, 3]].round(3) + 0.0
+        gains = at["derivative"][[-3, -0.5]].round(2) + 0.0
+        lines.append([name, *(f"{x:.3f}" for x in values), *(f"{x:.2f}" for x in gains)])
     titles = "activation", "f(-3)", "f(0)", "f(3)", "f'(-3)", "f'(-0.5)"
     return tables.markdown(titles, lines)
-
-
-def _by_activation(rows: Rows) -> dict[str, Rows]:
-    groups: dict[str, Rows] = {}
-    for row in rows:
-        groups.setdefault(row["activation"], []).append(row)
-    return groups
 
 
 def _claim(name: str, section: str, text: str) -> Claim:

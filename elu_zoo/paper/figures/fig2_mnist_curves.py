@@ -3,12 +3,10 @@
 import math
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs import curves, grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
 from elu_zoo.paper.experiment import Experiment
@@ -24,7 +22,7 @@ from elu_zoo.paper.judging import (
     final,
     mean_value,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 # The experiment `theory` reads the weights after these epochs.
 SNAPSHOTS = 0, 1, 2, 5, 10, 25, 50, 100, 200, 300
@@ -36,7 +34,7 @@ _EPOCH_OF_TABLE = 10
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
 _FLAT = 0.1  # largest change after epoch 25, divided by the change from chance
 _LOSS_AT_CHANCE = math.log(10)
-_EARLY = "5"  # epoch
+_EARLY = 5  # epoch
 _FITTED = 0.1, 0.01, 0.001  # training losses in nats, early and late in training
 _MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epochs`
 
@@ -68,51 +66,45 @@ def _trial(plan: Plan, activation: str, seed: int) -> Trial:
         activation,
         seed,
         changes=(("train.epochs", epochs),),
-        observe=Observe(activation_images=_IMAGES, snapshots=snapshots),
+        observers=(observers.Activations(_IMAGES), observers.Snapshots(snapshots)),
     )
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns losses by epoch, and the median over units of their mean activation."""
-    statistics = curves.activations(workdir)
+    statistics = observers.read_activations(workdir)
     medians = {epoch: units.median_of_means() for epoch, units in statistics.items()}
     rows = [{"epoch": 0}, *curves.epochs(workdir)]
     return [{**row, "median_activation": medians[row["epoch"]]} for row in rows]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    last = max(int(row["epoch"]) for row in rows)
-    medians = grouping.series(rows, "epoch", "median_activation", ours=OURS)
-    losses = grouping.series(rows, "epoch", "train_loss", ours=OURS)
-    losses += grouping.series(rows, "epoch", "validation_loss", dotted=True)
-    activation = Panel("a  median of the units' mean activations", "epoch", "", medians)
-    loss = Panel("b  cross-entropy loss", "epoch", "nats", losses, logy=True)
-    panels, first = [[activation, loss]], f"first {_FLAT_FROM} epochs"
-    if last > _FLAT_FROM:  # a shorter run is its own start
-        panels = [
-            [activation, zoom(activation, 0, _FLAT_FROM, f"a  {first}")],
-            [loss, zoom(loss, 1, _FLAT_FROM, f"b  {first}")],
-        ]
-    figures.draw(panels, stem, height=2.8 * len(panels))
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    early = frame[frame["epoch"] <= _FLAT_FROM]
+    titles = "a  median of the units' mean activations", "b  cross-entropy loss"
+    with plots.figure(stem, [2, 2], 5.6) as [medians, losses]:
+        for axes, shown in zip(medians, (frame, early), strict=True):
+            plots.curves(axes, shown, "epoch", "median_activation")
+        for axes, shown in zip(losses, (frame, early), strict=True):
+            axes.set(yscale="log", ylabel="nats")
+            plots.curves(axes, shown, "epoch", "train_loss")
+            plots.curves(axes, shown, "epoch", "validation_loss", dotted=True)
+        losses[0].plot([], [], ":", color="#555555", label="validation")
+        for (whole, start), title in zip((medians, losses), titles, strict=True):
+            whole.set(title=title, xlabel="epoch")
+            start.set(title=f"{title[0]}  first {_FLAT_FROM} epochs", xlabel="epoch")
 
 
-def _summary(rows: Rows) -> str:
-    def at(epoch: int) -> Rows:
-        return [row for row in rows if row["epoch"] == str(epoch)]
-
+def _summary(frame: pd.DataFrame) -> str:
+    tenth, flat = (frame[frame["epoch"] == x] for x in (_EPOCH_OF_TABLE, _FLAT_FROM))
     columns = {
-        f"training loss, epoch {_EPOCH_OF_TABLE}": (at(_EPOCH_OF_TABLE), "train_loss"),
-        "training loss, end": (rows, "train_loss"),
-        f"median activation, epoch {_FLAT_FROM}": (at(_FLAT_FROM), "median_activation"),
-        "median activation, end": (rows, "median_activation"),
-        "test error %": (rows, "test_error_percent"),
+        f"training loss, epoch {_EPOCH_OF_TABLE}": (tenth, "train_loss"),
+        "training loss, end": (frame, "train_loss"),
+        f"median activation, epoch {_FLAT_FROM}": (flat, "median_activation"),
+        "median activation, end": (frame, "median_activation"),
+        "test error %": (frame, "test_error_percent"),
     }
-    lines = []
-    for arm in grouping.arms(rows):
-        results = [grouping.final_values(of, arm, column) for of, column in columns.values()]
-        cells = [tables.mean(values.values()) for values in results]
-        lines.append([arm.activation, len(results[-1]), *cells])
-    return tables.markdown(("activation", "runs", *columns), lines)
+    ends = {title: grouping.ends(own, [name])[name] for title, (own, name) in columns.items()}
+    return tables.means(pd.concat(ends, axis=1))
 
 
 def _claims() -> list[Claim]:
@@ -197,25 +189,19 @@ def _tests_of_speed(other: str) -> list[ClaimTest]:
     return [early, *crossings]
 
 
-def _loss_at(epoch: str, activation: str, column: str = "train_loss") -> Read:
+def _loss_at(epoch: int, activation: str, column: str = "train_loss") -> Read:
     read = final(Arm(activation), column)
-    return lambda rows: read([row for row in rows if row["epoch"] == epoch])
+    return lambda frame: read(frame[frame["epoch"] == epoch])
 
 
 def _epochs_to(loss: float, activation: str) -> Read:
     """Returns a reader of the number of epochs until a training loss is reached."""
 
-    def read(rows: Rows) -> Values:
+    def read(frame: pd.DataFrame) -> Values:
+        measured = grouping.of_arm(frame, Arm(activation)).dropna(subset="train_loss")
         return {
-            seed: _crossing(
-                [
-                    (float(row["epoch"]), float(row["train_loss"]))
-                    for row in run
-                    if row["train_loss"]
-                ],
-                loss,
-            )
-            for seed, run in grouping.by_seed(rows, Arm(activation)).items()
+            seed: _crossing(list(zip(run["epoch"], run["train_loss"], strict=True)), loss)
+            for seed, run in measured.groupby("seed")
         }
 
     return read
@@ -238,25 +224,17 @@ def _crossing(curve: list[tuple[float, float]], loss: float) -> float:
     return curve[-1][0]
 
 
-def _sizes(rows: Rows, activation: str) -> dict[int, dict[int, float]]:
-    """Returns |median activation| of trained networks by seed and epoch."""
-    return {
-        seed: {
-            int(row["epoch"]): abs(float(row["median_activation"]))
-            for row in run
-            if row["epoch"] != "0"
-        }
-        for seed, run in grouping.by_seed(rows, Arm(activation)).items()
-    }
+def _sizes(frame: pd.DataFrame, activation: str) -> pd.DataFrame:
+    """Returns |median activation| of trained networks, by seed and (columns) epoch."""
+    own = grouping.of_arm(frame, Arm(activation))
+    trained = own[own["epoch"] > 0]
+    return trained.pivot(index="seed", columns="epoch", values="median_activation").abs()
 
 
 def _mean_size(activation: str) -> Read:
-    def read(rows: Rows) -> Values:
-        means = {}
-        for seed, sizes in _sizes(rows, activation).items():
-            early = [size for epoch, size in sizes.items() if epoch <= _MEDIANS_UNTIL]
-            means[seed] = float(np.mean(early))
-        return means
+    def read(frame: pd.DataFrame) -> Values:
+        sizes = _sizes(frame, activation)
+        return sizes.loc[:, sizes.columns <= _MEDIANS_UNTIL].mean(axis=1).to_dict()
 
     return read
 
@@ -264,16 +242,12 @@ def _mean_size(activation: str) -> Read:
 def _largest_difference(first: str, second: str) -> Judge:
     """Returns the test of the largest difference of two mean lines over epochs."""
 
-    def mean_line(rows: Rows, activation: str) -> dict[int, float]:
-        runs = list(_sizes(rows, activation).values())
-        return {e: float(np.mean([run[e] for run in runs])) for e in runs[0]}
-
-    def judge(rows: Rows, support: Support) -> Finding:
-        n = min(len(_sizes(rows, activation)) for activation in (first, second))
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        sizes, others = _sizes(frame, first), _sizes(frame, second)
+        n = min(len(sizes), len(others))
         if not n:
             return Finding()
-        line, other_line = mean_line(rows, first), mean_line(rows, second)
-        largest = max(line[epoch] - other_line[epoch] for epoch in line)
+        largest = float((sizes.mean() - others.mean()).max())
         if n < LEAST_PAIRS:
             return Finding(n, largest)
         outcome = "supports" if support.includes(largest) else "contradicts"
@@ -285,9 +259,9 @@ def _largest_difference(first: str, second: str) -> Judge:
 def _change_after_25(activation: str, column: str) -> Read:
     """Returns a reader of the change after epoch 25, divided by the change before."""
 
-    def read(rows: Rows) -> Values:
-        flat = _loss_at(str(_FLAT_FROM), activation, column)(rows)
-        last = final(Arm(activation), column)(rows)
+    def read(frame: pd.DataFrame) -> Values:
+        flat = _loss_at(_FLAT_FROM, activation, column)(frame)
+        last = final(Arm(activation), column)(frame)
         seeds = flat.keys() & last.keys()
         return {s: abs((last[s] - flat[s]) / (flat[s] - _LOSS_AT_CHANCE)) for s in seeds}
 

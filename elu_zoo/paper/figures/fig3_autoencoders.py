@@ -6,14 +6,14 @@ import math
 from pathlib import Path
 from typing import NamedTuple
 
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel
+import pandas as pd
+
+from elu_zoo.pairs import curves, grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support, Values, difference
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"
@@ -55,10 +55,9 @@ SETTINGS = [Setting(rate, mean) for mean in (False, True) for rate in RATES]
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed and setting."""
     epochs = plan.of(2, 10, 500)
-    observe = Observe(
-        losses=True,
-        test_every=plan.of(100, 2 * _ITERATIONS, 10 * _ITERATIONS),
-        measured_images=1000 if plan.smoke else _MEASURED,
+    measures = observers.Measures(
+        plan.of(100, 2 * _ITERATIONS, 10 * _ITERATIONS),
+        training_images=1000 if plan.smoke else _MEASURED,
     )
     return [
         Trial(
@@ -68,9 +67,9 @@ def trials(plan: Plan) -> list[Trial]:
             activation,
             seed,
             variant=str(setting),
-            # `observe` already measures the training and the test images.
+            # `measures` already measures the training and the test images.
             changes=(("train.epochs", epochs), ("train.evaluate_every", epochs)),
-            observe=observe,
+            observers=(observers.Losses(), measures),
         )
         for seed in plan.runs(1, 5, 5)
         for setting in plan.of(SETTINGS[:2], SETTINGS, SETTINGS)
@@ -87,64 +86,56 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     return [{**row, "epoch": row["step"] / epoch} for row in rows]
 
 
-def _settings(rows: Rows) -> list[Setting]:
+def _settings(frame: pd.DataFrame) -> list[Setting]:
     """Returns the settings that have runs, in the order of `SETTINGS`."""
-    variants = {row["variant"] for row in rows}
-    return [setting for setting in SETTINGS if str(setting) in variants]
+    return [setting for setting in SETTINGS if str(setting) in set(frame["variant"])]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    panels = []
-    for mean in (False, True):
-        settings = [setting for setting in _settings(rows) if setting.mean == mean]
-        for letter, column in zip("cd" if mean else "ab", _SPLITS, strict=True):
-            row = [_panel(rows, setting, column, letter) for setting in settings]
-            if any(panel.series for panel in row):
-                panels.append([panel for panel in row if panel.series])
-    if panels:
-        height = 0.5 + (2.8 if len(panels) == 2 else 2.3) * len(panels)
-        figures.draw(panels, stem, height=height, share_y=True, note=_diverged(rows))
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    measured = _settings(frame[frame[[*_SPLITS]].notna().any(axis=1)])
+    groups = [[s for s in measured if s.mean == mean] for mean in (False, True)]
+    rows = [(column, group) for group in groups if group for column in _SPLITS]
+    if not rows:
+        return
+    layout = [len(group) for _, group in rows]
+    with plots.figure(stem, layout, 0.5 + 2.5 * len(rows)) as grid:
+        grid[0][0].figure.suptitle(_diverged(frame))
+        for letter, (column, group), line in zip("abcd", rows, grid, strict=False):
+            for setting, axes in zip(group, line, strict=True):
+                axes.sharey(grid[0][0])
+                axes.set(yscale="log", title=f"{letter}  {setting.label}", xlabel="epoch")
+                own = frame[frame["variant"] == str(setting)]
+                # The paper's lines are medians over runs.
+                plots.curves(axes, own, "epoch", column, summary="quartiles")
+                axes.tick_params(labelleft=axes is line[0])
+            line[0].set_ylabel(f"squared {_SPLITS[column]} error")
 
 
-def _panel(rows: Rows, setting: Setting, column: str, letter: str) -> Panel:
-    which = [arm for arm in grouping.arms(rows) if arm.variant == str(setting)]
-    # The paper's lines are medians over runs.
-    series = grouping.series(rows, "epoch", column, which, summary="quartiles")
-    ylabel = f"squared {_SPLITS[column]} error"
-    return Panel(f"{letter}  {setting.label}", "epoch", ylabel, series, logy=True)
-
-
-def _diverged(rows: Rows) -> str:
+def _diverged(frame: pd.DataFrame) -> str:
     """Returns how many runs diverged at which learning rates, "" for none."""
     texts = []
-    for setting in _settings(rows):
-        runs = [
-            grouping.diverged(run)
-            for arm in grouping.arms(rows)
-            if arm.variant == str(setting)
-            for run in grouping.by_seed(rows, arm).values()
-        ]
-        if any(runs):
-            texts.append(f"{sum(runs)} of {len(runs)} at {setting.label}")
+    for setting in _settings(frame):
+        own = frame[frame["variant"] == str(setting)]
+        runs = own.groupby(["activation", "seed"], observed=True)["diverged"].max() != ""
+        if runs.any():
+            texts.append(f"{runs.sum()} of {len(runs)} at {setting.label}")
     return f"Runs that diverged: {'; '.join(texts)}." if texts else ""
 
 
-def _summary(rows: Rows) -> str:
-    names = list(dict.fromkeys(arm.activation for arm in grouping.arms(rows)))
+def _summary(frame: pd.DataFrame) -> str:
+    names = list(dict.fromkeys(arm.activation for arm in grouping.arms(frame)))
     lines = []
-    for setting in _settings(rows):
+    for setting in _settings(frame):
         for column, split in _SPLITS.items():
-            arms = [Arm(name, variant=str(setting)) for name in names]
-            cells = [_cell(rows, arm, column) for arm in arms]
+            cells = [_cell(frame, Arm(name, variant=str(setting)), column) for name in names]
             lines.append([setting.label.removeprefix("rate "), split, *cells])
     return tables.markdown(["learning rate", "squared error of", *names], lines)
 
 
-def _cell(rows: Rows, arm: Arm, column: str) -> str:
-    runs = grouping.by_seed(rows, arm)
-    diverged = sum(map(grouping.diverged, runs.values()))
-    text = tables.mean(grouping.final_values(rows, arm, column).values())
-    count = f"{diverged} of {len(runs)} diverged" if diverged else ""
+def _cell(frame: pd.DataFrame, arm: Arm, column: str) -> str:
+    runs = grouping.of_arm(frame, arm).groupby("seed")["diverged"].max() != ""
+    text = tables.mean(grouping.final_values(frame, arm, column).values())
+    count = f"{runs.sum()} of {len(runs)} diverged" if runs.any() else ""
     return ", ".join(part for part in (text, count) if part)
 
 
@@ -168,8 +159,8 @@ def _claims() -> list[Claim]:
             "runs that diverged",
             _or_diverged(
                 difference(
-                    lambda rows, high=high: _log_errors(rows, "elu", TEST, high),
-                    lambda rows, low=low: _log_errors(rows, "elu", TEST, low),
+                    lambda frame, high=high: _log_errors(frame, "elu", TEST, high),
+                    lambda frame, low=low: _log_errors(frame, "elu", TEST, low),
                 ),
                 high,
             ),
@@ -209,15 +200,14 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
     paper leaves open.
     """
 
-    def read(rows: Rows, activation: str, against: str) -> Values:
-        errors = _log_errors(rows, activation, column, setting)
-        other_errors = _log_errors(rows, against, column, setting)
-        runs = grouping.by_seed(rows, Arm(activation, variant=str(setting)))
-        diverged = {s for s, run in runs.items() if grouping.diverged(run)}
+    def read(frame: pd.DataFrame, activation: str, against: str) -> Values:
+        errors = _log_errors(frame, activation, column, setting)
+        other_errors = _log_errors(frame, against, column, setting)
+        diverged = _diverged_seeds(frame, activation, setting)
         return {s: _DIVERGED for s in diverged & other_errors.keys()} | errors
 
     compare = difference(
-        lambda rows: read(rows, "elu", other), lambda rows: read(rows, other, "elu")
+        lambda frame: read(frame, "elu", other), lambda frame: read(frame, other, "elu")
     )
     return _or_diverged(compare, setting)
 
@@ -225,19 +215,23 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
 def _or_diverged(compare: Judge, setting: Setting) -> Judge:
     """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
 
-    def judge(rows: Rows, support: Support) -> Finding:
-        finding = compare(rows, support)
-        runs = grouping.by_seed(rows, Arm("elu", variant=str(setting))).values()
-        failed = not finding.n and any(map(grouping.diverged, runs))
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        finding = compare(frame, support)
+        failed = not finding.n and _diverged_seeds(frame, "elu", setting)
         return dataclasses.replace(finding, outcome="diverged") if failed else finding
 
     return judge
 
 
-def _log_errors(rows: Rows, activation: str, column: str, setting: Setting) -> Values:
+def _diverged_seeds(frame: pd.DataFrame, activation: str, setting: Setting) -> set[int]:
+    own = grouping.of_arm(frame, Arm(activation, variant=str(setting)))
+    return set(own["seed"][own["diverged"] != ""])
+
+
+def _log_errors(frame: pd.DataFrame, activation: str, column: str, setting: Setting) -> Values:
     """Returns log10 of the final errors of the runs that did not diverge."""
     arm = Arm(activation, variant=str(setting))
-    values = grouping.final_values(rows, arm, column)
+    values = grouping.final_values(frame, arm, column)
     return {seed: math.log10(value) for seed, value in values.items()}
 
 

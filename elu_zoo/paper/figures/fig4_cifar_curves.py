@@ -1,15 +1,16 @@
 """Figure 4: eleven convolutional layers on CIFAR-100 with four activations."""
 
 import dataclasses
+import itertools
 import math
 from pathlib import Path
 from string import ascii_lowercase
 
+import pandas as pd
+
 from elu_zoo import results
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel, zoom
+from elu_zoo.pairs import curves, grouping, palette, plots, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import (
@@ -21,7 +22,7 @@ from elu_zoo.paper.judging import (
     mean_value,
     wilcoxon_below,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
@@ -35,7 +36,6 @@ _PANELS = {
     "train_loss": ("training loss", "nats", math.log(100)),
     ERROR: ("test error", "%", CHANCE),
 }  # title, unit, value at chance
-_POINTS_OF_PARTS = 20  # a curve with fewer points has no panels of its start and end
 _GPU = "figure 4: 330 epochs of eleven layers on CIFAR-100, four activations, 10 seeds"
 
 
@@ -54,7 +54,7 @@ def trial(plan: Plan, activation: str, seed: int, batch_norm: bool = False) -> T
         seed,
         batch_norm=batch_norm,
         variant=plan.of("", START, ""),
-        observe=Observe(losses=True, test_every=plan.of(4, 500, 1000)),
+        observers=(observers.Losses(), observers.Measures(plan.of(4, 500, 1000))),
     )
 
 
@@ -69,59 +69,35 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     return rows
 
 
-def learned(rows: Rows) -> Rows:
+def learned(frame: pd.DataFrame) -> pd.DataFrame:
     """Returns the rows of the runs that ended better than chance."""
-    selected = []
-    for arm in grouping.arms(rows):
-        errors = grouping.final_values(rows, arm, ERROR)
-        for seed, run in grouping.by_seed(rows, arm).items():
-            if results.is_trained(errors.get(seed, CHANCE), 100):
-                selected += run
-    return selected
+    run = [*grouping.ARM, "seed"]
+    errors = grouping.ends(frame, [ERROR])[ERROR]
+    better = errors[[results.is_trained(error, 100) for error in errors]]
+    return frame[frame.set_index(run).index.isin(better.index)]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    full = _panels(rows)
-    last = max(int(row["step"]) for row in rows if row["step"])
-    points = min(len(series.x) for panel in full for series in panel.series)
-    panels = [full]
-    is_whole = not any(row["variant"] for row in rows)
-    if is_whole and points >= _POINTS_OF_PARTS:
-        panels = [
-            [
-                panel,
-                zoom(panel, 0, last * 0.4, f"{panel.title} (start)"),
-                zoom(panel, last * 0.6, last, f"{panel.title} (end)"),
-            ]
-            for panel in full
-        ]
-    letters = iter(ascii_lowercase)
-    panels = [
-        [dataclasses.replace(x, title=f"{next(letters)}  {x.title}") for x in row] for row in panels
-    ]
-    figures.draw(panels, stem)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    last = frame["step"].max()
+    parts = {"": frame}
+    if not frame["variant"].any():
+        parts["start"] = frame[frame["step"] <= 0.4 * last]
+        parts["end"] = frame[frame["step"] >= 0.6 * last]
+    panels = list(itertools.product(_PANELS.items(), parts.items()))
+    layout = [len(parts)] * len(_PANELS) if len(parts) > 1 else [len(_PANELS)]
+    with plots.figure(stem, layout, 2.4 * len(layout) + 0.4) as grid:
+        every = zip(itertools.chain(*grid), ascii_lowercase, panels, strict=False)
+        for axes, letter, ((column, (title, unit, chance)), (part, own)) in every:
+            plots.curves(axes, own, "step", column)
+            if part != "end":
+                axes.axhline(chance, label="chance", **plots.REFERENCE)
+            name = f"{title} ({part})" if part else title
+            axes.set(title=f"{letter}  {name}", xlabel="iteration", ylabel=unit)
 
 
-def _panels(rows: Rows) -> list[Panel]:
-    return [
-        Panel(title, "iteration", unit, series, chance=chance)
-        for column, (title, unit, chance) in _PANELS.items()
-        if (series := grouping.series(rows, "step", column))
-    ]
-
-
-def summary(rows: Rows) -> str:
+def summary(frame: pd.DataFrame) -> str:
     """Returns test errors and training losses at the end of the runs."""
-    lines = []
-    for arm in grouping.arms(rows):
-        errors, losses = (
-            grouping.final_values(rows, arm, column).values() for column in (ERROR, LOSS)
-        )
-        name = arm.activation + " + batch norm" * arm.batch_norm
-        cells = len(errors), tables.mean(errors), tables.mean(losses)
-        lines.append([name, *cells])
-    titles = "activation", "runs", *COMPARED.values()
-    return tables.markdown(titles, lines)
+    return tables.means(grouping.ends(frame, COMPARED).rename(columns=COMPARED))
 
 
 def difference_test(
@@ -160,7 +136,7 @@ def _readers(low: Arm, high: Arm, column: str) -> tuple[Read, Read]:
 
 def _final_of_learned(arm: Arm, column: str) -> Read:
     """Returns a reader of the final values of runs that are better than chance."""
-    return lambda rows: grouping.final_values(learned(rows), arm, column)
+    return lambda frame: grouping.final_values(learned(frame), arm, column)
 
 
 def _claims() -> list[Claim]:

@@ -3,10 +3,10 @@
 from pathlib import Path
 from string import ascii_lowercase
 
-from elu_zoo.pairs import grouping
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.panels import Panel, zoom
+import pandas as pd
+
+from elu_zoo.pairs import grouping, palette, plots
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig4_cifar_curves as fig4
@@ -28,30 +28,26 @@ def trials(plan: Plan) -> list[Trial]:
     ]
 
 
-def _normalised(rows: Rows) -> Rows:
-    return [row for row in rows if row["batch_norm"] == "True"]
+def _normalised(frame: pd.DataFrame) -> pd.DataFrame:
+    return frame[frame["batch_norm"]]
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    last = max(int(row["step"]) for row in rows if row["step"])
-    normalised = _normalised(rows)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    normalised = _normalised(frame)
     first = grouping.reference(normalised)
     names = [arm.activation for arm in grouping.arms(normalised)]
     others = [name for name in names if name != first] or [first]
-    columns = []
-    for letter, other in zip(ascii_lowercase, others, strict=False):
-        which = [a for a in grouping.arms(rows) if a.activation in (first, other)]
-        full = Panel(
-            f"{letter}  {palette.label(first)} and {palette.label(other)}",
-            "iteration",
-            "test error, %",
-            grouping.series(rows, "step", fig4.ERROR, which),
-            chance=fig4.CHANCE,
-        )
-        columns.append((full, zoom(full, last * 2 / 3, last, f"{letter}  (end)")))
-    # The two panels of a single pair of activations are next to each other.
-    panels = columns if len(columns) == 1 else list(zip(*columns, strict=True))
-    figures.draw(panels, stem)
+    end = frame[frame["step"] >= frame["step"].max() * 2 / 3]
+    with plots.figure(stem, [2] * len(others), 2.5 * len(others) + 0.4) as grid:
+        for letter, row, other in zip(ascii_lowercase, grid, others, strict=False):
+            for axes, part in zip(row, (frame, end), strict=True):
+                plots.curves(
+                    axes, part[part["activation"].isin([first, other])], "step", fig4.ERROR
+                )
+                axes.set(xlabel="iteration", ylabel="test error, %")
+            row[0].axhline(fig4.CHANCE, label="chance", **plots.REFERENCE)
+            row[0].set_title(f"{letter}  {palette.label(first)} and {palette.label(other)}")
+            row[1].set_title(f"{letter}  (end)")
 
 
 def _claims() -> list[Claim]:
@@ -104,7 +100,7 @@ EXPERIMENT = Experiment(
     measure=fig4.measure,
     columns=fig4.COLUMNS,
     compares=fig4.COMPARED,
-    tested=lambda rows: _normalised(fig4.learned(rows)),
+    tested=lambda frame: _normalised(fig4.learned(frame)),
     reads=("fig4",),
     claims=tuple(_claims()),
     paper_epochs=fig4.PAPER_EPOCHS,

@@ -3,22 +3,20 @@
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo import files
 from elu_zoo.data import load
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Rows
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.panels import Panel
+from elu_zoo.pairs import curves, grouping, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Support
 
-_PANELS = (
-    ("train_loss", "training loss", "nats"),
-    ("validation_top5_error_percent", "top-5 error", "%"),
-    ("validation_error_percent", "top-1 error", "%"),
-)
+_MEASURES = {
+    "train_loss": "training loss",
+    "validation_top5_error_percent": "top-5 error",
+    "validation_error_percent": "top-1 error",
+}
 _STAND_IN = 300  # CIFAR-100 images of a smoke test if ImageNet is missing
 
 
@@ -58,22 +56,16 @@ def _stand_in(plan: Plan) -> Path:
     return folder
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    panels = []
-    for letter, (column, title, unit) in zip("abc", _PANELS, strict=True):
-        series = grouping.series(rows, "step", column)
-        if series:
-            panels.append(Panel(f"{letter}  {title}", "iteration", unit, series))
-    figures.draw([panels], stem)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    with plots.figure(stem, [len(_MEASURES)], 2.8) as [row]:
+        for axes, letter, (column, title) in zip(row, "abc", _MEASURES.items(), strict=True):
+            plots.curves(axes, frame, "step", column)
+            unit = "nats" if column == "train_loss" else "%"
+            axes.set(title=f"{letter}  {title}", xlabel="iteration", ylabel=unit)
 
 
-def _summary(rows: Rows) -> str:
-    lines = []
-    for arm in grouping.arms(rows):
-        values = [grouping.final_values(rows, arm, column) for column, *_ in _PANELS]
-        lines.append([arm.activation, *(tables.mean(x.values()) for x in values)])
-    titles = "activation", *(title for _, title, _ in _PANELS)
-    return tables.markdown(titles, lines)
+def _summary(frame: pd.DataFrame) -> str:
+    return tables.means(grouping.ends(frame, _MEASURES).rename(columns=_MEASURES))
 
 
 _CLAIM = Claim(
@@ -105,7 +97,7 @@ EXPERIMENT = Experiment(
     summary=_summary,
     trials=trials,
     measure=measure,
-    columns=("step", "epoch", *(name for name, _, _ in _PANELS)),
+    columns=("step", "epoch", *_MEASURES),
     claims=(_CLAIM,),
     paper_epochs=80,
     schedule_of="our config",

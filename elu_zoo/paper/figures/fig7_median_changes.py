@@ -5,11 +5,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from elu_zoo.pairs import curves, grouping, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.histograms import Histograms
+from elu_zoo.pairs import curves, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import (
@@ -22,7 +20,7 @@ from elu_zoo.paper.judging import (
     difference,
     difference_in_layers,
 )
-from elu_zoo.training.record.recorder import Observe
+from elu_zoo.training.record import observers
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
 # Title, x label, and decimal logarithms of the ends of the x axis.
@@ -37,7 +35,7 @@ def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
     epochs = plan.of(3, 50, 200)
     # -1 means the whole training set, as in the paper.
-    observe = Observe(activation_images=2000 if plan.smoke else -1)
+    activations = observers.Activations(2000 if plan.smoke else -1)
     return [
         Trial(
             "mnist_mlp_5x256",
@@ -46,7 +44,7 @@ def trials(plan: Plan) -> list[Trial]:
             activation,
             seed,
             changes=(("train.epochs", epochs),),
-            observe=observe,
+            observers=(activations,),
         )
         for seed in plan.runs(1, 5, 5)
         for activation in ("elu", "relu")
@@ -55,7 +53,7 @@ def trials(plan: Plan) -> list[Trial]:
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns a row for each layer, with the variances of the layer's units."""
-    epochs = curves.activations(workdir)
+    epochs = observers.read_activations(workdir)
     epochs.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
@@ -77,48 +75,42 @@ def _text(values: np.ndarray) -> str:
     return " ".join(f"{value:.3g}" for value in values)
 
 
-def _by_seed(rows: Rows, arm: Arm, column: str) -> dict[int, dict[str, np.ndarray]]:
-    """Returns the variances of a layer's units, `(units,)`, by seed and layer."""
+_NO_UNITS = pd.Series(index=pd.MultiIndex.from_tuples([], names=["seed", "layer"]), dtype=object)
+
+
+def _variances(frame: pd.DataFrame, column: str) -> dict[str, pd.Series]:
+    """Returns the variances of a layer's units by seed and layer, for each activation."""
     return {
-        seed: {row["layer"]: np.array(row[column].split(), float) for row in run}
-        for seed, run in grouping.by_seed(rows, arm).items()
+        name: own.set_index(["seed", "layer"])[column].map(lambda x: np.array(x.split(), float))
+        for name, own in frame.groupby("activation", observed=True)
     }
 
 
-def _layers(rows: Rows) -> list[str]:
-    return list(dict.fromkeys(row["layer"] for row in rows))
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    layers = frame["layer"].unique()
+    with plots.figure(stem, [len(_COLUMNS)] * len(layers), 1.1 * len(layers) + 0.9) as grid:
+        for j, (column, (title, xlabel, decades)) in enumerate(_COLUMNS.items()):
+            variances = _variances(frame, column)
+            for i, (layer, row) in enumerate(zip(layers, grid, strict=True)):
+                of_layer = {
+                    name: np.concatenate([*own.xs(layer, level="layer")])
+                    for name, own in variances.items()
+                }
+                row[j].sharey(grid[0][0])
+                plots.histogram(row[j], of_layer, decades)
+                row[j].set_title(f"{title}, " * (i == 0) + f"hidden layer {i + 1}")
+            grid[-1][j].set_xlabel(xlabel)
+        grid[0][0].figure.supylabel("number of units")
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    figures.distributions(
-        [
-            Histograms(title, xlabel, _units(rows, column), decades)
-            for column, (title, xlabel, decades) in _COLUMNS.items()
-        ],
-        stem,
-    )
-
-
-def _units(rows: Rows, column: str) -> dict[str, list[np.ndarray]]:
-    """Returns the variances of the units of all runs, by activation and layer."""
-    units = {}
-    for arm in grouping.arms(rows):
-        runs = _by_seed(rows, arm, column).values()
-        units[arm.activation] = [
-            np.concatenate([run[layer] for run in runs]) for layer in _layers(rows)
-        ]
-    return units
-
-
-def _summary(rows: Rows) -> str:
-    layers, lines = _layers(rows), []
+def _summary(frame: pd.DataFrame) -> str:
+    layers, lines = frame["layer"].unique(), []
     for column, title in ((CHANGES, "changes"), (MEDIANS, "medians")):
-        for arm in grouping.arms(rows):
-            runs = list(_by_seed(rows, arm, column).values())
-            medians = [[float(np.median(run[x])) for run in runs] for x in layers]
-            zeros = np.mean([run[x] == 0 for run in runs for x in layers])
-            cells = map(tables.mean, medians)
-            lines.append([title, arm.activation, len(runs), *cells, f"{zeros:.0%}"])
+        for name, units in _variances(frame, column).items():
+            medians = units.map(np.median).unstack("layer")
+            zeros = units.map(lambda x: np.mean(x == 0)).mean()
+            cells = [tables.mean(medians[layer]) for layer in layers]
+            lines.append([title, name, len(medians), *cells, f"{zeros:.0%}"])
     titles = "variance of", "activation", "runs", *layers, "units that never change"
     return tables.markdown(titles, lines)
 
@@ -163,13 +155,10 @@ def _log_variances(
 ) -> ReadLayers:
     """Returns a reader of log10 of the units' average variance, by layer."""
 
-    def read(rows: Rows) -> dict[str, Values]:
-        logs: dict[str, dict[int, float]] = {}
-        for seed, layers in _by_seed(rows, Arm(activation), column).items():
-            for layer, units in layers.items():
-                log = float(np.log10(average(units) + _SMALLEST))
-                logs.setdefault(layer, {})[seed] = log
-        return logs
+    def read(frame: pd.DataFrame) -> dict[str, Values]:
+        units = _variances(frame, column).get(activation, _NO_UNITS)
+        logs = units.map(lambda x: float(np.log10(average(x) + _SMALLEST))).unstack("layer")
+        return {layer: values.dropna().to_dict() for layer, values in logs.items()}
 
     return read
 
@@ -177,11 +166,11 @@ def _log_variances(
 def _share_without_change(activation: str) -> Read:
     """Returns a reader of the fraction of units whose median never changes."""
 
-    def read(rows: Rows) -> Values:
-        runs = _by_seed(rows, Arm(activation), CHANGES)
+    def read(frame: pd.DataFrame) -> Values:
+        units = _variances(frame, CHANGES).get(activation, _NO_UNITS)
         return {
-            seed: float(np.mean(np.concatenate(list(layers.values())) == 0))
-            for seed, layers in runs.items()
+            seed: float(np.mean(np.concatenate([*run]) == 0))
+            for seed, run in units.groupby(level="seed")
         }
 
     return read

@@ -1,12 +1,15 @@
 """Table 1: the paper's test errors beside ours, and the sizes of the networks."""
 
+import math
 import statistics
+from typing import Any
+
+import pandas as pd
 
 from elu_zoo import registry, results, zoo
 from elu_zoo.data import catalog
-from elu_zoo.pairs import tables
+from elu_zoo.pairs import palette, tables
 from elu_zoo.pairs.grouping import Rows
-from elu_zoo.pairs.plots import palette
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Support
@@ -68,12 +71,12 @@ def _error(model: str, data: str, unit: str, rows: Rows) -> str:
     return f"{statistics.mean(values):.2f}{spread} ({runs} of {epochs} epochs)"
 
 
-def _summary(rows: Rows) -> str:
+def _summary(frame: pd.DataFrame) -> str:
     lines = []
-    for row in rows:
+    for row in frame.to_dict("records"):
         size = [
-            f"{int(row['parameters']):,}",
-            f"{float(row['multiply_accumulates']) / 1e6:,.0f} M",
+            f"{row['parameters']:,}",
+            f"{row['multiply_accumulates'] / 1e6:,.0f} M",
             "yes" if row["augmented"] == "True" else "",
         ]
         errors = [_cell(row, data) for data in _DATA]
@@ -83,12 +86,13 @@ def _summary(rows: Rows) -> str:
     return tables.markdown(titles, lines)
 
 
-def _cell(row: dict[str, str], data: str) -> str:
+def _cell(row: dict[str, Any], data: str) -> str:
     """Returns the paper's error on a data set, and ours."""
     own = palette.label(_own_unit(row["model"]))
     errors = {own: row[f"ours_{data}"], palette.label("elu"): row[f"elu_{data}"]}
-    ours = [f"{unit} {error}" for unit, error in errors.items() if error]
-    paper = row[f"paper_{data}"] or "not reported"
+    ours = [f"{unit} {error}" for unit, error in errors.items() if not pd.isna(error)]
+    error = row[f"paper_{data}"]
+    paper = "not reported" if math.isnan(error) else f"{error:.2f}"
     return f"{paper}; {', '.join(ours) or 'not trained to the end'}"
 
 

@@ -1,9 +1,9 @@
 """Lemmas and theorems in numbers: how far both sides of each equation differ."""
 
 import numpy as np
+import pandas as pd
 
 from elu_zoo.pairs import tables
-from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support
@@ -69,22 +69,18 @@ def _gap(first, second) -> float:
     return float(np.max(np.abs(first - second)) / np.max(np.abs(second)))
 
 
-def _summary(rows: Rows) -> str:
-    lines = []
-    for statement in dict.fromkeys(row["statement"] for row in rows):
-        distances = [float(r["distance"]) for r in rows if r["statement"] == statement]
-        lines.append([statement, len(distances), f"{max(distances):.1g}"])
+def _summary(frame: pd.DataFrame) -> str:
+    statements = frame.groupby("statement", sort=False)["distance"]
+    lines = [[name, len(own), f"{own.max():.1g}"] for name, own in statements]
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 
 def _largest_distance(name: str) -> Judge:
-    def judge(rows: Rows, support: Support) -> Finding:
-        own = [row for row in rows if row["statement"].startswith(name)]
-        if not own:
-            return Finding()
-        largest = max(float(row["distance"]) for row in own)
+    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+        own = frame[frame["statement"].str.startswith(name)]
+        largest = float(own["distance"].max())
         outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(len({row["draw"] for row in own}), largest, outcome=outcome)
+        return Finding(own["draw"].nunique(), largest, outcome=outcome)
 
     return judge
 

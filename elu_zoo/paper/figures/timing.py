@@ -1,5 +1,6 @@
 """Timing: a training step with ELU compared with ReLU (section 4.4)."""
 
+import math
 import os
 import shutil
 import subprocess
@@ -7,11 +8,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+import pandas as pd
+
 from elu_zoo import errors, results
-from elu_zoo.pairs import tables
+from elu_zoo.pairs import plots, tables
 from elu_zoo.pairs.grouping import Rows
-from elu_zoo.pairs.plots import figures
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
@@ -19,7 +20,8 @@ from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget
 _COMMAND = "elu-zoo-benchmark"
-_COLUMNS = "case", "form", "rounds", "value", "ratio", "ratio_low", "ratio_high"
+_RATIOS = "ratio", "ratio_low", "ratio_high"
+_COLUMNS = "case", "form", "rounds", "value", *_RATIOS
 
 
 def compute(plan: Plan) -> list[dict]:
@@ -47,60 +49,57 @@ def _covers(plan: Plan, rows: Rows) -> bool:
     return all(int(row["rounds"]) >= plan.of(*_ROUNDS) for row in rows)
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    dots: dict[tuple[str, bool], list] = {}
-    for row in rows:
-        if row["form"] != "relu":
-            name = row["form"].partition(",")[0], "batch norm" in row["form"]
-            case = row["case"].partition(",")[0]
-            dots.setdefault(name, []).append((case, *_ratio(row)))
-    shown = [
-        Dots(name, *zip(*points, strict=True), batch_norm=batch_norm)
-        for (name, batch_norm), points in dots.items()
-    ]
-    references = {"ReLU": 1, "ELU in the paper": PAPER}
-    xlabel = "time of a training step, divided by ReLU's time"
-    panel = DotPanel("", "", xlabel, shown, references)
-    figures.bars([panel], stem)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    shown = frame[frame["form"] != "relu"]
+    columns = dict(zip(_RATIOS, ("middle", "low", "high"), strict=True))
+    dots = shown.rename(columns=columns).assign(
+        activation=shown["form"].str.partition(",")[0],
+        batch_norm=shown["form"].str.contains("batch norm"),
+        network=shown["case"].str.partition(",")[0],
+    )
+    with plots.figure(stem, [1], 0.9 + 0.4 * shown["case"].nunique()) as [[axes]]:
+        plots.dots(axes, dots, "network", horizontal=True)
+        axes.axvline(1, label="ReLU", **plots.REFERENCE)
+        paper = plots.REFERENCE | {"linestyle": ":"}
+        axes.axvline(PAPER, label="ELU in the paper", **paper)
+        axes.set_xlabel("time of a training step, divided by ReLU's time")
 
 
-def _summary(rows: Rows) -> str:
-    relu = {row["case"]: float(row["value"]) for row in rows if row["form"] == "relu"}
+def _summary(frame: pd.DataFrame) -> str:
+    relu = frame[frame["form"] == "relu"].set_index("case")["value"]
     lines = []
-    for row in rows:
-        value = float(row["value"])
-        ratio, low, high = (f"{number:.3f}" for number in _ratio(row))
+    for row in frame.itertuples():
+        ratio, low, high = (f"{getattr(row, name):.3f}" for name in _RATIOS)
         cells = [
-            row["rounds"],
-            f"{value:.4g}",
-            f"{value / relu[row['case']]:.3f}" if row["case"] in relu else "",
+            row.rounds,
+            f"{row.value:.4g}",
+            f"{row.value / relu[row.case]:.3f}" if row.case in relu else "",
             f"{ratio} ({low} to {high})",
         ]
-        lines.append([row["case"], row["form"], *cells])
+        lines.append([row.case, row.form, *cells])
     titles = "network", "activation", "rounds", "ms a step", "divided by ReLU's ms"
     return tables.markdown((*titles, "median ratio of the rounds"), lines)
 
 
-def _ratio(row: dict[str, str]) -> tuple[float, ...]:
-    return tuple(float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))
+def _find(frame: pd.DataFrame, form: str) -> tuple[int, list[float]]:
+    """Returns the rounds and ratio of a form of the paper's network for CIFAR-100."""
+    found = frame[frame["case"].str.startswith("elu_cifar_11") & (frame["form"] == form)]
+    if found.empty:
+        return 0, [math.nan] * 3
+    first = found.iloc[0]
+    return int(first["rounds"]), [float(first[name]) for name in _RATIOS]
 
 
-def _find(rows: Rows, form: str) -> dict[str, str] | None:
-    """Returns the row of the paper's network for CIFAR-100."""
-    found = (r for r in rows if r["case"].startswith("elu_cifar_11"))
-    return next((row for row in found if row["form"] == form), None)
+def _ratio_to_relu(frame: pd.DataFrame, support: Support) -> Finding:
+    rounds, ratio = _find(frame, "elu")
+    return Finding(rounds, *ratio)
 
 
-def _ratio_to_relu(rows: Rows, support: Support) -> Finding:
-    elu = _find(rows, "elu")
-    return Finding(int(elu["rounds"]), *_ratio(elu)) if elu else Finding()
-
-
-def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
-    elu, normalised = _find(rows, "elu"), _find(rows, "relu, batch norm")
-    if not elu or not normalised:
+def _ratio_to_batch_norm(frame: pd.DataFrame, support: Support) -> Finding:
+    rounds, (middle, low, high) = _find(frame, "elu")
+    others, (other, other_low, other_high) = _find(frame, "relu, batch norm")
+    if not rounds or not others:
         return Finding()
-    (middle, low, high), (other, other_low, other_high) = map(_ratio, (elu, normalised))
     # Ratios of opposite ends give a wider interval than the ratio's 95 % interval.
     ratio, low, high = middle / other, low / other_high, high / other_low
     outcome = "no difference"
@@ -110,7 +109,7 @@ def _ratio_to_batch_norm(rows: Rows, support: Support) -> Finding:
         outcome = "supports"
     elif low > support.limit:
         outcome = "contradicts"
-    return Finding(int(elu["rounds"]), ratio, low, high, outcome=outcome)
+    return Finding(rounds, ratio, low, high, outcome=outcome)
 
 
 _CLAIMS = (

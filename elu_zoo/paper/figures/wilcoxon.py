@@ -2,28 +2,28 @@
 
 from pathlib import Path
 
-from elu_zoo.pairs import grouping, statistics, tables
-from elu_zoo.pairs.grouping import Arm, Rows
-from elu_zoo.pairs.plots import figures, palette
-from elu_zoo.pairs.plots.dots import DotPanel, Dots
+import pandas as pd
+
+from elu_zoo.pairs import grouping, palette, plots, statistics, tables
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.figures.fig4_cifar_curves import ERROR, LOSS, learned
+from elu_zoo.paper.figures import fig4_cifar_curves as fig4
 
 Pair = tuple[list[float], list[float]]
-_MEASURES = {ERROR: "test error %", LOSS: "training loss, last epoch"}
+_MEASURES = fig4.COMPARED
 
 
-def _reference(rows: Rows) -> Arm:
-    plain = [r for r in rows if r["batch_norm"] == "False"]
-    return Arm(grouping.reference(plain), variant=plain[0]["variant"])
+def _reference(frame: pd.DataFrame) -> Arm:
+    plain = frame[~frame["batch_norm"]]
+    return Arm(grouping.reference(plain), variant=plain["variant"].iloc[0])
 
 
-def _pairs(rows: Rows, first: Arm, column: str) -> dict[Arm, Pair]:
+def _pairs(frame: pd.DataFrame, first: Arm, column: str) -> dict[Arm, Pair]:
     """Returns an arm's final values, paired with the values of each other arm."""
-    values = grouping.final_values(rows, first, column)
+    values = grouping.final_values(frame, first, column)
     pairs = {}
-    for arm in grouping.arms(rows):
-        pair = grouping.pairs(values, grouping.final_values(rows, arm, column))
+    for arm in grouping.arms(frame):
+        pair = grouping.pairs(values, grouping.final_values(frame, arm, column))
         if arm != first and pair[0]:
             pairs[arm] = pair
     return pairs
@@ -33,27 +33,27 @@ def _label(arm: Arm) -> str:
     return palette.label(arm.activation, arm.batch_norm)
 
 
-def _draw(rows: Rows, stem: Path) -> None:
-    first = _reference(rows)
-    axis, panels = f"{_label(first)} minus the other network", []
-    for letter, (column, title) in zip("ab", _MEASURES.items(), strict=True):
-        dots = []
-        for arm, pair in _pairs(learned(rows), first, column).items():
-            interval = statistics.paired_interval(*pair)
-            ends = [interval.mean], [interval.low], [interval.high]
-            name = f"{_label(arm)}, n = {interval.n}"
-            dots.append(Dots(arm.activation, [name], *ends, arm.batch_norm))
-        if dots:
-            panels.append(DotPanel(f"{letter}  {title}", "", axis, dots, {"equal": 0}))
-    if panels:
-        figures.bars(panels, stem, height=3.6)
+def _draw(frame: pd.DataFrame, stem: Path) -> None:
+    first = _reference(frame)
+    with plots.figure(stem, [len(_MEASURES)], 3.6) as [row]:
+        for axes, letter, (column, title) in zip(row, "ab", _MEASURES.items(), strict=True):
+            dots = []
+            for arm, pair in _pairs(fig4.learned(frame), first, column).items():
+                found = statistics.paired_interval(*pair)
+                name, ends = f"{_label(arm)}, n = {found.n}", (found.mean, found.low, found.high)
+                dots.append((arm.activation, arm.batch_norm, name, *ends))
+            columns = ["activation", "batch_norm", "pair", "middle", "low", "high"]
+            if dots:
+                plots.dots(axes, pd.DataFrame(dots, columns=columns), "pair", horizontal=True)
+            axes.axvline(0, label="equal", **plots.REFERENCE)
+            axes.set(title=f"{letter}  {title}", xlabel=f"{_label(first)} minus the other network")
 
 
-def _summary(rows: Rows) -> str:
-    lines, first = [], _reference(rows)
+def _summary(frame: pd.DataFrame) -> str:
+    lines, first = [], _reference(frame)
     for column, title in _MEASURES.items():
-        of_learned = _pairs(learned(rows), first, column)
-        for arm, pair in _pairs(rows, first, column).items():
+        of_learned = _pairs(fig4.learned(frame), first, column)
+        for arm, pair in _pairs(frame, first, column).items():
             comparison = statistics.paired(*pair)
             lines.append(
                 [

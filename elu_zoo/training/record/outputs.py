@@ -2,26 +2,36 @@
 
 import contextlib
 import dataclasses
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from elu_zoo import files
+import numpy as np
+
+from elu_zoo import errors, files
 from elu_zoo.data import statistics
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
-from elu_zoo.training.record.recorder import Observe, Recorder
 from elu_zoo.training.record.records import Display, Records, Timer
 from elu_zoo.training.run import Run
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.observers import Observer
+
+OnRow = Callable[[dict[str, float]], object]
 
 
 @dataclasses.dataclass(frozen=True)
 class Outputs:
-    """Checkpoints, records and display of a run."""
+    """Checkpoints, records, observers and display of a run."""
 
+    run: Run
     workdir: Path | None  # None on machines other than the chief
     writer: CheckpointWriter
     records: Records
-    recorder: Recorder
+    observers: Sequence["Observer"]
+    on_row: OnRow | None
     display: Display
     timer: Timer
 
@@ -53,6 +63,42 @@ class Outputs:
             timing["examples_per_second"] = round(rate, 1)
         self.records.write_timing(timing)
         self.display.row(row)
+        if self.on_row:
+            self.on_row(row)
+
+    def resume_observers(self, step: int, check: Callable[[], None] | None) -> None:
+        """Deletes the observers' records after `step`, and writes those due at `step`."""
+        for observer in self.observers:
+            observer.resume(self.workdir / observer.name, step)
+        self.observe(step, check)
+
+    def until_observed(self, step: int) -> int:
+        """Returns the largest number of iterations before an observer is called."""
+        intervals = [observer.interval(self.run.length) for observer in self.observers]
+        return min((n - step % n for n in intervals if n), default=self.run.length.total)
+
+    def observe_losses(self, losses: np.ndarray) -> None:
+        """Gives the observers the losses of the next iterations."""
+        for observer in self.observers:
+            observer.add(self.workdir / observer.name, losses)
+
+    def observe(self, step: int, check: Callable[[], None] | None) -> None:
+        """Calls the observers that are due after iteration `step`."""
+        for observer in self.observers:
+            n = observer.interval(self.run.length)
+            if n and (step % n == 0 or step == self.run.length.total):
+                observer(self.run, self.workdir / observer.name, step, check)
+
+
+def check_observers(observers: Sequence["Observer"], data: ImageData, machines: int) -> None:
+    """Checks that a run on these data and this number of machines can be observed."""
+    if observers and machines > 1:
+        raise errors.UsageError(
+            "Only a run on one machine can have observers, which record losses, curves, "
+            "activations or weights. Remove them, or train on one machine."
+        )
+    for observer in observers:
+        observer.check(data)
 
 
 @contextlib.contextmanager
@@ -60,7 +106,8 @@ def open_outputs(
     workdir: Path,
     chief: bool,
     writer: CheckpointWriter,
-    observe: Observe,
+    observers: Sequence["Observer"],
+    on_row: OnRow | None,
     run: Run,
     state: TrainState,
 ) -> Iterator[Outputs]:
@@ -70,10 +117,10 @@ def open_outputs(
         statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.config)
-    recorder = Recorder(observe, workdir, run.data, run.evaluator, run.length)
     folder = workdir if chief else None
     mark = state.metrics_length, state.metrics_sha256
     records = Records(folder, mark, state.epochs_recorded)
     display = Display(run.length.total, state.step)
     with contextlib.closing(records), display, writer:
-        yield Outputs(folder, writer, records, recorder, display, Timer())
+        hook = on_row if chief else None
+        yield Outputs(run, folder, writer, records, observers, hook, display, Timer())

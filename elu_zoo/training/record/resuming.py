@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,12 +12,12 @@ from elu_zoo import errors, files
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.config import differences
-from elu_zoo.training.record.recorder import ACTIVATIONS, SNAPSHOTS, Observe, check_kept
 from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.checkpoint import TrainState
+    from elu_zoo.training.record.observers import Observer
 
 
 def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
@@ -113,7 +113,7 @@ def check_finished(
     finished: Entry,
     workdir: Path,
     load_data: Callable[[], ImageData],
-    observe: Observe,
+    observers: Sequence["Observer"],
     now: "TrainState",
 ) -> None:
     """Compares a finished run with its images, if any exist, and what it depended on.
@@ -123,7 +123,7 @@ def check_finished(
         workdir: the run's folder.
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
-        observe: the records that the run must have.
+        observers: the observers whose records the run must have.
         now: the first state of a run that would begin now.
 
     Raises:
@@ -146,8 +146,18 @@ def check_finished(
     check_parent(finished.get("parent", ""), now.parent, workdir)
     if now.code and finished.get("code", now.code) != now.code:
         warn_of_code(workdir, "which is finished")
-    check_kept(workdir, observe)
+    check_observed(workdir, observers)
     logging.info("%s is finished.", workdir)
+
+
+def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
+    """Checks that a finished run has the records of observers; raises `DataError`."""
+    missing = [each.name for each in observers if not (workdir / each.name).exists()]
+    if missing:
+        raise errors.DataError(
+            f"The finished run in {workdir} did not record {', '.join(missing)}. "
+            "Delete the folder to train again."
+        )
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:
@@ -179,9 +189,7 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
             if chief:
                 check()
                 stack.enter_context(files.exclusive(workdir / "LOCK"))
-                # Other folders may be the user's, if the workdir is.
-                for folder in ("", ACTIVATIONS, SNAPSHOTS):
-                    files.remove_leftovers(workdir / folder)
+                files.remove_leftovers(workdir)
             yield
     except errors.TrainingError as error:  # all checkpoints are written now
         error.args = (f"{error} {unfinished.kept(workdir)}",)

@@ -8,12 +8,8 @@ import keras
 import numpy as np
 from ml_collections import ConfigDict
 
+from elu_zoo import layers
 from elu_zoo.data import order
-from elu_zoo.layers import affine_recolor
-from elu_zoo.layers.affine_recolor import AffineRecolor
-from elu_zoo.layers.cutout import Cutout
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.pad_crop_flip import PadCropFlip
 
 
 class Augmentation:
@@ -70,29 +66,29 @@ def create(
         return None
     epochs -= data.get("whole_epochs", 0)
     if data.augmentation == "crop_flip":
-        mean = MeanSubtraction(preprocessing["statistics"], dtype="float32")
-        crops = PadCropFlip(0, preprocessing["crop"])
+        mean = layers.MeanSubtraction(preprocessing["statistics"], dtype="float32")
+        crops = layers.PadCropFlip(0, preprocessing["crop"])
         free = data.image_size - data.crop_size
         return Augmentation(crops, *_crops(free), epochs, mean)
     # The network scales this value to about zero, on the average of the channels.
     offset = float(np.mean(preprocessing.get("offset", 0)))
     value = 0.0 - offset / preprocessing.get("scale", 1)
     if data.augmentation == "pad_crop_flip":
-        crops = PadCropFlip(data.get("padding", 4), value=value)
+        crops = layers.PadCropFlip(data.get("padding", 4), value=value)
         draw, still = _crops(2 * crops.padding)
         if not data.cutout:
             return Augmentation(crops, draw, still, epochs)
         # With this centre, the cut-out square lies outside of the image.
         still = [*still, -data.cutout, -data.cutout]
         draw = partial(_crops_and_centres, draw, image_shape)
-        cutout = Cutout(data.cutout, value)
+        cutout = layers.Cutout(data.cutout, value)
         return Augmentation(crops, draw, still, epochs, after=cutout)
     *sides, channels = image_shape
     field = data.get("field_size") or max(sides)
-    layer = AffineRecolor(field, value)
+    layer = layers.AffineRecolor(field, value)
     shape = layer.compute_output_shape((None, *image_shape), None)[1:]
     n = layer.draws(channels)
-    still = [affine_recolor.STILL] * n
+    still = [layers.AffineRecolor.STILL] * n
     return Augmentation(
         layer,
         partial(order.integers, each=n),

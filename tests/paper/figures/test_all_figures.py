@@ -8,7 +8,7 @@ import pytest
 from synthetic_rows import TRAINED, always, never, rows_of, set_errors, view, write
 
 from elu_zoo import results, zoo
-from elu_zoo.pairs.plots import figures, sheet
+from elu_zoo.pairs import grouping, plots
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.store import KEY
 from elu_zoo.paper import reproduce, views
@@ -58,8 +58,8 @@ NAMED = {"wilcoxon": ("ELU", "ReLU", "LReLU", "SReLU"), "timing": ("elu", "relu"
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_an_experiment_has_two_figure_files_and_a_table(name, tmp_path, monkeypatch):
-    # High resolution and layout are slow, and are tested in tests/pairs/plots.
-    monkeypatch.setattr(sheet, "DPI", 40)
+    # High resolution and layout are slow, and are tested in tests/pairs/test_plots.py.
+    monkeypatch.setattr(plots, "DPI", 40)
     monkeypatch.setattr(figure, "Figure", lambda size, layout: Figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
@@ -67,12 +67,12 @@ def test_an_experiment_has_two_figure_files_and_a_table(name, tmp_path, monkeypa
     needed = [experiment_rows(need, plan(seeds=2)) for need in views.needs(name)]
     rows = [row for part in needed for row in part]
     if experiment.draw:
-        experiment.draw(rows, tmp_path / "figures" / name)
+        experiment.draw(grouping.frame(rows), tmp_path / "figures" / name)
         files = {p.name: p.read_bytes() for p in (tmp_path / "figures").iterdir()}
         assert set(files) == {f"{name}.png", f"{name}.svg"}
         assert files[f"{name}.png"].startswith(b"\x89PNG")
         assert b"</svg>" in files[f"{name}.svg"]
-    head, rule, *lines = experiment.summary(rows).splitlines()
+    head, rule, *lines = experiment.summary(grouping.frame(rows)).splitlines()
     assert head.startswith("| ") and set(rule) == {"|", "-"} and lines
     assert {line.count(" | ") for line in lines} == {head.count(" | ")}
     activations = {row.get("activation") for row in rows}
@@ -105,7 +105,7 @@ START = {"step": "600", "variant": "first 10 epochs"}
 )
 def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, where):
     rows = rows_of(name, plan(seeds=1))
-    head, _, line, *_ = EXPERIMENTS[name].summary(rows).splitlines()
+    head, _, line, *_ = EXPERIMENTS[name].summary(grouping.frame(rows)).splitlines()
     (value,) = {
         row[column] for row in rows if (FIRST | where).items() <= row.items() and row[column]
     }
@@ -115,8 +115,8 @@ def test_the_first_line_of_a_table_has_the_values_of_rows(name, title, column, w
 
 def test_the_table_of_learning_rates_counts_diverged_runs(tmp_path):
     write("fig3", tmp_path, plan(), diverged={("relu", 1)})
-    rows = views.view("fig3", tmp_path).rows
-    head, _, *lines = EXPERIMENTS["fig3"].summary(rows).splitlines()
+    frame = views.view("fig3", tmp_path).frame
+    head, _, *lines = EXPERIMENTS["fig3"].summary(frame).splitlines()
     assert cells([head])[2:] == ["elu", "relu", "leaky_relu", "shifted_relu"]
     table = [cells([line]) for line in lines]
     rates = "0.01", "0.001", "0.0001", "1e-05"
@@ -132,8 +132,8 @@ def test_the_table_of_learning_rates_counts_diverged_runs(tmp_path):
     [(never, "holds", "-1.00"), (always, "does not hold", "+1.00")],
 )
 def test_the_table_of_tests_compares_elu_with_every_arm(contradicts, verdict, effect):
-    rows = view("wilcoxon", plan(seeds=6), contradicts).rows
-    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(rows).splitlines()
+    frame = view("wilcoxon", plan(seeds=6), contradicts).frame
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(frame).splitlines()
     found = [cells([line]) for line in lines]
     arms = "ReLU", "LReLU", "SReLU", "ELU + BN", "ReLU + BN"
     measures = "test error %", "training loss, last epoch"
@@ -146,7 +146,7 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
     seen = view("wilcoxon", plan(seeds=6)).rows
     set_errors(seen, "shifted_relu", range(1))
     set_errors(seen, "relu", range(6), batch_norm="True")
-    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(grouping.frame(seen)).splitlines()
     table = {cells([line])[1]: cells([line]) for line in lines}
     counted = {pair: (line[2], line[-2], line[-1]) for pair, line in table.items()}
     assert counted == {
@@ -157,21 +157,22 @@ def test_the_table_of_tests_decides_by_runs_that_learned():
         "ELU - ReLU + BN": ("6", "0", "not decided"),
     }
     set_errors(seen, "elu", range(6))
-    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(seen).splitlines()
+    _, _, *lines = EXPERIMENTS["wilcoxon"].summary(grouping.frame(seen)).splitlines()
     assert {tuple(cells([line])[-2:]) for line in lines} == {("0", "not decided")}
 
 
 @pytest.fixture
 def drawn(monkeypatch):
-    """Returns {name: figure} of the figures that the test draws; none is saved."""
+    """Returns {name: axes} of the figures that the test draws; none is saved."""
     figures = {}
 
     @contextlib.contextmanager
-    def unsaved(stem, height):
-        figures[stem.name] = Figure((8, height))
+    def unsaved(stem, layout, height):
+        grid = Figure((8, height)).subplots(len(layout), max(layout), squeeze=False)
+        figures[stem.name] = [list(row[:count]) for row, count in zip(grid, layout, strict=True)]
         yield figures[stem.name]
 
-    monkeypatch.setattr(sheet, "sheet", unsaved)
+    monkeypatch.setattr(plots, "figure", unsaved)
     return figures
 
 
@@ -235,15 +236,3 @@ def test_runs_whose_values_are_nan_are_in_no_claim_test(drawn, tmp_path):
     # ReLU lacks one of five runs, leaky ReLU does not. The 0 is of rank correlations,
     # which are undefined for constant rows.
     assert counts - {"0"} == {"4", "5"}
-
-
-def test_the_start_of_a_run_is_drawn_only_of_longer_runs(monkeypatch, tmp_path):
-    drawn = []
-    monkeypatch.setattr(figures, "draw", lambda panels, *_, **__: drawn.append(panels))
-    for each in (plan("smoke"), plan("full", 1)):
-        last = 2 if each.smoke else 60
-        rows = [row for row in rows_of("fig2", each) if int(row["epoch"]) <= last]
-        EXPERIMENTS["fig2"].draw(rows, tmp_path / "fig2")
-    assert [len(panels) for panels in drawn] == [1, 2]
-    (activations, losses), *_ = drawn[0]
-    assert {activations.xlim, losses.xlim} == {None}

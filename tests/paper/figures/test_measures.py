@@ -12,8 +12,8 @@ from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.store import Points
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import bias_shift
-from elu_zoo.training.record import recorder
-from elu_zoo.training.record.activation_statistics import Statistics
+from elu_zoo.training.record import observers
+from elu_zoo.training.record.activation_statistics import UnitStatistics
 from elu_zoo.weights import manifest
 
 PLAN = Plan("smoke", 1, Path("runs"), imagenet="pictures")
@@ -36,8 +36,8 @@ def workdir(tmp_path):
         | {"epoch": i, "step": 10 * i, "train_loss": float(LOSSES[10 * i - 1])}
         for i in range(1, EPOCHS + 1)
     ])  # fmt: skip
-    LOSSES.astype("<f4").tofile(tmp_path / recorder.LOSSES)
-    lines(tmp_path / recorder.TEST, [
+    LOSSES.astype("<f4").tofile(tmp_path / observers.Losses.name)
+    lines(tmp_path / observers.Measures.name, [
         {"step": step, "test_loss": 1.0, "test_error_percent": 9.0,
          "test_squared_error": 20.0 - step / 2, "measured_squared_error": 1.0}
         for step in (12, 24, 30)
@@ -45,9 +45,9 @@ def workdir(tmp_path):
     for epoch, medians in enumerate(MEDIANS):
         layers = {"act_dense1": medians, "act_dense2": -medians}
         means = {name: values + 0.5 for name, values in layers.items()}
-        path = tmp_path / recorder.ACTIVATIONS / f"epoch-{epoch:05d}.npz"
+        path = tmp_path / observers.Activations.name / f"epoch-{epoch:05d}.npz"
         path.parent.mkdir(exist_ok=True)
-        Statistics(means, layers).save(path)
+        UnitStatistics(means, layers).save(path)
     return tmp_path
 
 
@@ -152,7 +152,7 @@ def network(workdir, monkeypatch):
 
     entry = json.loads((workdir / "outcome.json").read_text())
     monkeypatch.setattr(bias_shift.zoo, "get_model", get_model)
-    folder = workdir / recorder.SNAPSHOTS
+    folder = workdir / observers.Snapshots.name
     folder.mkdir()
     for epoch, scale in (0, 1), (1, 1), (10, 1.5):
         weights = [scale * array for array in model.get_weights()]

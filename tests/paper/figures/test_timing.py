@@ -9,6 +9,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.benchmark import report
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.store import Points
 from elu_zoo.paper.figures import timing
@@ -54,7 +55,7 @@ def test_rows_have_ratios_to_relu(commands):
 def test_the_table_has_times_and_ratios(commands, tmp_path):
     points = Points(tmp_path / "rows.csv", timing.EXPERIMENT.columns, ("budget",))
     points.put_all("short", timing.compute(plan()))
-    table = timing.EXPERIMENT.summary(points.rows).splitlines()
+    table = timing.EXPERIMENT.summary(grouping.frame(points.rows)).splitlines()
     network, *cells = table[2].strip("| ").split(" | ")
     assert network == "elu_cifar_11, batch of 100"
     assert cells == ["elu", "3", "2400", "1.200", "1.100 (1.000 to 1.200)"]

@@ -3,18 +3,12 @@
 The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
-import dataclasses
 from collections.abc import Iterable
+from typing import NamedTuple
 
 
-@dataclasses.dataclass(frozen=True)
-class Look:
-    """Colour and marker of an activation.
-
-    Attributes:
-        colour: "#rrggbb".
-        marker: matplotlib's name of the marker.
-    """
+class Look(NamedTuple):
+    """Colour ("#rrggbb") and marker (matplotlib's name) of an activation."""
 
     colour: str
     marker: str
@@ -59,20 +53,14 @@ def looks(names: Iterable[str]) -> dict[str, Look]:
     The paper's activations and tanh look the same in every figure. All other names get
     the colours and markers of a cycle, in alphabetical order.
     """
-    others = sorted(set(names := list(names)) - _LOOKS.keys())
+    others = sorted(set(names) - _LOOKS.keys())
     cycle = {
         name: Look(_CYCLE_COLOURS[i % len(_CYCLE_COLOURS)], _CYCLE_MARKERS[i % len(_CYCLE_MARKERS)])
         for i, name in enumerate(others)
     }
-    return {name: _LOOKS.get(name) or cycle[name] for name in names}
+    return _LOOKS | cycle
 
 
-def label(name: str, batch_norm: bool = False, ours: bool = False) -> str:
-    """Returns the label of an activation in legends and tables.
-
-    Args:
-        name: name of the activation.
-        batch_norm: whether the networks have batch normalisation: "ELU + BN".
-        ours: whether the paper's figure lacks the activation: "PReLU (ours)".
-    """
-    return _LABELS.get(name, name) + " + BN" * batch_norm + " (ours)" * ours
+def label(name: str, batch_norm: bool = False) -> str:
+    """Returns the label of an activation in legends and tables, such as "ELU + BN"."""
+    return _LABELS.get(name, name) + " + BN" * batch_norm

@@ -1,0 +1,212 @@
+"""Observers of a run, which record its losses, curves, activations and weights for figures.
+
+An observer does not change the results of a run, and is not part of the config.
+"""
+
+import dataclasses
+import io
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.training.record.activation_statistics import UnitStatistics
+from elu_zoo.training.run import Length, Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Observer:
+    """Records one kind of values in the file or folder `name` of a run's folder.
+
+    The fields of an observer are plain values, which a hash of a run's records uses.
+    """
+
+    name: ClassVar[str]
+
+    def check(self, data: ImageData) -> None:
+        """Raises `UsageError` if a data set lacks what is observed."""
+
+    def interval(self, length: Length) -> int:
+        """Returns the number of iterations between two calls; 0 for no calls."""
+        return 0
+
+    def resume(self, path: Path, step: int) -> None:
+        """Deletes records after iteration `step`, whose own record is written again."""
+
+    def add(self, path: Path, losses: np.ndarray) -> None:
+        """Records the training losses of the next iterations, `(iterations,)`."""
+
+    def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
+        """Records values after iteration `step`, a multiple of the interval or the last one.
+
+        Args:
+            run: the run, with the weights after this iteration.
+            path: the file or folder of the records.
+            step: number of finished iterations; 0 before the first one.
+            check: see `Evaluator.__call__`.
+        """
+
+
+@dataclasses.dataclass(frozen=True)
+class Losses(Observer):
+    """Records the training loss of each iteration, as float32 values."""
+
+    name = "losses.float32"
+
+    def resume(self, path: Path, step: int) -> None:
+        path.touch()
+        if path.stat().st_size < 4 * step:
+            raise errors.CorruptError(
+                f"{path} has fewer losses than the {step} iterations of the checkpoint. "
+                f"Restore the file, or delete {path.parent} to train again."
+            )
+        os.truncate(path, 4 * step)
+
+    def add(self, path: Path, losses: np.ndarray) -> None:
+        with path.open("ab") as file:
+            file.write(losses.astype("<f4").tobytes())
+
+
+@dataclasses.dataclass(frozen=True)
+class Measures(Observer):
+    """Records measures of the test images, for curves such as the paper's figures 3 to 6.
+
+    Attributes:
+        every: number of iterations between evaluations; the last one is evaluated too.
+        training_images: how many of the first training images are evaluated as well. The
+            names of their measures begin with `measured_`.
+    """
+
+    name = "test.jsonl"
+    every: int
+    training_images: int = 0
+
+    def __post_init__(self):
+        errors.check_integer("every", self.every, minimum=1)
+        errors.check_integer("training_images", self.training_images, minimum=0)
+
+    def check(self, data: ImageData) -> None:
+        _check_images(data, self.training_images)
+
+    def interval(self, length: Length) -> int:
+        return self.every
+
+    def resume(self, path: Path, step: int) -> None:
+        rows = [row for row in read_rows(path.parent) if row["step"] < step]
+        files.write_bytes(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
+
+    def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
+        if not step:
+            return
+        measured = {"test": run.data.test}
+        if self.training_images:
+            measured["measured"] = run.data.train.first(self.training_images)
+        row = {"step": step}
+        for name, split in measured.items():
+            row |= {f"{name}_{key}": value for key, value in run.evaluator(split, check).items()}
+        with path.open("a") as file:
+            file.write(json.dumps(row) + "\n")
+
+
+@dataclasses.dataclass(frozen=True)
+class Activations(Observer):
+    """Records the mean and median activation of each unit at the start and after each epoch.
+
+    Attributes:
+        images: how many of the first training images are used; -1 for all.
+    """
+
+    name = "activations"
+    images: int = -1
+
+    def __post_init__(self):
+        errors.check_integer("images", self.images, minimum=-1)
+
+    def check(self, data: ImageData) -> None:
+        _check_images(data, self.images)
+
+    def interval(self, length: Length) -> int:
+        return length.steps_per_epoch
+
+    def resume(self, path: Path, step: int) -> None:
+        files.remove_leftovers(path)
+
+    def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
+        images = run.data.train.images[: None if self.images < 0 else self.images]
+        run.evaluator.current()  # copies the weights to the measured model
+        run.unit_statistics(images).save(_of_epoch(run, path, step))
+
+
+@dataclasses.dataclass(frozen=True)
+class Snapshots(Observer):
+    """Records the float32 weights after some epochs; epoch 0 is before the first iteration."""
+
+    name = "snapshots"
+    epochs: tuple[int, ...]
+
+    def interval(self, length: Length) -> int:
+        return length.steps_per_epoch
+
+    def resume(self, path: Path, step: int) -> None:
+        files.remove_leftovers(path)
+
+    def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
+        if step // run.length.steps_per_epoch in self.epochs:
+            content = io.BytesIO()
+            np.savez(content, *run.evaluator.current().get_weights())
+            files.write_bytes(_of_epoch(run, path, step), content.getvalue())
+
+
+def _check_images(data: ImageData, count: int) -> None:
+    """Checks that training images can be observed; raises `UsageError`."""
+    if count and not isinstance(data.train, Split):
+        raise errors.UsageError(
+            "Training images that stay on the disk, such as those of "
+            f"{data.name}, cannot be observed. Received: {count} images. Set it to 0."
+        )
+    if count > len(data.train):
+        raise errors.UsageError(
+            f"At most {len(data.train)} images can be observed, the training images of "
+            f"{data.name}. Received: {count}."
+        )
+
+
+def _of_epoch(run: Run, folder: Path, step: int) -> Path:
+    return folder / f"epoch-{step // run.length.steps_per_epoch:05d}.npz"
+
+
+def _epochs(folder: Path) -> dict[int, Path]:
+    """Returns the files of `_of_epoch` in a folder, by epoch."""
+    paths = sorted(folder.glob("epoch-*.npz"))
+    return {int(path.stem.removeprefix("epoch-")): path for path in paths}
+
+
+def read_losses(workdir: Path) -> np.ndarray:
+    """Returns the training loss of each iteration, `(iterations,)`."""
+    return np.frombuffer(files.read(workdir / Losses.name), "<f4")
+
+
+def read_rows(workdir: Path) -> list[dict[str, Any]]:
+    """Returns the rows of test.jsonl, or an empty list if the file does not exist."""
+    path = workdir / Measures.name
+    return files.read_rows(path) if path.exists() else []
+
+
+def read_activations(workdir: Path) -> dict[int, UnitStatistics]:
+    """Returns the activation statistics of all units by epoch; epoch 0 is untrained."""
+    paths = _epochs(workdir / Activations.name)
+    return {epoch: UnitStatistics.load(path) for epoch, path in paths.items()}
+
+
+def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
+    """Returns the weights of each snapshot, by epoch, for `Model.set_weights`."""
+    snapshots = {}
+    for epoch, path in _epochs(workdir / Snapshots.name).items():
+        with np.load(io.BytesIO(files.read(path))) as arrays:
+            snapshots[epoch] = [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
+    return snapshots

@@ -1,0 +1,104 @@
+"""How many files a reader reaches by imports, and which docstrings list errors."""
+
+import ast
+import re
+
+import pytest
+from readmes import TEXTS
+from test_import_ranks import module_name, modules
+
+import elu_zoo
+from elu_zoo import activations, layers, training
+
+SOURCES = {module_name(path): path.read_text() for path in modules("elu_zoo", "configs")}
+
+
+def imported(source: str) -> set[str]:
+    """Returns what a module imports outside of functions and of TYPE_CHECKING."""
+    names, pending = set(), list(ast.parse(source).body)
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            pending += node.orelse
+            continue
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names |= {f"{node.module}.{alias.name}" for alias in node.names}
+        pending += ast.iter_child_nodes(node)
+    return names
+
+
+def reach(first: str, sources: dict[str, str]) -> set[str]:
+    """Returns the modules that the import of a module imports, with their packages."""
+    reached, pending = set(), {first}
+    while pending:
+        parts = pending.pop().split(".")
+        parts = elu_zoo._PUBLIC.get(".".join(parts[1:2]), ".".join(parts)).split(".")
+        packages = {".".join(parts[: i + 1]) for i in range(len(parts))} & sources.keys()
+        for module in packages - reached:
+            reached.add(module)
+            pending |= imported(sources[module])
+    return reached
+
+
+@pytest.mark.parametrize(("module", "limit"), [("elu_zoo.zoo", 20), ("elu_zoo.training.loop", 82)])
+def test_few_files_are_reached_by_imports(module, limit):
+    reached = reach(module, SOURCES)
+    assert len(reached) <= limit, sorted(reached)
+
+
+def test_reach_follows_imports_at_module_level_and_counts_packages():
+    sources = {
+        "elu_zoo": "",
+        "elu_zoo.a": "",
+        "elu_zoo.a.b": "if TYPE_CHECKING:\n    from elu_zoo import e\nfrom elu_zoo import c",
+        "elu_zoo.c": "class C:\n    import elu_zoo.d\ndef f():\n    import elu_zoo.e",
+        "elu_zoo.d": "from elu_zoo.a.b import f, get_model",
+        "elu_zoo.e": "",
+    }
+    assert reach("elu_zoo.a.b", sources) == sources.keys() - {"elu_zoo.e"}
+
+
+# Docstrings of these names have the sections that Keras' docstrings have: what the package
+# exports, and what a guide imports. So have those of classes that are registered with Keras.
+PUBLIC = {*elu_zoo.__all__, *training.__all__, *layers.__all__, *activations.__all__}
+for text in TEXTS.values():
+    for names in re.findall(r"from elu_zoo[\w.]* import ([\w, ]+)", text):
+        PUBLIC |= set(names.split(", "))
+
+
+def listing_errors(source: str) -> list[str]:
+    """Returns the names of internal definitions whose docstrings list errors."""
+    found = []
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            decorators = " ".join(map(ast.unparse, node.decorator_list))
+            is_public = node.name in PUBLIC or "register_keras_serializable" in decorators
+            docstring = ast.get_docstring(node) or ""
+            if not is_public and re.search(r"^Raises:", docstring, re.MULTILINE):
+                found.append(node.name)
+    return found
+
+
+NOT_YET = {"elu_zoo.training.record.checkpoint", "elu_zoo.training.record.resuming"}
+
+
+@pytest.mark.parametrize("module", SOURCES.keys() - NOT_YET)
+def test_docstrings_of_internal_definitions_do_not_list_errors(module):
+    assert listing_errors(SOURCES[module]) == []
+
+
+@pytest.mark.parametrize(
+    ("definition", "found"),
+    [
+        ("def f(): ", ["f"]),
+        ("def get_model(): ", []),
+        ("class C: ", ["C"]),
+        ("@keras.saving.register_keras_serializable('elu_zoo')\nclass C: ", []),
+    ],
+)
+def test_internal_docstrings_that_list_errors_are_found(definition, found):
+    assert listing_errors(f'{definition}"""A.\n\nRaises:\n    E: x."""') == found
