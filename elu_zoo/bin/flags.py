@@ -72,6 +72,14 @@ def define_model() -> None:
     flags.DEFINE_bool("allow_unverified", False, "Load a file that Keras saved.")
 
 
+def define_budget(default: str, help: str) -> None:
+    """Defines the flags of commands that train many runs."""
+    flags.DEFINE_enum("budget", default, ["smoke", "short", "full"], help)
+    flags.DEFINE_integer(
+        "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
+    )
+
+
 def define_training() -> list[flags.FlagHolder]:
     """Defines and returns the flags that decide where and how a run is trained."""
     strategies = ["auto", "one", "mirrored", "multi_worker"]
@@ -129,13 +137,13 @@ def check_alone(name: str, arguments: list[str]) -> None:
         )
 
 
-def run(
+def binary(
     main: Callable[[list[str]], int | None],
     check: Callable[[list[str]], None],
     *,
     verbose: bool = False,
-) -> None:
-    """Runs a binary and exits: 2 for a usage error, 1 for a failure, 143 if resumable.
+) -> Callable[[], None]:
+    """Returns a function that runs a binary and exits, with the code of an error.
 
     Args:
         main: function from the arguments that are not flags to the exit code.
@@ -143,12 +151,16 @@ def run(
             of Keras and TensorFlow, which takes seconds.
         verbose: whether to log progress, in addition to warnings.
     """
+    return functools.partial(_run, main, check, verbose)
+
+
+def _run(main: Callable, check: Callable, verbose: bool) -> None:
     streams.protect()
     if _HELP & set(sys.argv[1:]):
         print(_help(sys.modules[main.__module__].__doc__ or ""))
         sys.exit(0)
     try:
-        app.run(functools.partial(_run, main, check, verbose), flags_parser=_parse)
+        app.run(functools.partial(_run_parsed, main, check, verbose), flags_parser=_parse)
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
@@ -157,12 +169,7 @@ def run(
         _fail("interrupted", 130)
 
 
-def _run(
-    main: Callable[[list[str]], int | None],
-    check: Callable[[list[str]], None],
-    verbose: bool,
-    argv: list[str],
-) -> int | None:
+def _run_parsed(main: Callable, check: Callable, verbose: bool, argv: list[str]) -> int | None:
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
     for name in ("tensorflow", "jax", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)

@@ -18,23 +18,16 @@ from absl import flags as absl_flags
 from elu_zoo.bin import flags
 from elu_zoo.paper import names
 
-_SEEDS = absl_flags.DEFINE_integer(
+absl_flags.DEFINE_integer(
     "seeds", None, "Number of seeds; by default the experiment's number for the budget."
 )
-_BUDGET = absl_flags.DEFINE_enum(
-    "budget",
+flags.define_budget(
     "short",
-    ["smoke", "short", "full"],
     "full: length of the paper's runs; short: hours or a day on two CPU cores; smoke: a test.",
 )
-_JOBS = absl_flags.DEFINE_integer(
-    "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
-)
-_OUTPUT = flags.define_path(
-    "output", "reproduction", "Folder for figures/, claims.csv and reproduction.md."
-)
-_WORKDIR = flags.define_path("workdir", "runs/reproduction", "Folder with one subfolder per run.")
-_IMAGENET = flags.define_path("imagenet", None, "Folder of ImageNet's images, for fig6.")
+flags.define_path("output", "reproduction", "Folder for figures/, claims.csv and reproduction.md.")
+flags.define_path("workdir", "runs/reproduction", "Folder with one subfolder per run.")
+flags.define_path("imagenet", None, "Folder of ImageNet's images, for fig6.")
 flags.define("data_dir")
 
 
@@ -43,23 +36,16 @@ def main(argv: list[str]) -> None:
     from elu_zoo.pairs.spec import Plan
     from elu_zoo.paper import reproduce
 
-    output = Path(_OUTPUT.value)
+    values = absl_flags.FLAGS
+    output, workdir = Path(values.output), Path(values.workdir)
     chosen = reproduce.check(argv[1:], output)
-    plan = Plan(
-        _BUDGET.value,
-        _SEEDS.value,
-        Path(_WORKDIR.value),
-        absl_flags.FLAGS.data_dir,
-        _IMAGENET.value,
-    )
-    jobs = _JOBS.value or runner.default_jobs()
+    plan = Plan(values.budget, values.seeds, workdir, values.data_dir, values.imagenet)
+    jobs = values.jobs or runner.default_jobs()
     say = functools.partial(print, flush=True)
     reproduce.reproduce(chosen, plan, output, jobs=jobs, say=say)
 
 
-def run() -> None:
-    flags.run(main, lambda argv: names.check(argv[1:]))
-
+run = flags.binary(main, lambda argv: names.check(argv[1:]))
 
 if __name__ == "__main__":
     run()

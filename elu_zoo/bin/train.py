@@ -32,6 +32,7 @@ def main(_: list[str]) -> None:
     from elu_zoo.evaluation import loss
     from elu_zoo.training import train
     from elu_zoo.training.config import resolve
+    from elu_zoo.training.record.observers import Activations
 
     values = absl_flags.FLAGS
     resolved = resolve(with_data(values.config, values.data))
@@ -42,7 +43,7 @@ def main(_: list[str]) -> None:
         workdir,
         data_dir=values.data_dir,
         **{option.name: option.value for option in _OPTIONS},
-        observers=_observers(),
+        observers=[Activations(_ACTIVATION_IMAGES.value)] if _ACTIVATION_IMAGES.value else [],
         command=command("elu-zoo-train", sys.argv),
     )
     if entry:
@@ -51,17 +52,7 @@ def main(_: list[str]) -> None:
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 
-def _observers() -> list:
-    if not _ACTIVATION_IMAGES.value:
-        return []
-    from elu_zoo.training.record.observers import Activations
-
-    return [Activations(_ACTIVATION_IMAGES.value)]
-
-
-def run() -> None:
-    flags.run(main, early.check_config, verbose=True)
-
+run = flags.binary(main, early.check_config, verbose=True)
 
 if __name__ == "__main__":
     run()

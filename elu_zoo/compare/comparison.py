@@ -1,156 +1,123 @@
 """Comparison: tunes each activation equally, makes paired runs, writes the results."""
 
-import collections
 from collections.abc import Callable, Mapping, Sequence
 
-from elu_zoo.compare import drawing, estimate, report, spec, tables, tuning
-from elu_zoo.compare.answer import Answer, Runs
-from elu_zoo.compare.estimate import Stage
-from elu_zoo.compare.question import TUNING_SEED, Question, with_images
-from elu_zoo.compare.spec import Measured, Spec
+from elu_zoo.compare import drawing, estimate, report, result, tables, trials, tuning
+from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig, with_images
+from elu_zoo.compare.result import ComparisonResult, RunResult, Runs
 from elu_zoo.compare.tuning import Choice
 from elu_zoo.pairs import runner
-from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.spec import Plan, Trial
 
-_SHORT_RUN = 60.0  # seconds
-_RUNS_PER_PROCESS = 12  # of short runs, so that fewer processes must start
 Say = Callable[[str], None]
 # From specs and the name of a stage to the results of runs.
-Train = Callable[[Sequence[Spec], str], dict[Spec, Measured]]
+Train = Callable[[Sequence[Trial], str], dict[Trial, RunResult]]
 
 
-def compare(question: Question, jobs: int, say: Say) -> None:
+def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     """Tunes, trains, and writes tables, figures and the report.
 
     Finished runs are not repeated, and interrupted runs are resumed.
 
     Args:
-        question: as `question.check` returns it.
+        comparison: as `config.check` returns it.
         jobs: number of runs at the same time.
         say: receives each line of progress.
     """
-    question = with_images(question)
+    comparison = with_images(comparison)
     plan = Plan(
-        "full", None, question.output / "runs", data_dir=question.data_dir, module=question.module
+        "full",
+        None,
+        comparison.output / "runs",
+        data_dir=comparison.data_dir,
+        module=comparison.module,
     )
-    first = [_spec(question, name, 1.0, 0) for name in question.activations]
-    path = question.output / "step_times.json"
-    costs = estimate.measure(first, plan, jobs, path)
-    are_short = all(cost.run < _SHORT_RUN for cost in costs)
-    processes = jobs, _RUNS_PER_PROCESS if are_short else runner.RUNS_PER_PROCESS
-    say(estimate.text(costs, question, processes, *remaining(question, plan)))
+    at_config = dict.fromkeys(comparison.activations, 1.0)
+    first = [trials.create(comparison, name, 1.0, 0) for name in at_config]
+    costs = estimate.measure(first, plan, jobs, comparison.output / "step_times.json")
+    say(estimate.text(costs, comparison, jobs, *remaining(comparison, plan)))
 
-    def train(specs: Sequence[Spec], stage: str) -> dict[Spec, Measured]:
-        return _train(specs, plan, processes, lambda line: say(f"{stage}, {line}"))
+    def train(specs: Sequence[Trial], stage: str) -> dict[Trial, RunResult]:
+        return _train(specs, plan, jobs, lambda line: say(f"{stage}, {line}"))
 
-    runs = tune(question, train)
-    runs |= train(planned(question), "at the config's rates")
-    choices = choose(question, runs)
+    runs = tune(comparison, train)
+    runs |= train(trials.paired(comparison, at_config), "at the config's rates")
+    choices = choose(comparison, runs)
     for name, choice in choices.items():
-        if question.tune > 1:
+        if comparison.tune > 1:
             say(f"{name}: {tables.choice_text(choice)}")
-    runs |= train(planned_at_best(question, choices), "at the best rates")
-    by_name = {cost.activation: cost for cost in costs}
-    answer = Answer(question, runs, choices, by_name)
-    tables.write(answer, question.output)
-    drawing.draw(answer, question.output)
-    report.write(answer, question.output)
-    say(report.conclusions(answer))
-    say(f"{question.output / report.NAME}")
+    runs |= train(trials.paired(comparison, _others(choices)), "at the best rates")
+    found = ComparisonResult(comparison, runs, choices, {cost.activation: cost for cost in costs})
+    tables.write(found, comparison.output)
+    drawing.draw(found, comparison.output)
+    report.write(found, comparison.output)
+    say(report.conclusions(found))
+    say(f"{comparison.output / report.NAME}")
 
 
-def tune(question: Question, train: Train) -> dict[Spec, Measured]:
-    """Makes the tuning runs, and returns their results.
+def tune(comparison: ComparisonConfig, train: Train) -> dict[Trial, RunResult]:
+    """Makes the tuning runs, equally many for each activation, and returns their results.
 
-    All activations have equally many tuning runs, unless every factor diverges.
-
-    Args:
-        question: the comparison.
-        train: trains runs.
+    An activation of which every factor diverges has fewer runs.
     """
-    runs: dict[Spec, Measured] = {}
-    if question.tune == 1:
+    runs: dict[Trial, RunResult] = {}
+    if comparison.tune == 1:
         return runs
-    tried = {name: {} for name in question.activations}
-    for i in range(question.tune):
-        factors = {name: tuning.next_factor(errors) for name, errors in tried.items()}
-        specs = [_spec(question, *each, TUNING_SEED) for each in factors.items()]
-        runs |= train(specs, f"tuning {i + 1} of {question.tune}")
-        answer = Answer(question, runs, {}, {})
-        tried = {name: answer.tried(name) for name in tried}
+    for i in range(comparison.tune):
+        factors = [tuning.next_factor(result.tried(runs, name)) for name in comparison.activations]
+        pairs = zip(comparison.activations, factors, strict=True)
+        specs = [trials.create(comparison, *pair, TUNING_SEED) for pair in pairs]
+        runs |= train(specs, f"tuning {i + 1} of {comparison.tune}")
     specs = [
-        _spec(question, name, factor, TUNING_SEED + seed)
-        for name, errors in tried.items()
-        for factor, seed in tuning.again(errors)
+        trials.create(comparison, name, factor, TUNING_SEED + seed)
+        for name in comparison.activations
+        for factor, seed in tuning.again(result.tried(runs, name))
     ]
     return runs | train(specs, "tuning with further seeds")
 
 
-def remaining(question: Question, plan: Plan) -> tuple[list[Stage], Stage]:
-    """Returns the numbers of runs to train in each stage, and of runs to train perhaps.
-
-    The latter are runs at best rates, which are unknown before the end of the tuning.
-    A stage begins when the stage before it has ended.
-    """
-    missing: list[Stage] = []
-
-    def pretend(specs: Sequence[Spec], _: str = "") -> dict[Spec, Measured]:
-        found = {each: spec.finished(each, plan) for each in specs}
-        missing.append(collections.Counter(x.activation for x in specs if not found[x]))
-        return {each: measured or Measured(0.0) for each, measured in found.items()}
-
-    runs = tune(question, pretend)
-    is_tuned = not any(missing)
-    pretend(planned(question))
-    if is_tuned:
-        pretend(planned_at_best(question, choose(question, runs)))
-        return missing, {}
-    return missing, dict.fromkeys(question.activations, question.seeds)
-
-
-def planned(question: Question) -> list[Spec]:
-    """Returns the specs of paired runs at the config's rates, pair by pair."""
-    return [
-        _spec(question, name, 1.0, seed)
-        for seed in range(question.seeds)
-        for name in question.activations
-    ]
-
-
-def planned_at_best(question: Question, choices: Mapping[str, Choice]) -> list[Spec]:
-    """Returns the specs of paired runs at best rates that are not the config's."""
-    return [
-        _spec(question, name, choices[name].factor, seed)
-        for seed in range(question.seeds)
-        for name in question.activations
-        if choices[name].factor not in (None, 1.0)
-    ]
-
-
-def choose(question: Question, runs: Runs) -> dict[str, Choice]:
+def choose(comparison: ComparisonConfig, runs: Runs) -> dict[str, Choice]:
     """Returns the choice of each activation; without tuning, the config's rate."""
-    if question.tune == 1:
-        return dict.fromkeys(question.activations, Choice(1.0, False, 0, 0))
-    answer = Answer(question, runs, {}, {})
-    return {name: tuning.choose(answer.tried(name)) for name in question.activations}
+    if comparison.tune == 1:
+        return dict.fromkeys(comparison.activations, Choice(1.0, False, 0, 0))
+    return {name: tuning.choose(result.tried(runs, name)) for name in comparison.activations}
 
 
-def _spec(question: Question, name: str, factor: float, seed: int) -> Spec:
-    return Spec(question, name, factor, seed, spec.code_hash(question, name))
+def remaining(comparison: ComparisonConfig, plan: Plan) -> tuple[int, int]:
+    """Returns the smallest and the largest number of runs that are left to train.
 
-
-def _train(
-    specs: Sequence[Spec], plan: Plan, processes: tuple[int, int], say: Say
-) -> dict[Spec, Measured]:
-    """Trains the runs that are not finished, and returns the results of all runs.
-
-    `processes` is the number of simultaneous processes, and of runs in each process.
+    Runs at best rates are certain only after the tuning.
     """
-    results = {each: spec.finished(each, plan) for each in specs}
+    missing = 0
+
+    def pretend(specs: Sequence[Trial], _: str = "") -> dict[Trial, RunResult]:
+        nonlocal missing
+        found = {each: result.finished(each, plan) for each in specs}
+        missing += sum(measured is None for measured in found.values())
+        return {each: measured or RunResult(0.0) for each, measured in found.items()}
+
+    runs = tune(comparison, pretend)
+    is_tuned = not missing
+    pretend(trials.paired(comparison, dict.fromkeys(comparison.activations, 1.0)))
+    if not is_tuned:
+        return missing, missing + comparison.seeds * len(comparison.activations)
+    pretend(trials.paired(comparison, _others(choose(comparison, runs))))
+    return missing, missing
+
+
+def _others(choices: Mapping[str, Choice]) -> dict[str, float]:
+    """Returns the chosen factors that are not the config's rates, by activation."""
+    factors = {name: choice.factor for name, choice in choices.items()}
+    return {name: factor for name, factor in factors.items() if factor not in (None, 1.0)}
+
+
+def _train(specs: Sequence[Trial], plan: Plan, jobs: int, say: Say) -> dict[Trial, RunResult]:
+    """Trains the runs that are not finished, and returns the results of all runs."""
+    results = {each: result.finished(each, plan) for each in specs}
     missing = [each for each, measured in results.items() if measured is None]
-    trained = runner.run(missing, plan, spec.measure, *processes)
+    trained = runner.run(missing, plan, result.measure, jobs)
     for i, (each, rows) in enumerate(trained, 1):
-        results[each] = Measured(diverged=rows) if isinstance(rows, str) else rows[0]
+        results[each] = RunResult(diverged=rows) if isinstance(rows, str) else rows[0]
         failed = " diverged" if isinstance(rows, str) else " stayed at chance"
         found = results[each]
         end = failed if found.diverged else f", error {found.error:.4g}"

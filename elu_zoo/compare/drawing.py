@@ -7,8 +7,7 @@ from pathlib import Path
 import pandas as pd
 
 from elu_zoo.compare import tables
-from elu_zoo.compare.answer import Answer
-from elu_zoo.compare.spec import metric
+from elu_zoo.compare.result import ComparisonResult, metric, tried
 from elu_zoo.pairs import plots
 
 # Ends of the axis of errors, as a factor on the smallest error, and on the largest of
@@ -16,22 +15,22 @@ from elu_zoo.pairs import plots
 _LOWEST, _HIGHEST = 0.9, 1.5
 
 
-def draw(answer: Answer, output: Path) -> None:
+def draw(result: ComparisonResult, output: Path) -> None:
     """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
 
     The last two are drawn only after tuning. Activations are sorted by their mean
     error. Runs that diverged are left out, and a figure without any run is not drawn.
     """
-    tuned = answer.question.tune > 1
-    _errors(answer, output / "errors", tuned=True)
-    _curves(answer, output / "curves")
+    tuned = result.comparison.tune > 1
+    _errors(result, output / "errors", tuned=True)
+    _curves(result, output / "curves")
     if tuned:
-        _errors(answer, output / "errors_at_config_rate", tuned=False)
-        _rates(answer, output / "rates")
+        _errors(result, output / "errors_at_config_rate", tuned=False)
+        _rates(result, output / "rates")
 
 
-def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
-    tested = [each for each in tables.tested(answer, tuned=tuned) if each.errors]
+def _errors(result: ComparisonResult, stem: Path, *, tuned: bool) -> None:
+    tested = [each for each in tables.tested(result, tuned=tuned) if each.errors]
     if not tested:
         return
     tested.sort(key=lambda each: statistics.mean(each.errors.values()))
@@ -39,26 +38,26 @@ def _errors(answer: Answer, stem: Path, *, tuned: bool) -> None:
     runs = pd.DataFrame(rows, columns=["activation", "seed", "error"])
     names = [each.activation for each in tested]
     runs["activation"] = pd.Categorical(runs["activation"], names)
-    best = tuned and answer.question.tune > 1
+    best = tuned and result.comparison.tune > 1
     title = "at its best learning rate" if best else "at the config's learning rate"
     with plots.figure(stem, [1], 3.2) as [[axes]]:
         plots.paired(axes, runs, "error")
-        axes.set(title=title, ylabel=f"{answer.question.split} error, {tables.unit(answer)}")
+        axes.set(title=title, ylabel=f"{result.comparison.split} error, {tables.unit(result)}")
 
 
-def _curves(answer: Answer, stem: Path) -> None:
-    name = f"validation_{metric(answer.question.config)}"
+def _curves(result: ComparisonResult, stem: Path) -> None:
+    name = f"validation_{metric(result.comparison.config)}"
     titles = {
         "train_loss": "training loss",
-        name: f"validation error, {tables.unit(answer)}",
+        name: f"validation error, {tables.unit(result)}",
     }
     rows = [
         {"activation": activation, "seed": seed, **row}
-        for activation in answer.question.activations
-        for seed, run in answer.paired(activation, tuned=True).items()
+        for activation in result.comparison.activations
+        for seed, run in result.paired(activation, tuned=True).items()
         for row in run.curve
     ]
-    frame = _frame(answer, rows)
+    frame = _frame(result, rows)
     titles = {column: title for column, title in titles.items() if column in frame}
     if not titles:
         return
@@ -69,19 +68,19 @@ def _curves(answer: Answer, stem: Path) -> None:
             plots.curves(axes, frame, "epoch", column)
 
 
-def _frame(answer: Answer, rows: list[dict]) -> pd.DataFrame:
-    """Returns rows with the activations in the order of the question."""
+def _frame(result: ComparisonResult, rows: list[dict]) -> pd.DataFrame:
+    """Returns rows with the activations in the order of the comparison."""
     frame = pd.DataFrame(rows).assign(batch_norm=False)
     if rows:
-        names = answer.question.activations
+        names = result.comparison.activations
         frame["activation"] = pd.Categorical(frame["activation"], names)
     return frame
 
 
-def _rates(answer: Answer, stem: Path) -> None:
+def _rates(result: ComparisonResult, stem: Path) -> None:
     rows = []
-    for name in answer.question.activations:
-        for factor, errors in sorted(answer.tried(name).items()):
+    for name in result.comparison.activations:
+        for factor, errors in sorted(tried(result.runs, name).items()):
             finite = [error for error in errors if not math.isnan(error)]
             if finite:
                 ends = {"low": min(finite), "high": max(finite)}
@@ -89,7 +88,7 @@ def _rates(answer: Answer, stem: Path) -> None:
                 rows.append({"activation": name, "factor": factor, "middle": middle, **ends})
     if not rows:
         return
-    frame = _frame(answer, rows).sort_values("factor", kind="stable")
+    frame = _frame(result, rows).sort_values("factor", kind="stable")
     best = frame.groupby("activation", observed=True)["middle"].min()
     with plots.figure(stem, [1], 4.4) as [[axes]]:
         plots.dots(axes, frame, "factor")
@@ -98,5 +97,5 @@ def _rates(answer: Answer, stem: Path) -> None:
         axes.set(
             title="tuning: mean, smallest and largest error of each factor",
             xlabel="factor on the learning rate",
-            ylabel=f"validation error, {tables.unit(answer)}",
+            ylabel=f"validation error, {tables.unit(result)}",
         )

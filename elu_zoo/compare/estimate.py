@@ -9,26 +9,21 @@ import math
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 
 from elu_zoo import errors, files, user_module
-from elu_zoo.compare.question import Question
-from elu_zoo.compare.spec import Spec
+from elu_zoo.compare.config import ComparisonConfig
 from elu_zoo.compare.tuning import FURTHER_RUNS
-from elu_zoo.data.dataset import ImageData
 from elu_zoo.pairs import runner, worker
-from elu_zoo.pairs.spec import Plan
+from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.training import backends, build, chunks
-from elu_zoo.training.config import ResolvedConfig, resolve
-from elu_zoo.training.record.checkpoint import TrainState
+from elu_zoo.training import backends, build, step_time
+from elu_zoo.training.config import resolve
 
-Stage = Mapping[str, int]  # number of runs by activation
-_ROUNDS = range(3, 16)  # possible numbers of rounds; each times every activation once
-_SECONDS = 20.0  # no round begins later than this
+_ROUNDS = 5  # each times every activation once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,216 +32,136 @@ class Cost:
 
     Attributes:
         activation: name of the activation.
-        process: time in which a process starts, which makes several runs.
-        start: time of building, compiling and the first evaluation.
+        start: time of building, compiling and an evaluation.
         step: time of one iteration, the median over rounds.
-        evaluation: time of one evaluation on the validation or test images.
         steps: number of iterations of a run.
-        evaluations: number of evaluations of a run.
         ratio: step time divided by the reference's step time, the median over rounds.
     """
 
     activation: str
-    process: float
     start: float
     step: float
-    evaluation: float
     steps: int
-    evaluations: int
     ratio: float
 
-    @property
-    def run(self) -> float:
-        """Estimated seconds of a run."""
-        iterations = self.steps * self.step
-        return self.start + iterations + self.evaluations * self.evaluation
 
-
-def measure(specs: Sequence[Spec], plan: Plan, jobs: int, path: Path) -> list[Cost]:
+def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[Cost]:
     """Returns the cost of each activation, from `path` if it was stored there before.
 
     Every network is built and makes training steps, so that a network that cannot be
     trained raises an error before the first run.
 
     Args:
-        specs: spec of one run of each activation; the reference comes first.
+        trials: spec of one run of each activation; the reference comes first.
         plan: folders of the data and of the logs.
         jobs: number of runs at the same time.
         path: JSON file of measured costs, which need not exist.
     """
-    # Times that earlier versions stored without a check of the kernels do not count.
-    key = [f"{jobs} jobs, equal kernels", *(str(spec.folder(plan)) for spec in specs)]
+    key = [f"{jobs} jobs", *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
-    with runner.threads(jobs):
-        context = multiprocessing.get_context("spawn")
-        with concurrent.futures.ProcessPoolExecutor(
+    context = multiprocessing.get_context("spawn")
+    with (
+        runner.threads(jobs),
+        concurrent.futures.ProcessPoolExecutor(
             1, context, initializer=worker.start, initargs=(plan.workdir,)
-        ) as pool:
-            try:
-                costs = pool.submit(_measure, specs, plan, time.time()).result()
-            except concurrent.futures.process.BrokenProcessPool:
-                raise errors.ResourceError(
-                    "The process that measures step times crashed, perhaps for "
-                    "lack of memory. Its output is in "
-                    f"{plan.workdir / 'logs'}. Compare fewer activations."
-                ) from None
-    content = {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]}
-    files.write_json(path, content)
+        ) as pool,
+    ):
+        try:
+            costs = pool.submit(_measure, trials, plan).result()
+        except concurrent.futures.process.BrokenProcessPool:
+            raise errors.ResourceError(
+                "The process that measures step times crashed, perhaps for lack of "
+                f"memory. Its output is in {plan.workdir / 'logs'}. Compare fewer activations."
+            ) from None
+    files.write_json(path, {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]})
     return costs
 
 
-def _measure(specs: Sequence[Spec], plan: Plan, begin: float) -> list[Cost]:
-    """Returns all costs; `begin` is the time at which this process was started."""
+def _measure(trials: Sequence[Trial], plan: Plan) -> list[Cost]:
     if plan.module:
         user_module.load(plan.module)
-    process = time.time() - begin
-    resolved = [resolve(spec.load()) for spec in specs]
+    resolved = [resolve(trial.load()) for trial in trials]
     data = build.load_data(resolved[0], plan.data_dir)
-    built = [
-        _checked(spec.activation, each, data) for spec, each in zip(specs, resolved, strict=True)
-    ]
-    _check_pairs(specs, [kernels for *_, kernels in built])
-    times = _in_turn([call for call, *_ in built])
-    costs = []
-    for spec, (_, run, start, evaluation, _), seconds in zip(specs, built, times, strict=True):
-        validations = run.train.epochs // run.train.evaluate_every
-        ratios = [step / base for step, base in zip(seconds, times[0], strict=True)]
-        costs.append(
-            Cost(
-                activation=spec.activation,
-                process=process,
-                start=start,
-                step=statistics.median(seconds),
-                evaluation=evaluation,
-                steps=run.length.total,
-                evaluations=validations * (run.validation is not None) + 1,  # 1: test
-                ratio=statistics.median(ratios),
+    runs, kernels, timers, starts = [], [], [], []
+    for trial, each in zip(trials, resolved, strict=True):
+        begin = time.perf_counter()
+        try:
+            run = build.build(
+                each, data, backends.choose_devices(False, "auto", None), ("auto", None, 1)
             )
+            kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
+            timers.append(step_time.timer(run))
+        except errors.EluZooError:
+            raise
+        except Exception as error:  # a user's activation may raise any
+            reason = errors.graph_reason(str(error)) or str(error)
+            raise errors.UsageError(
+                f"The config cannot be trained with the activation {trial.activation!r}: "
+                f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
+                "and returns a tensor of the same shape."
+            ) from error
+        run.evaluator(data.test if run.validation is None else run.validation)
+        starts.append(time.perf_counter() - begin)
+        runs.append(run)
+    _check_pairs(trials, kernels)
+    seconds = np.array([[timer() for timer in timers] for _ in range(_ROUNDS)])
+    ratios = np.median(seconds / seconds[:, :1], axis=0)
+    return [
+        Cost(trial.activation, start, statistics.median(steps), run.length.total, float(ratio))
+        for trial, start, steps, run, ratio in zip(
+            trials, starts, seconds.T.tolist(), runs, ratios, strict=True
         )
-    return costs
+    ]
 
 
-def _check_pairs(specs: Sequence[Spec], kernels: Sequence[list[np.ndarray]]) -> None:
+def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -> None:
     """Checks that the initial kernels of the networks are equal."""
     expected, *others = kernels
-    for spec, own in zip(specs[1:], others, strict=True):
+    for trial, own in zip(trials[1:], others, strict=True):
         if [k.shape for k in own] != [k.shape for k in expected]:
             raise errors.UsageError(
-                f"The networks with {spec.activation} and {specs[0].activation} have "
+                f"The networks with {trial.activation} and {trials[0].activation} have "
                 "kernels of different shapes, so that their runs would not be pairs. "
                 "Remove one of the two activations."
             )
         if not all(map(np.array_equal, own, expected)):
             raise errors.UsageError(
-                f"The initial kernels with {spec.activation} differ from those with "
-                f"{specs[0].activation} and the same seed, so that runs would not be "
+                f"The initial kernels with {trial.activation} differ from those with "
+                f"{trials[0].activation} and the same seed, so that runs would not be "
                 "pairs. Give each layer of the network an initializer with its own "
                 "seed: kernel_initializer=HeUniform(layer_seed(seed, name)), from "
                 "elu_zoo.initializers."
             )
 
 
-def _checked(activation: str, resolved: ResolvedConfig, data: ImageData) -> tuple:
-    """Calls `_built`; raises UsageError for any error of a user's activation."""
-    try:
-        return _built(resolved, data)
-    except errors.EluZooError:
-        raise
-    except Exception as error:
-        reason = errors.graph_reason(str(error)) or str(error)
-        raise errors.UsageError(
-            f"The config cannot be trained with the activation {activation!r}: "
-            f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
-            "and returns a tensor of the same shape."
-        ) from error
-
-
-def _built(resolved: ResolvedConfig, data: ImageData) -> tuple:
-    """Returns a timer of a step, the run, seconds of start and evaluation, kernels."""
-    begin = time.perf_counter()
-    placement = backends.choose_devices(False, "auto", None)
-    run = build.build(resolved, data, placement, ("auto", None, 1))
-    kernels = [np.array(v) for v in run.model.weights if v.name.endswith("kernel")]
-    state = TrainState(resolved.values, data.images)
-    chunk = next(chunks.remaining_chunks(run, state, lambda step: run.length.total))
-    run.step.start(chunk.rest)
-    if run.phases.enter(run.model, chunk.first):
-        run.step.compile()
-    # The weights stay as they are, because steps of a diverging run take other times.
-    zero_rates = np.zeros_like(chunk.learning_rates)
-
-    def seconds_of_step() -> float:
-        start = time.perf_counter()
-        losses = run.step.run(chunk.batches, zero_rates, chunk.first, chunk.draws)
-        np.asarray(losses)  # waits for the device
-        return (time.perf_counter() - start) / len(zero_rates)
-
-    seconds_of_step()  # compiles
-    run.step.sync()
-    split = data.test if run.validation is None else run.validation
-    run.evaluator(split)
-    start = time.perf_counter() - begin
-    begin = time.perf_counter()
-    run.evaluator(split)
-    return seconds_of_step, run, start, time.perf_counter() - begin, kernels
-
-
-def _in_turn(timers: Sequence[Callable[[], float]]) -> list[list[float]]:
-    """Calls all timers in each of several rounds; returns the seconds of each timer."""
-    begin, rounds = time.perf_counter(), []
-    while len(rounds) < _ROUNDS.stop - 1:
-        if len(rounds) >= _ROUNDS.start and time.perf_counter() - begin > _SECONDS:
-            break
-        rounds.append([timer() for timer in timers])
-    return [list(column) for column in zip(*rounds, strict=True)]
-
-
 def text(
-    costs: Sequence[Cost],
-    question: Question,
-    processes: tuple[int, int],
-    stages: Sequence[Stage],
-    perhaps: Stage,
+    costs: Sequence[Cost], comparison: ComparisonConfig, jobs: int, fewest: int, most: int
 ) -> str:
     """Returns the number of runs, their time and what the pairs can decide, as text.
 
     Args:
         costs: cost of each activation.
-        question: the comparison.
-        processes: number of simultaneous processes, and of runs in each process.
-        stages: runs to train; a stage begins when the stage before it has ended.
-        perhaps: runs of a last stage, which may not be necessary.
+        comparison: the comparison.
+        jobs: number of simultaneous runs.
+        fewest: number of runs that are left to train.
+        most: the same with runs that may not be necessary.
     """
-    tuning = question.tune + FURTHER_RUNS if question.tune > 1 else 0
-    low = sum(_seconds(stage, costs, *processes) for stage in stages)
-    times = low, low + _seconds(perhaps, costs, *processes)
-    fewest = sum(sum(stage.values()) for stage in stages)
+    seeds, tuned = comparison.seeds, comparison.tune > 1
+    tuning = f"{comparison.tune + FURTHER_RUNS} runs for tuning and " * tuned
+    more = f", and {seeds} more where another rate is better" * tuned
+    seconds = statistics.mean(cost.start + cost.steps * cost.step for cost in costs) / jobs
     return (
-        f"{len(costs)} activations, each with "
-        + f"{tuning} runs for tuning and " * bool(tuning)
-        + f"{question.seeds} run{'s' * (question.seeds > 1)} at the config's rates"
-        + f", and {question.seeds} more where another rate is better" * bool(tuning)
-        + f". To train: {_range(fewest, fewest + sum(perhaps.values()))} runs, "
-        + f"{processes[0]} at a time. Estimate from measured steps: "
-        + f"{_range(*map(duration, times))}, at the load when they were measured.\n"
-        + decidable(question.seeds, len(costs) - 1)
+        f"{len(costs)} activations, each with {tuning}{seeds} run{'s' * (seeds > 1)} at the "
+        f"config's rates{more}. To train: {_range(fewest, most)} runs, {jobs} at a time. "
+        "Estimate from measured steps, without evaluations: "
+        f"{_range(duration(fewest * seconds), duration(most * seconds))}, at the load when "
+        f"they were measured.\n{decidable(seeds, len(costs) - 1)}"
     )
 
 
 def _range(low: object, high: object) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
-
-
-def _seconds(stage: Stage, costs: Sequence[Cost], jobs: int, per_process: int) -> float:
-    """Returns the estimated time of a stage."""
-    if not any(stage.values()):
-        return 0.0
-    runs = [(cost.run, stage.get(cost.activation, 0)) for cost in costs]
-    work = sum(seconds * count for seconds, count in runs)
-    longest = max(seconds for seconds, count in runs if count)
-    batches = math.ceil(sum(stage.values()) / (jobs * per_process))
-    return max(work / jobs, longest) + batches * costs[0].process
 
 
 def decidable(seeds: int, tests: int) -> str:

@@ -4,34 +4,34 @@ from pathlib import Path
 
 from elu_zoo import files
 from elu_zoo.compare import estimate, tables, tuning
-from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
+from elu_zoo.compare.result import ComparisonResult
 from elu_zoo.pairs.statistics import LEAST_PAIRS
 
 NAME = "report.md"
 
 
-def write(answer: Answer, output: Path) -> None:
+def write(result: ComparisonResult, output: Path) -> None:
     """Writes report.md, and only the tables of the report to table.md."""
-    files.write_bytes(output / NAME, _text(answer).encode())
-    files.write_bytes(output / "table.md", (_tables(answer) + "\n").encode())
+    files.write_bytes(output / NAME, _text(result).encode())
+    files.write_bytes(output / "table.md", (_tables(result) + "\n").encode())
 
 
-def conclusions(answer: Answer) -> str:
+def conclusions(result: ComparisonResult) -> str:
     """Returns the report's first part: what the pairs of runs decide.
 
     It has a line for each activation except the reference.
     """
-    question = answer.question
-    reference, *others = tables.tested(answer, tuned=True)
-    tuned = question.tune > 1
-    rate = f"the best of {question.tune} rates" if tuned else "the config's rate"
+    comparison = result.comparison
+    reference, *others = tables.tested(result, tuned=True)
+    tuned = comparison.tune > 1
+    rate = f"the best of {comparison.tune} rates" if tuned else "the config's rate"
     lines = [
-        f"Errors on the {question.split} images in {question.seeds} pairs of runs, "
-        f"compared with {question.reference}{_edge(question.reference, answer)}, each "
+        f"Errors on the {comparison.split} images in {comparison.seeds} pairs of runs, "
+        f"compared with {comparison.reference}{_edge(comparison.reference, result)}, each "
         f"activation at {rate}:",
         "",
-        *(f"- {_conclusion(each, reference, answer)}" for each in others),
+        *(f"- {_conclusion(each, reference, result)}" for each in others),
     ]
     if reference.diverged or not reference.errors:
         total = reference.diverged + len(reference.errors)
@@ -42,7 +42,7 @@ def conclusions(answer: Answer) -> str:
             "Name another activation first.**",
             "",
         ]
-    if question.config.smoke:
+    if comparison.config.smoke:
         lines[:0] = [
             "**A smoke test: it shows that everything runs, and nothing else.**",
             "",
@@ -50,10 +50,10 @@ def conclusions(answer: Answer) -> str:
     return "\n".join(lines)
 
 
-def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
+def _conclusion(each: Tested, reference: Tested, result: ComparisonResult) -> str:
     difference, other = each.difference, reference.activation
-    name = f"**{each.activation}**{_edge(each.activation, answer)}"
-    unit = "points" if tables.unit(answer) == "percent" else "squared error"
+    name = f"**{each.activation}**{_edge(each.activation, result)}"
+    unit = "points" if tables.unit(result) == "percent" else "squared error"
     if each.verdict == "too few pairs":
         return (
             f"{name}: nothing is decided by fewer than {LEAST_PAIRS} pairs. Mean "
@@ -75,8 +75,8 @@ def _conclusion(each: Tested, reference: Tested, answer: Answer) -> str:
     return f"{name} has a {each.verdict} than {other}: {values}."
 
 
-def _edge(activation: str, answer: Answer) -> str:
-    is_edge = answer.choices[activation].at_edge
+def _edge(activation: str, result: ComparisonResult) -> str:
+    is_edge = result.choices[activation].at_edge
     return " (best rate at the edge of those tried)" if is_edge else ""
 
 
@@ -87,32 +87,32 @@ def _why_untested(each: Tested, reference: str) -> str:
     return f"runs of {reference} did not train" if runs else "every rate diverged"
 
 
-def _tables(answer: Answer) -> str:
+def _tables(result: ComparisonResult) -> str:
     parts = []
-    if answer.question.tune > 1:
+    if result.comparison.tune > 1:
         parts += [
             "## Each activation at its best tried learning rate",
-            tables.main(answer, tuned=True),
+            tables.main(result, tuned=True),
             "## At the config's learning rate",
-            tables.main(answer, tuned=False),
+            tables.main(result, tuned=False),
             "## Both learning rates side by side",
-            tables.side_by_side(answer),
+            tables.side_by_side(result),
         ]
     else:
-        parts += ["## Errors", tables.main(answer, tuned=False)]
+        parts += ["## Errors", tables.main(result, tuned=False)]
     return "\n\n".join(parts)
 
 
-def _text(answer: Answer) -> str:
-    question, config = answer.question, answer.question.config
+def _text(result: ComparisonResult) -> str:
+    comparison, config = result.comparison, result.comparison.config
     parts = [
         f"# Activations on {config.name}",
-        conclusions(answer),
-        _limits(answer),
-        _tables(answer),
-        _method(answer),
+        conclusions(result),
+        _limits(result),
+        _tables(result),
+        _method(result),
     ]
-    tuned = question.tune > 1
+    tuned = comparison.tune > 1
     dots = (
         "Each marker is a run, in the form of its activation (a cross is tanh). A thin "
         "grey line joins the runs of one seed; a short line is the mean. Runs that did "
@@ -134,18 +134,18 @@ def _text(answer: Answer) -> str:
         pictures = {k: pictures[k] for k in ("errors.png", "curves.png")}
     parts += ["## Figures"]
     parts += [f"![{name}]({name})\n\n{text}" for name, text in pictures.items()
-              if (question.output / name).exists()]  # fmt: skip
+              if (comparison.output / name).exists()]  # fmt: skip
     return "\n\n".join(parts) + "\n"
 
 
-def _limits(answer: Answer) -> str:
-    question, config = answer.question, answer.question.config
-    edges = [name for name in question.activations if answer.choices[name].at_edge]
+def _limits(result: ComparisonResult) -> str:
+    comparison, config = result.comparison, result.comparison.config
+    edges = [name for name in comparison.activations if result.choices[name].at_edge]
     edge = (
         f" The best factor of {', '.join(edges)} is the smallest or largest that was "
         "tried: a factor beyond may have a lower error, and may change the conclusion."
     ) * bool(edges)
-    if question.tune > 1:
+    if comparison.tune > 1:
         tuned = (
             "Only the learning rate was tuned: initial weights and everything else are "
             "the config's. The search for a rate begins at the config's rate and "
@@ -160,14 +160,14 @@ def _limits(answer: Answer) -> str:
         f"schedule. They say nothing about other networks or data. {tuned} Activations "
         "have their default parameters. Activations that cannot be told apart may "
         "differ by any value in the interval. Only differences from "
-        f"{question.reference} are tested; ranks order the mean errors.{edge}"
+        f"{comparison.reference} are tested; ranks order the mean errors.{edge}"
     )
 
 
-def _method(answer: Answer) -> str:
-    question = answer.question
+def _method(result: ComparisonResult) -> str:
+    comparison = result.comparison
     how_tuned = (
-        f"Each activation had {question.tune} tuning runs, each with another factor on "
+        f"Each activation had {comparison.tune} tuning runs, each with another factor on "
         "all learning rates. The first factor is 1. While the best factor is the "
         "largest or the smallest that was tried, the next one is 4 times larger or "
         "smaller. Then the wider gap beside the best factor is halved. The two best "
@@ -177,16 +177,16 @@ def _method(answer: Answer) -> str:
         "smaller mean error on validation images. These images are held out of the "
         "training images, and no other runs have the seeds of tuning runs. A run that "
         "diverged was not replaced. "
-    ) * (question.tune > 1)
+    ) * (comparison.tune > 1)
     one_table = (
         "They do not cover the choice of the rate or of the images. Each table is "
         "corrected by itself; the first one decides. "
-        if question.tune > 1
+        if comparison.tune > 1
         else "They do not cover the choice of the images. "
     )
     return (
         "## How\n\n"
-        f"{how_tuned}Each activation has {question.seeds} runs at a compared rate, "
+        f"{how_tuned}Each activation has {comparison.seeds} runs at a compared rate, "
         "with seeds from 0 on. Runs with the same seed are a pair: they have equal "
         "initial weights and data order. ± is the standard deviation over runs. "
         "Intervals are Student's for paired differences, widened by the Bonferroni "
@@ -198,11 +198,11 @@ def _method(answer: Answer) -> str:
         "rates and on these images, and assume that differences are about normal. "
         f"{one_table}Wilcoxon's p is exact, "
         "two-sided and not corrected; with this number of pairs it is at least "
-        f"{estimate.smallest_p(question.seeds):.2g}. An activation "
+        f"{estimate.smallest_p(comparison.seeds):.2g}. An activation "
         "with runs that did not train is neither tested nor ranked: they diverged, or "
         "ended at the error of guessing among the classes. All steps were timed in "
         "turn in one process; step times are divided by the step time of "
-        f"{question.reference}, and vary by a few percent between measurements.\n\n"
-        f"The comparison: `{question.command}`. compare.csv has the command of each "
+        f"{comparison.reference}, and vary by a few percent between measurements.\n\n"
+        f"The comparison: `{comparison.command}`. compare.csv has the command of each "
         "run."
     )

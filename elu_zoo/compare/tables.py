@@ -4,9 +4,8 @@ from pathlib import Path
 
 from elu_zoo import results
 from elu_zoo.compare import paired_tests
-from elu_zoo.compare.answer import Answer
 from elu_zoo.compare.paired_tests import Tested
-from elu_zoo.compare.spec import metric
+from elu_zoo.compare.result import ComparisonResult, is_tuning, metric
 from elu_zoo.compare.tuning import Choice
 from elu_zoo.pairs import tables
 
@@ -14,35 +13,35 @@ _RUN = "activation", "factor", "seed", "error", "train_loss", "diverged", "comma
 _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
 
 
-def tested(answer: Answer, *, tuned: bool) -> list[Tested]:
+def tested(result: ComparisonResult, *, tuned: bool) -> list[Tested]:
     """Returns the test of each activation against the reference.
 
     Args:
-        answer: the comparison's runs.
+        result: the comparison's runs.
         tuned: whether to test runs at the best learning rates, not at the config's. An
             activation whose tuning runs all diverged has no best rate and no such runs.
     """
     return paired_tests.compared(
         {
             name: {
-                seed: measured.error for seed, measured in answer.paired(name, tuned=tuned).items()
+                seed: measured.error for seed, measured in result.paired(name, tuned=tuned).items()
             }
-            for name in answer.question.activations
+            for name in result.comparison.activations
         }
     )
 
 
-def unit(answer: Answer) -> str:
+def unit(result: ComparisonResult) -> str:
     """Returns the unit of errors: "percent" (of images) or "squared error"."""
-    is_percent = metric(answer.question.config) == "error_percent"
+    is_percent = metric(result.comparison.config) == "error_percent"
     return "percent" if is_percent else "squared error"
 
 
-def main(answer: Answer, *, tuned: bool) -> str:
+def main(result: ComparisonResult, *, tuned: bool) -> str:
     """Returns the table of errors, differences, tests and step times in Markdown."""
-    question, lines = answer.question, []
-    for each in tested(answer, tuned=tuned):
-        choice = answer.choices[each.activation]
+    comparison, lines = result.comparison, []
+    for each in tested(result, tuned=tuned):
+        choice = result.choices[each.activation]
         factor = choice.factor if tuned else 1.0
         edge = " (edge)" * (tuned and choice.at_edge)
         effect = each.difference
@@ -57,13 +56,13 @@ def main(answer: Answer, *, tuned: bool) -> str:
                 tables.p_value(each.wilcoxon),
                 each.verdict,
                 each.diverged or "",
-                f"{answer.costs[each.activation].ratio:.2f}",
+                f"{result.costs[each.activation].ratio:.2f}",
             ]
         )
     titles = (
-        *("rank", "activation", "rate x", f"{question.split} error, {unit(answer)}"),
+        *("rank", "activation", "rate x", f"{comparison.split} error, {unit(result)}"),
         *(
-            f"minus {question.reference} (interval)",
+            f"minus {comparison.reference} (interval)",
             "p, Student, Holm",
             "p, Wilcoxon, uncorrected",
         ),
@@ -72,12 +71,12 @@ def main(answer: Answer, *, tuned: bool) -> str:
     return tables.markdown(titles, lines)
 
 
-def side_by_side(answer: Answer) -> str:
+def side_by_side(result: ComparisonResult) -> str:
     """Returns a table of errors at the config's rates and at the best rates."""
     lines = []
-    columns = (tested(answer, tuned=tuned) for tuned in (False, True))
+    columns = (tested(result, tuned=tuned) for tuned in (False, True))
     for at_config, at_best in zip(*columns, strict=True):
-        choice = answer.choices[at_config.activation]
+        choice = result.choices[at_config.activation]
         cells = [at_config.activation]
         for each in (at_config, at_best):
             diverged = f" ({each.diverged} not trained)" * bool(each.diverged)
@@ -96,23 +95,23 @@ def choice_text(choice: Choice) -> str:
     return f"rate x {choice.factor:g}{edge}{note}"
 
 
-def write(answer: Answer, output: Path) -> None:
+def write(result: ComparisonResult, output: Path) -> None:
     """Writes a row for each run: paired runs to compare.csv, others to tuning.csv."""
     rows: dict[bool, list] = {True: [], False: []}  # of tuning runs, of paired runs
-    for run, measured in answer.runs.items():
+    for trial, measured in result.runs.items():
         row = {
-            "activation": run.activation,
-            "factor": f"{run.factor:g}",
-            "seed": run.seed,
+            "activation": trial.activation,
+            "factor": f"{trial.factor:g}",
+            "seed": trial.seed,
             "error": "" if measured.diverged else f"{measured.error:.6g}",
             "diverged": measured.diverged,
         }
-        if run.tuning:
-            row["chosen"] = run.factor == answer.choices[run.activation].factor
+        if is_tuning(trial):
+            row["chosen"] = trial.factor == result.choices[trial.activation].factor
         else:
             diverged = measured.diverged
             row["train_loss"] = "" if diverged else f"{measured.train_loss:.6g}"
-            row["command"] = run.command
-        rows[run.tuning].append(row)
+            row["command"] = trial.command
+        rows[is_tuning(trial)].append(row)
     results.write(output / "compare.csv", _RUN, rows[False])
     results.write(output / "tuning.csv", _TRIAL, rows[True])

@@ -36,7 +36,7 @@ def default_jobs() -> int:
 
 
 def run(
-    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, per_process: int | None = None
+    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     """Trains or resumes runs, and yields the rows of each run when the run ends.
 
@@ -46,8 +46,6 @@ def run(
         measure: module-level function that receives the spec of a finished run, the
             folder of the run and the plan, and returns rows.
         jobs: number of worker processes, which share the cores.
-        per_process: number of runs after which a new process replaces a worker; None
-            means `RUNS_PER_PROCESS`.
 
     Yields:
         The spec of a run, and its rows or, if the run diverged, the reason as a string.
@@ -61,7 +59,7 @@ def run(
             before = len(waiting)
             # Each pool trains a few runs, because a pool with max_tasks_per_child may
             # wait forever.
-            batch = waiting[: jobs * (per_process or RUNS_PER_PROCESS)]
+            batch = waiting[: jobs * RUNS_PER_PROCESS]
             try:
                 for trial, rows in _run_pool(batch, plan, measure, jobs, signalled):
                     waiting.remove(trial)

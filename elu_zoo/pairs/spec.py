@@ -3,6 +3,7 @@
 import dataclasses
 import hashlib
 import importlib
+import json
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.training.config import config_hash
+from elu_zoo.training.config_fields import flat
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.observers import Observer
@@ -77,6 +79,11 @@ class Trial:
         changes: changed fields of the config with their values, such as
             `("train.epochs", 20)`.
         observers: what the run records besides its metrics.
+        factor: factor on the learning rates of the config.
+        base: a user's config, which replaces the installed config; only its activation
+            and seed are changed.
+        base_command: command line that trains a run of `base`.
+        own: hash of a user's code and images, on which the results depend too.
     """
 
     config: str
@@ -88,10 +95,16 @@ class Trial:
     variant: str = ""
     changes: tuple[tuple[str, Any], ...] = ()
     observers: tuple["Observer", ...] = ()
+    factor: float = 1.0
+    base: ConfigDict | None = dataclasses.field(default=None, repr=False, compare=False)
+    base_command: str = ""
+    own: str = ""
 
     @property
     def command(self) -> str:
         """The command line that trains the run."""
+        if self.base is not None:
+            return f"{self.base_command} {changed_flags(self.base, self.load())}".strip()
         flag = f"--config={self.config}:{self._config_arguments}"
         changes = [f"--config.{key}={value}" for key, value in self.changes]
         return shlex.join(["elu-zoo-train", flag, *changes])
@@ -106,10 +119,19 @@ class Trial:
 
     def load(self) -> ConfigDict:
         """Returns the config with the fields of `changes`."""
-        module = importlib.import_module(f"elu_zoo.configs.{self.config}")
-        config = module.get_config(self._config_arguments)
+        if self.base is not None:
+            config = self.base.copy_and_resolve_references()
+            with config.unlocked():
+                config.model.activation = ConfigDict({"name": self.activation, "alpha": None})
+                config.seed = self.seed
+        else:
+            module = importlib.import_module(f"elu_zoo.configs.{self.config}")
+            config = module.get_config(self._config_arguments)
         config.lock()  # an unknown field in `changes` is now an error
         config.update_from_flattened_dict(dict(self.changes))
+        if self.factor != 1:
+            rates = tuple(rate * self.factor for rate in config.train.learning_rates)
+            config.train.learning_rates = rates
         return config
 
     def folder(self, plan: Plan) -> Path:
@@ -120,8 +142,11 @@ class Trial:
 
     @property
     def hash(self) -> str:
-        """Eight digits of the config's hash."""
-        return config_hash(self.load())[:8]
+        """Eight digits of the hash of the config, and of `own` if there is any."""
+        text = config_hash(self.load())
+        if self.own:
+            text = hashlib.sha256((text + self.own).encode()).hexdigest()
+        return text[:8]
 
     @property
     def arm_hash(self) -> str:
@@ -148,5 +173,16 @@ class Trial:
     def label(self) -> str:
         """The name of the run in messages."""
         name = self.activation + " + batch norm" * self.batch_norm
-        parts = self.config, self.variant, name, f"seed {self.seed}"
+        rate = f"rate x {self.factor:g}" * (self.base is not None)
+        parts = self.config, self.variant, name, f"seed {self.seed}", rate
         return ", ".join(part for part in parts if part)
+
+
+def changed_flags(given: ConfigDict, wanted: ConfigDict) -> str:
+    """Returns the flags that turn a config into another one with the same fields."""
+    old, new = (flat(json.loads(c.to_json_best_effort())) for c in (given, wanted))
+    flags = []
+    for key in [key for key in new if new[key] != old.get(key) and new[key] is not None]:
+        value = tuple(new[key]) if isinstance(new[key], list) else new[key]
+        flags.append(f"--config.{key}={value}")
+    return shlex.join(flags)

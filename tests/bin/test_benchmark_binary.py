@@ -63,10 +63,8 @@ def test_a_chart_of_the_measured_parts_is_drawn(cli, measured, tmp_path, names, 
     [
         (["--parts=stp"], "Unknown part 'stp'. Did you mean 'step'"),
         (["--models=mnist_mlp"], "mnist_mlp"),
-        (["--rounds=0"], "rounds"),
         (["--csv=file/rows.csv"], "file is no folder"),
         (["--chart=file/bars.png"], "file is no folder"),
-        (["--partz=op"], "Unknown flag --partz. Did you mean '--parts'"),
     ],
 )
 def test_mistakes_are_refused_before_measuring(cli, measured, tmp_path, arguments, words):

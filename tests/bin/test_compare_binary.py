@@ -38,11 +38,9 @@ QUICK = "--config=quickstart"
 
 @pytest.fixture
 def asked(monkeypatch):
-    """The list of the questions for `comparison.compare`, which here does nothing."""
+    """The list of the configs of `comparison.compare`, which here does nothing."""
     received = []
-    monkeypatch.setattr(
-        comparison, "compare", lambda question, jobs, say: received.append(question)
-    )
+    monkeypatch.setattr(comparison, "compare", lambda config, jobs, say: received.append(config))
     monkeypatch.setattr(table, "_table", dict(table._table))
     return received
 
@@ -62,12 +60,12 @@ def asked(monkeypatch):
 def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epochs):
     result = cli("compare", QUICK, "--activations=elu,srelu", *arguments)
     assert result.code == 0, result.err
-    (question,) = asked
-    assert question.activations == ("elu", "shifted_relu")
-    assert (question.seeds, question.tune) == (seeds, tune)
-    assert (str(question.output), question.config.train.epochs) == (output, epochs)
-    assert question.config.smoke == ("--budget=smoke" in arguments)
-    assert question.command.split() == [
+    (config,) = asked
+    assert config.activations == ("elu", "shifted_relu")
+    assert (config.seeds, config.tune) == (seeds, tune)
+    assert (str(config.output), config.config.train.epochs) == (output, epochs)
+    assert config.config.smoke == ("--budget=smoke" in arguments)
+    assert config.command.split() == [
         *("elu-zoo-compare", QUICK, "--activations=elu,srelu"),
         *(argument for argument in arguments if "output" not in argument),
     ]
@@ -82,16 +80,12 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,softmax"], "does not act on each element"),
         ([QUICK, "--activations=elu"], "must be two or more names"),
         ([QUICK, "--activations=elu,relu", "--tune=0"], "must be an integer >= 1"),
-        ([QUICK, "--activations=elu,relu", "--seeds=0"], "must be an integer >= 1"),
-        ([QUICK, "--activations=elu,relu", "--seeds=10001"], "at most 10000"),
         ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
-        ([QUICK, "--activations=elu,relu", "--budget=long"], "budget"),
         ([QUICK, "--activations=elu,relu", "--module=no.py"], "There is no file no.py"),
         ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
          "on which this config (data.measure_test=False) also compares the runs"),
         ([QUICK, "--activations=elu,relu", "--config.model.activation.alpha=0.5"],
          "their own default parameters. Remove config.model.activation.alpha"),
-        (["--config=quickstrat", "--activations=elu,relu"], "Did you mean 'quickst"),
         (["--config=finetune", "--data=mnist_5k", "--activations=elu,relu"],
          "belong to one activation. Set config.model.weights to ''"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
@@ -120,7 +114,7 @@ def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_pat
     )
     assert result.code == 2
     assert "cannot be trained with the activation 'my_unit': " in result.error
-    assert not list((tmp_path / "out" / "runs").glob("*-s*"))
+    assert not list((tmp_path / "out" / "runs").rglob("*-s*"))
 
 
 @pytest.mark.slow
@@ -158,8 +152,8 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     assert ": nothing is decided by fewer than 5 pairs." in report
     times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]
     assert times[0]["ratio"] == 1 and times[1]["step"] > 0
-    folders = sorted((tmp_path / "out" / "runs").iterdir())
+    folders = sorted((tmp_path / "out" / "runs").glob("*/*"))
     second = printed()
     assert "To train: 0 runs" in second and "1 of 2" not in second
     assert (tmp_path / "out" / "report.md").read_text() == report
-    assert sorted((tmp_path / "out" / "runs").iterdir()) == folders
+    assert sorted((tmp_path / "out" / "runs").glob("*/*")) == folders

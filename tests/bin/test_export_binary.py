@@ -16,11 +16,6 @@ NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
 
 
-def test_help_keeps_the_line_break_of_the_example(cli):
-    result = cli("export", "-h")
-    assert " --name=my_photos \\\n    --export_dir=exports\n" in result.out
-
-
 @pytest.mark.slow
 def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
     arguments = [MODEL, "--weights", trained, "--export_dir=out"]
@@ -74,30 +69,14 @@ def test_a_wrong_name_is_refused_before_the_lookup_of_weights(cli, trained, tmp_
     assert not (tmp_path / "o").exists()
 
 
-def test_unverified_weights_need_a_flag(cli, tmp_path):
-    path = tmp_path / "alone.keras"
-    zoo.get_model("mnist_mlp_8x128", num_classes=3).save(path)
-    arguments = [MODEL, "--weights", path, "--export_dir=out"]
-    result = cli("export", *arguments)
-    assert result.code == 2 and "allow_unverified" in result.error
-    result = cli("export", *arguments, "--allow_unverified")
-    assert (result.code, result.out) == (0, "out/mnist_mlp_8x128/1\n")
-    assert load_saved_model("out").class_names == tuple("012")
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
         ([], "Missing: --export_dir, --model, --weights."),
-        ([MODEL, "--weights=RUN", "--export_dir=o", "--version=0"], "not a positive"),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
         (
             [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=dynamic"],
             "Only --format=litert can be quantized",
-        ),
-        (
-            [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=int8"],
-            "value should be one of <dynamic|float16>",
         ),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
     ],

@@ -81,14 +81,6 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
         (["--config.data.folder=empty"], 1, "empty holds no images"),
         (["--data_dir=empty"], 1, "Or use a folder of image files: set --config.data"),
         (["--config.data.name=cifar10"], 2, "elu_imagenet_15 cannot be trained on cif"),
-        (["--config.data.augmentation=pad_crop_flip"], 2, "Did you mean 'crop_flip'"),
-        (["--config.data.crop_size=300"], 2, "<= data.image_size. Received: 300"),
-        (
-            ["--config.data.train_on_validation"],
-            2,
-            "of imagenet2012 are part of its test images",
-        ),
-        (["--config.model.spp_level=(1,)"], 2, "Did you mean 'model.spp_levels'?"),
     ],
 )
 def test_a_mistake_is_refused(cli, tmp_path, arguments, code, message):

@@ -8,19 +8,10 @@ from absl import flags
 
 
 @pytest.mark.parametrize(
-    ("binary", "names"),
-    [
-        ("train", ("workdir", "data_dir")),
-        ("compare", ("output",)),
-        ("reproduce", ("output", "workdir", "imagenet")),
-        ("export", ("export_dir",)),
-        ("predict", ("saved_model", "picture")),
-        ("benchmark", ("csv", "chart")),
-        ("serve", ("model_base_path",)),
-    ],
+    ("binary", "name"),
+    [("train", "workdir"), ("train", "data_dir"), ("compare", "output"), ("predict", "picture")],
 )
-def test_a_tilde_is_the_home_folder(binary, names):
+def test_a_tilde_is_the_home_folder(binary, name):
     binaries.load(binary)
-    for name in names:
-        parse = flags.FLAGS[name].parser.parse
-        assert (parse("~/a"), parse("a~b")) == (str(Path.home() / "a"), "a~b")
+    parse = flags.FLAGS[name].parser.parse
+    assert (parse("~/a"), parse("a~b")) == (str(Path.home() / "a"), "a~b")

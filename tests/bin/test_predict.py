@@ -65,15 +65,6 @@ def test_rows_have_the_names_of_files(cli, exported, digits, tmp_path):
     assert all("true" not in row for row in found)
 
 
-def test_the_table_has_a_row_per_image(process, exported):
-    result = process(
-        "predict", "--saved_model", exported, "--data=mnist_5k", "--count=2", "--top=1"
-    )
-    assert result.code == 0, result.err
-    assert "probabilities" in result.out and "mnist_5k test 1" in result.out
-    assert result.out.count("%") == 2
-
-
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -83,16 +74,13 @@ def test_the_table_has_a_row_per_image(process, exported):
         (["--saved_model=EXPORT", MODEL, "a.png"], "Set --saved_model alone"),
         (["--saved_model=EXPORT", "--activation=elu", "a.png"], "--saved_model alone"),
         (["--saved_model=EXPORT", "--count=3", "a.png"], "--count needs --data"),
-        (["--saved_model=EXPORT", "--data=mnist_5k", "--count=0"], "not a positive"),
         (
             ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
             "The model is a classifier. Remove --picture.",
         ),
-        (["--saved_model=EXPORT", "--data=mnist5k"], "Did you mean 'mnist_5k'?"),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
         (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),
         (["--saved_model=.", "a.png"], "holds no exported model"),
-        (["--save_model=x", "a.png"], "Did you mean '--saved_model'?"),
     ],
 )
 def test_a_mistake_is_refused(cli, exported, arguments, message):

@@ -25,7 +25,7 @@ def main(argv):
         raise errors.DataError("no data \\N{SNOWMAN}")
     return 1 if argv[1:] == ["one"] else 0
 
-flags.run(main, lambda argv: None)
+flags.binary(main, lambda argv: None)()
 """
 FAILURE = "error: no data"
 

@@ -55,14 +55,10 @@ def test_a_config_is_loaded_by_path_with_an_argument(cli, tmp_path):
     ("arguments", "message"),
     [
         ([], "--config is missing. Set it to the path of a config, or to one of elu_"),
-        (["--config"], "--config is missing"),
         (["--config=quickstar"], "Unknown config 'quickstar'. Did you mean 'quicks"),
-        (["--config=arguments"], "Unknown config 'arguments'"),
         (["--config=no/such.py"], "There is no config file no/such.py."),
         (["--config=quickstart:sed=1"], "config argument 'sed'. Did you mean 'seed'?"),
         (["--config=quickstart:smoke"], "key=value,key=value. Received: 'smoke'"),
-        (["--config=quickstart:activation=rleu"], "Did you mean 'relu'?"),
-        (["--config=quickstart:seed=-1"], "seed"),
     ],
 )
 def test_a_bad_config_is_refused(cli, arguments, message):
@@ -74,30 +70,17 @@ def test_a_bad_config_is_refused(cli, arguments, message):
     ("argument", "message"),
     [
         ("--config.train.epoch=3", "'train.epoch'. Did you mean 'train.epochs'?"),
-        ("--config.new=3", "Unknown config entry 'new'"),
         ("--config.train=3", "does not set one whole entry"),
         ("--config.train.epochs=abc", "--config.train.epochs=abc"),
         ("--config.train.epochs", "Missing value for flag --config.train.epochs"),
+        ("--config.train.boundaries[0]=3", "does not set one whole entry"),
         ("--config.train.epochs=0", "train.epochs must be >= 1. Received: 0."),
-        ("--config.train.boundaries=(5,4)", "Received: 1 and 2."),
-        (
-            "--config.train.loss=half_squared_error",
-            "does not fit mnist_mlp_8x128, which outputs classes. Set train.loss to",
-        ),
-        ("--config.model.name=mnist_mlp", "Did you mean 'mnist_mlp_8x128'?"),
         ("--wrkdir=x", "Unknown flag --wrkdir. Did you mean '--workdir'?"),
         ("--workdir", "Missing value for flag --workdir"),
         ("--workdir=", "--workdir=: Set it to a folder."),
         ("--strategy=mirored", "value should be one of <auto|one|mirrored"),
-        ("--compile=yes", "value should be one of <auto|on|off>"),
-        ("--num_devices=0", "0 is not a positive integer"),
         ("--num_devices=7", "num_devices is 7"),
-        ("--steps_per_call=-1", "-1 is not a positive integer"),
-        ("--accumulate=0", "0 is not a positive integer"),
-        (
-            "--accumulate=3",
-            "of 3, because of --accumulate=3. Received: 64. Set it to 63 or",
-        ),
+        ("--accumulate=3", "Set it to 63 or"),
         ("extra", "Unexpected arguments: extra."),
     ],
 )
@@ -110,10 +93,6 @@ def test_a_bad_flag_is_refused(cli, argument, message):
     ("arguments", "message"),
     [
         (["--config.train.batch_size=641"], "do not fill one batch of 641"),
-        (
-            ["--config.data.train_examples=3501", "--config.smoke=False"],
-            "must be at most 3500",
-        ),
         (["--config.data.name=mnist", "--data_dir=nowhere"], "tfds build mnist"),
         (["--workdir=a_file"], "a_file"),
     ],
@@ -129,8 +108,6 @@ def test_a_failure_is_an_error_of_one_line(cli, tmp_path, arguments, message):
     [
         ("def get_config(arg=''):\n    raise KeyError('x')", "raises KeyError: 'x'"),
         ("def get_config(arg=''\n", "raises SyntaxError"),
-        ("import no_such_module", "raises ModuleNotFoundError"),
-        ("open('no_such_file')", "raises FileNotFoundError"),
         ("x = 1", "must have a function get_config"),
         ("def get_config(arg=''):\n    pass", "returns an ml_collections.ConfigDict"),
     ],
@@ -172,7 +149,6 @@ def test_random_layers_are_trained_on_two_devices(process):
     [
         ("jaxx", "Unknown KERAS_BACKEND 'jaxx'. Did you mean 'jax'?"),
         ("jax", 'the package jax is not installed. pip install "elu-zoo[jax]"'),
-        ("torch", "the package torch is not installed. Install it."),
     ],
 )
 def test_a_missing_backend_is_refused(cli, monkeypatch, backend, message):

@@ -1,21 +1,22 @@
-"""A question, and a comparison whose runs train nothing."""
+"""A comparison, and a function that makes it without training."""
 
 import dataclasses
 import math
 
 import pytest
 
-from elu_zoo.compare import comparison, estimate
-from elu_zoo.compare.question import Question
-from elu_zoo.compare.spec import Measured
+from elu_zoo.compare import comparison as module
+from elu_zoo.compare import estimate
+from elu_zoo.compare.config import ComparisonConfig
+from elu_zoo.compare.result import RunResult
 from elu_zoo.configs import quickstart
 from elu_zoo.pairs import runner
 
 
 @pytest.fixture
-def question(tmp_path):
+def comparison(tmp_path):
     """ELU, ReLU and tanh in five pairs, with five learning rates."""
-    return Question(
+    return ComparisonConfig(
         config=quickstart.get_config(),
         command="elu-zoo-compare --config=quickstart --activations=elu,relu,tanh",
         train_command="elu-zoo-train --config=quickstart",
@@ -26,15 +27,15 @@ def question(tmp_path):
     )
 
 
-def measured(error: float) -> Measured:
+def measured(error: float) -> RunResult:
     """Returns the results of a run with this error; NaN stands for a diverged run."""
     if math.isnan(error):
-        return Measured(diverged="The loss is inf.")
+        return RunResult(diverged="The loss is inf.")
     rows = [
         {"epoch": epoch, "train_loss": 1 / epoch, "validation_error_percent": error}
         for epoch in (1, 2)
     ]
-    return Measured(error, 0.5, tuple(rows))
+    return RunResult(error, 0.5, tuple(rows))
 
 
 @dataclasses.dataclass
@@ -45,7 +46,7 @@ class World:
     trained: list = dataclasses.field(default_factory=list)
     messages: list = dataclasses.field(default_factory=list)
 
-    def run(self, trials, plan, measure, jobs, per_process):
+    def run(self, trials, plan, measure, jobs):
         for trial in trials:
             self.trained.append(trial)
             found = measured(self.error(trial))
@@ -54,16 +55,16 @@ class World:
 
 @pytest.fixture
 def compare(monkeypatch):
-    """A function `run(question, error)`, where `error` returns the error of a spec."""
+    """A function `run(comparison, error)`, where `error` returns the error of a spec."""
 
-    def costs(specs, plan, jobs, path):
-        return [estimate.Cost(s.activation, 1, 1, 1, 1, 10, 1, 1.5) for s in specs]
+    def costs(trials, plan, jobs, path):
+        return [estimate.Cost(trial.activation, 1, 1, 10, 1.5) for trial in trials]
 
-    def run(question, error) -> World:
+    def run(comparison, error) -> World:
         world = World(error)
         monkeypatch.setattr(estimate, "measure", costs)
         monkeypatch.setattr(runner, "run", world.run)
-        comparison.compare(question, 2, world.messages.append)
+        module.compare(comparison, 2, world.messages.append)
         return world
 
     return run

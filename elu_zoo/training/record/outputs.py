@@ -75,7 +75,7 @@ class Outputs:
     def until_observed(self, step: int) -> int:
         """Returns the largest number of iterations before an observer is called."""
         intervals = [observer.interval(self.run.length) for observer in self.observers]
-        return min((n - step % n for n in intervals if n), default=self.run.length.total)
+        return min((n - step % n for n in intervals), default=self.run.length.total)
 
     def observe_losses(self, losses: np.ndarray) -> None:
         """Gives the observers the losses of the next iterations."""
@@ -85,8 +85,7 @@ class Outputs:
     def observe(self, step: int, check: Callable[[], None] | None) -> None:
         """Calls the observers that are due after iteration `step`."""
         for observer in self.observers:
-            n = observer.interval(self.run.length)
-            if n and (step % n == 0 or step == self.run.length.total):
+            if not step % observer.interval(self.run.length) or step == self.run.length.total:
                 observer(self.run, self.workdir / observer.name, step, check)
 
 
@@ -121,6 +120,6 @@ def open_outputs(
     mark = state.metrics_length, state.metrics_sha256
     records = Records(folder, mark, state.epochs_recorded)
     display = Display(run.length.total, state.step)
-    with contextlib.closing(records), display, writer:
+    with contextlib.closing(records), contextlib.closing(display), writer:
         hook = on_row if chief else None
         yield Outputs(run, folder, writer, records, observers, hook, display, Timer())

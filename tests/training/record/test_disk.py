@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.training.record.observers import Activations, Snapshots
 
 Usage = collections.namedtuple("Usage", "total used free")
 
@@ -89,5 +90,5 @@ def test_temporary_files_of_a_killed_process_are_removed(smoke, train, tmp_path)
     for name in (*(f"{name}.partial" for name in ours), *users):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    train(smoke(), tmp_path)
+    train(smoke(), tmp_path, observers=(Activations(5), Snapshots((1,))))
     assert sorted(tmp_path.rglob(".*")) == sorted(tmp_path / name for name in users)

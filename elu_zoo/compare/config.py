@@ -1,4 +1,4 @@
-"""Question of a comparison: which activations, on which config, in how many runs."""
+"""Config of a comparison: which activations, on which config, in how many runs."""
 
 import dataclasses
 import importlib.util
@@ -16,7 +16,7 @@ TUNING_SEED = 10_000  # the first one, above all seeds of paired runs
 
 
 @dataclasses.dataclass(frozen=True)
-class Question:
+class ComparisonConfig:
     """Request of a comparison: the config, the activations and the numbers of runs.
 
     Attributes:
@@ -54,16 +54,11 @@ class Question:
         return "test" if self.config.data.measure_test else "validation"
 
 
-def check(question: Question) -> Question:
-    """Returns the question with canonical names, after checks that need no training."""
-    errors.check_integer("--seeds", question.seeds, minimum=1)
-    if question.seeds > TUNING_SEED:
-        raise errors.UsageError(
-            f"--seeds must be at most {TUNING_SEED}, the first seed of tuning runs. "
-            f"Received: {question.seeds}."
-        )
-    errors.check_integer("--tune", question.tune, minimum=1)
-    config = question.config
+def check(comparison: ComparisonConfig) -> ComparisonConfig:
+    """Returns the comparison with canonical names, after checks that need no training."""
+    errors.check_integer("--seeds", comparison.seeds, minimum=1)
+    errors.check_integer("--tune", comparison.tune, minimum=1)
+    config = comparison.config
     if config.model.activation.alpha is not None:
         raise errors.UsageError(
             "Activations are compared with their own default parameters. Remove "
@@ -76,12 +71,12 @@ def check(question: Question) -> Question:
             "to one activation. Set config.model.weights to '' (in the config "
             f"finetune, weights=none). Received: {config.model.weights}."
         )
-    if question.tune > 1 and config.data.name in load.ENCODED:
+    if comparison.tune > 1 and config.data.name in load.ENCODED:
         raise errors.UsageError(
             "Learning rates are tuned on validation images, and the validation images "
             f"of {config.data.name} are test images. Use --tune=1 or another data set."
         )
-    if question.tune > 1 and question.split == "validation":
+    if comparison.tune > 1 and comparison.split == "validation":
         raise errors.UsageError(
             "Learning rates are tuned on validation images, on which this config "
             "(data.measure_test=False) also compares the runs. Use --tune=1, or "
@@ -92,9 +87,9 @@ def check(question: Question) -> Question:
             raise errors.UsageError(
                 f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
             )
-    files.check_writable(question.output)
+    files.check_writable(comparison.output)
     # `describe` replaces other names of an activation: srelu is shifted_relu.
-    names = [activations.describe(name)["name"] for name in question.activations]
+    names = [activations.describe(name)["name"] for name in comparison.activations]
     for name in names:
         if names.count(name) > 1:
             raise errors.UsageError(f"--activations names {name} twice.")
@@ -103,17 +98,17 @@ def check(question: Question) -> Question:
             "--activations must be two or more names, the reference first: elu,relu. "
             f"Received: {','.join(names) or 'none'}."
         )
-    return dataclasses.replace(question, activations=tuple(names))
+    return dataclasses.replace(comparison, activations=tuple(names))
 
 
-def with_images(question: Question) -> Question:
-    """Returns the question with the field `images`, which is "" for other data sets.
+def with_images(comparison: ComparisonConfig) -> ComparisonConfig:
+    """Returns the comparison with the field `images`, which is "" for other data sets.
 
     The user may change the images between two commands: runs on old images must not
     count as finished.
     """
-    data = question.config.data
+    data = comparison.config.data
     if not load.is_own(data.name, data.get("folder", "")):
-        return question
-    images = build.load_data(resolve(question.config), question.data_dir).images
-    return dataclasses.replace(question, images=images)
+        return comparison
+    images = build.load_data(resolve(comparison.config), comparison.data_dir).images
+    return dataclasses.replace(comparison, images=images)

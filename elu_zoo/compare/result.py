@@ -1,0 +1,105 @@
+"""Results of a comparison: its runs, chosen learning rates and costs."""
+
+import collections
+import dataclasses
+from collections.abc import Mapping
+from pathlib import Path
+
+from ml_collections import ConfigDict
+
+from elu_zoo import files, results
+from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
+from elu_zoo.compare.estimate import Cost
+from elu_zoo.compare.tuning import Choice
+from elu_zoo.evaluation.loss import LOSSES
+from elu_zoo.pairs import curves
+from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.training.result import find
+
+
+@dataclasses.dataclass(frozen=True)
+class RunResult:
+    """Results of a run, or the reason why the run did not train.
+
+    Attributes:
+        error: percentage of wrong classes, or an autoencoder's squared error, on the
+            compared images (validation images for a tuning run); NaN if diverged.
+        train_loss: mean over the last epoch; NaN if diverged.
+        curve: a row for each epoch, with `epoch`, `train_loss` and, if validation
+            images were measured, `validation_...`.
+        diverged: why the run did not train: it diverged or, of paired runs, stayed at
+            chance; "" if it trained.
+    """
+
+    error: float = float("nan")
+    train_loss: float = float("nan")
+    curve: tuple[dict[str, float], ...] = ()
+    diverged: str = ""
+
+
+Runs = Mapping[Trial, RunResult]
+
+
+@dataclasses.dataclass(frozen=True)
+class ComparisonResult:
+    """Everything that a comparison measured; `choices` and `costs` are by activation."""
+
+    comparison: ComparisonConfig
+    runs: Runs
+    choices: Mapping[str, Choice]
+    costs: Mapping[str, Cost]
+
+    def paired(self, activation: str, *, tuned: bool) -> dict[int, RunResult]:
+        """Returns the results of an activation's paired runs, by seed.
+
+        Args:
+            activation: name of the activation.
+            tuned: whether to take runs at the best rates, not at the config's rates.
+        """
+        factor = self.choices[activation].factor if tuned else 1.0
+        return {
+            trial.seed: measured
+            for trial, measured in self.runs.items()
+            if (trial.activation, trial.factor) == (activation, factor) and not is_tuning(trial)
+        }
+
+
+def tried(runs: Runs, activation: str) -> dict[float, list[float]]:
+    """Returns the validation errors of an activation's tuning runs, by factor."""
+    errors = collections.defaultdict(list)
+    for trial, measured in runs.items():
+        if trial.activation == activation and is_tuning(trial):
+            errors[trial.factor].append(measured.error)
+    return dict(errors)
+
+
+def is_tuning(trial: Trial) -> bool:
+    """Whether a run only helps to choose the learning rate."""
+    return trial.seed >= TUNING_SEED
+
+
+def measure(trial: Trial, workdir: Path, _: Plan) -> list[RunResult]:
+    """Returns a list with the results of a finished run as its only item."""
+    entry = find(workdir)
+    split = "test" if trial.base.data.measure_test else "validation"
+    error = entry["metrics"][f"{split}_{metric(trial.base)}"]
+    # The choice of a rate needs the error of a tuning run, even if it is chance.
+    classes = len(entry["classes"])
+    if not is_tuning(trial) and not results.is_trained(error, classes):
+        reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
+        return [RunResult(diverged=reason)]
+    return [RunResult(error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir)))]
+
+
+def finished(trial: Trial, plan: Plan) -> RunResult | None:
+    """Returns the results of a run that has ended or diverged, otherwise None."""
+    workdir = trial.folder(plan)
+    diverged = workdir / "diverged.json"
+    if diverged.exists():
+        return RunResult(diverged=files.read_json(diverged)["reason"])
+    return measure(trial, workdir, plan)[0] if find(workdir) else None
+
+
+def metric(config: ConfigDict) -> str:
+    """Returns the name of the compared measure; lower is better."""
+    return "squared_error" if LOSSES[config.train.loss].of_images else "error_percent"

@@ -1,0 +1,87 @@
+"""Specs of a comparison's runs."""
+
+import hashlib
+import numbers
+from collections.abc import Mapping
+
+from ml_collections import ConfigDict
+
+from elu_zoo import errors, registry, user_module
+from elu_zoo.activations import table
+from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
+from elu_zoo.pairs.spec import Trial, changed_flags
+from elu_zoo.training import schedules
+
+_SHORT = 5  # divides the config's epochs in a short comparison
+
+
+def shortened(config: ConfigDict) -> ConfigDict:
+    """Returns a config with a fifth of the epochs, at least one."""
+    config = _with_shares(config)
+    config.train.epochs = max(1, config.train.epochs // _SHORT)
+    return config
+
+
+def create(comparison: ComparisonConfig, activation: str, factor: float, seed: int) -> Trial:
+    """Returns the spec of one run; a run with a tuning seed reads no test images."""
+    base = comparison.config
+    if seed >= TUNING_SEED:
+        base = _without_test_images(base)
+    return Trial(
+        config=base.name,
+        arguments="",
+        budget="full",
+        activation=activation,
+        seed=seed,
+        factor=factor,
+        base=base,
+        base_command=f"{comparison.train_command} {changed_flags(comparison.config, base)}".strip(),
+        own=code_hash(comparison, activation) + comparison.images,
+    )
+
+
+def paired(comparison: ComparisonConfig, factors: Mapping[str, float]) -> list[Trial]:
+    """Returns the specs of paired runs, pair by pair, at a factor for each activation."""
+    return [
+        create(comparison, name, factor, seed)
+        for seed in range(comparison.seeds)
+        for name, factor in factors.items()
+    ]
+
+
+def code_hash(comparison: ComparisonConfig, activation: str) -> str:
+    """Returns a hash of the file of --module if a run depends on it, else "".
+
+    A run depends on it if the network or the activation is not this package's. A user
+    changes the file between two commands: runs of old code must not count as finished.
+    """
+    builder = registry.entry(comparison.config.model.name).builder
+    is_ours = builder.__module__.startswith("elu_zoo.")
+    if comparison.module is None or (is_ours and activation in table.BUILT_IN):
+        return ""
+    content = user_module.load(comparison.module).read_bytes()
+    return hashlib.sha256(content).hexdigest()
+
+
+def _without_test_images(config: ConfigDict) -> ConfigDict:
+    """Returns a config that does not train on validation images, but measures them."""
+    shared = config.data.train_on_validation
+    config = _with_shares(config) if shared else config.copy_and_resolve_references()
+    config.data.train_on_validation = False
+    config.data.measure_test = False
+    return config
+
+
+def _with_shares(config: ConfigDict) -> ConfigDict:
+    """Returns the config with boundaries as shares of the run, not iterations."""
+    config = config.copy_and_resolve_references()
+    schedules.use_shares(config)
+    boundaries = *config.train.boundaries, *config.train.get("phase_boundaries", ())
+    counted = [str(b) for b in boundaries if isinstance(b, numbers.Integral)]
+    if counted:
+        raise errors.UsageError(
+            "A comparison changes the length of runs, so that boundaries of the "
+            "schedule must be shares of the run, such as 0.5. Received, in iterations: "
+            f"{', '.join(counted)}."
+        )
+    return config

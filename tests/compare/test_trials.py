@@ -1,0 +1,141 @@
+"""Configs of runs differ from the compared config in the expected fields only."""
+
+import dataclasses
+import importlib
+import types
+
+import numpy as np
+import pytest
+
+from elu_zoo import errors, registry
+from elu_zoo.activations import table
+from elu_zoo.compare import trials
+from elu_zoo.compare.config import TUNING_SEED, with_images
+from elu_zoo.configs import elu_cifar_11, elu_cifar_18
+from elu_zoo.data import load
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.training.config import as_dict, differences, resolve
+from elu_zoo.training.config_checks import check_run
+from elu_zoo.training.run import Length
+
+CONFIGS = (
+    "elu_cifar_11",
+    "elu_cifar_11:schedule=quick,epochs=8",
+    "elu_cifar_18",
+    "mnist_autoencoder",
+    "table1_baselines:net=highway_19",
+)
+
+
+def changed(before, after):
+    """Returns the names of the fields that differ between two configs."""
+    return {x.partition(":")[0] for x in differences(as_dict(before), as_dict(after))}
+
+
+@pytest.fixture
+def of_run(comparison):
+    """A function that returns the config of a run."""
+
+    def load(config, *run):
+        return trials.create(dataclasses.replace(comparison, config=config), *run).load()
+
+    return load
+
+
+def test_a_run_sets_activation_seed_and_learning_rates(of_run):
+    config = elu_cifar_11.get_config("schedule=quick,epochs=8")
+    assert changed(config, of_run(config, "elu", 1.0, 0)) == set()
+    run = of_run(config, "relu", 2.0, 3)
+    assert (run.model.activation.name, run.seed) == ("relu", 3)
+    assert run.train.learning_rates == (0.0, 0.04, 0.0)
+    fields = {"model.activation.name", "seed", "train.learning_rates"}
+    assert changed(config, run) == fields
+
+
+def test_tuning_reads_validation_images_only(of_run):
+    config = elu_cifar_18.get_config()
+    run = of_run(config, "elu", 1.0, TUNING_SEED)
+    assert not run.data.train_on_validation and not run.data.measure_test
+    assert config.data.train_on_validation and config.data.measure_test
+    # 50,000 images make 500 iterations an epoch.
+    total = 500 * config.train.epochs
+    assert run.train.boundaries == tuple(b / total for b in config.train.boundaries)
+    assert all(0 < share < 1 for share in run.train.phase_boundaries)
+
+
+def test_a_short_run_keeps_the_shape_of_its_schedule():
+    config = elu_cifar_11.get_config()
+    short = trials.shortened(config)
+    assert short.train.epochs == config.train.epochs // 5
+    assert 0 < short.train.boundaries[0] < short.train.boundaries[-1] < 1
+    assert changed(config, short) == {"train.epochs", "train.boundaries"}
+
+
+def test_boundaries_of_unknown_data_are_refused():
+    config = elu_cifar_11.get_config()
+    config.data.name = "photos/"
+    with pytest.raises(errors.UsageError, match="shares"):
+        trials.shortened(config)
+
+
+@pytest.mark.parametrize("text", CONFIGS)
+@pytest.mark.parametrize("short", [False, True])
+def test_runs_of_installed_configs_are_valid(of_run, text, short):
+    name, _, arguments = text.partition(":")
+    config = importlib.import_module(f"elu_zoo.configs.{name}").get_config(arguments)
+    config = trials.shortened(config) if short else config
+    for seed in (1, TUNING_SEED):
+        run = resolve(of_run(config, "silu", 2.0, seed)).config
+        images = load.training_images(run.data.name, run.data.train_on_validation)
+        count = run.data.train_examples or images
+        length = Length(count, run.train.batch_size, run.train.epochs)
+        check_run(run, length.total, replicas=1)
+
+
+def test_the_command_has_a_flag_for_each_changed_field(comparison):
+    assert trials.create(comparison, "relu", 0.5, 2).command == (
+        "elu-zoo-train --config=quickstart --config.seed=2 "
+        "--config.model.activation.name=relu '--config.train.learning_rates=(0.025,)'"
+    )
+
+
+def test_runs_that_differ_in_a_field_have_different_folders(comparison, tmp_path):
+    plan = Plan("full", None, tmp_path)
+    run = trials.create(comparison, "elu", 1.0, 0)
+    others = [
+        trials.create(comparison, "elu", 1.0, 1),
+        trials.create(comparison, "elu", 2.0, 0),
+        trials.create(comparison, "relu", 1.0, 0),
+        trials.create(dataclasses.replace(comparison, images="a-1"), "elu", 1.0, 0),
+        dataclasses.replace(run, own="1"),
+    ]
+    assert len({each.folder(plan) for each in (run, *others)}) == 6
+    assert run.folder(plan).parent == tmp_path / "quickstart"
+
+
+def test_a_comparison_has_the_hash_of_a_users_images(comparison, tmp_path):
+    assert with_images(comparison) == comparison
+    path, found = tmp_path / "own.npz", []
+    comparison.config.data.name = str(path)
+    for shade in (0, 0, 1):
+        images = np.zeros((20, 28, 28, 1), "uint8")
+        images[:, 0, 0, 0], images[:, 1, 1, 0] = np.arange(20), shade
+        np.savez(path, x_train=images, y_train=np.arange(20) % 2)
+        found.append(with_images(comparison).images)
+    assert found[0] == found[1] != found[2]
+
+
+def test_runs_depend_on_a_users_file_with_their_code(comparison, tmp_path, monkeypatch):
+    monkeypatch.setattr(table, "_table", dict(table._table))
+    path = tmp_path / "compared_activations.py"
+    path.write_text("import keras\nfrom elu_zoo import register_activation\n"
+                    "register_activation('wave', keras.ops.sin)\n")  # fmt: skip
+    comparison = dataclasses.replace(comparison, module=str(path))
+    monkeypatch.syspath_prepend(tmp_path)
+    before = trials.code_hash(comparison, "wave")
+    path.write_text(path.read_text().replace("sin", "cos"))
+    assert before != trials.code_hash(comparison, "wave") != ""
+    assert trials.code_hash(comparison, "elu") == ""
+    network = types.SimpleNamespace(builder=changed)
+    monkeypatch.setattr(registry, "entry", lambda name: network)
+    assert trials.code_hash(comparison, "elu") == trials.code_hash(comparison, "wave")
