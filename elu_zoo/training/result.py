@@ -86,7 +86,7 @@ def write(
         "examples": _examples(run, config.data.train_examples),
         "schedule": config.schedule,
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
-        "config": state.config,
+        "config": state.identity.config,
         "seed": config.seed,
         "step": state.step,
         "epochs": config.train.epochs,
@@ -106,14 +106,14 @@ def write(
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
-    optional |= {"images": data.images, "note": data.note, "code": state.code}
+    optional |= {"images": data.images, "note": data.note, "code": state.identity.code}
     optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
     entry |= {key: value for key, value in optional.items() if value}
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
     # Written after the weights, because outcome.json marks the run as finished.
     files.write_json(workdir / "outcome.json", entry)
-    files.write_json(workdir / "config.json", state.config)
+    files.write_json(workdir / "config.json", state.identity.config)
     return entry
 
 

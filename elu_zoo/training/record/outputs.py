@@ -115,7 +115,7 @@ def open_outputs(
         # With a copy of the statistics, another machine can resume or use the run.
         statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():
-        files.write_json(config, state.config)
+        files.write_json(config, state.identity.config)
     folder = workdir if chief else None
     mark = state.metrics_length, state.metrics_sha256
     records = Records(folder, mark, state.epochs_recorded)
