@@ -9,7 +9,6 @@ import numpy as np
 
 from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
-from elu_zoo.layers.preprocessing import preprocessing_layers
 
 # Top-5 errors are measured if there are more classes than this number. The paper states
 # top-5 errors for ImageNet, but not for CIFAR-100.
@@ -93,8 +92,11 @@ class Objective:
         self._loss = get(loss)
         self._label_smoothing = label_smoothing
         self._readout = keras.activations.get(registry.READOUTS[loss])
-        of_images = self._loss.of_images
-        self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
+        self._preprocessing = []
+        if self._loss.of_images:
+            from elu_zoo.layers.preprocessing import preprocessing_layers
+
+            self._preprocessing = preprocessing_layers(preprocessing)
 
     def __call__(self, images, labels, outputs):
         """Returns the loss of each raw image; losses of several heads are added."""

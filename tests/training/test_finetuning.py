@@ -227,7 +227,7 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
 def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert finetuning.image_shape(*finetuning.resolve(config)) == expected
+    assert build.image_shape(*finetuning.resolve(config)) == expected
 
 
 def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):

@@ -8,7 +8,6 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.training import schedules
-from elu_zoo.training.step.muon import Muon
 
 OPTIMIZERS = "sgd", "muon"
 
@@ -64,7 +63,9 @@ def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.opt
     return optimizer
 
 
-def _muon(config: ConfigDict) -> Muon:
+def _muon(config: ConfigDict) -> keras.optimizers.Optimizer:
+    from elu_zoo.training.step.muon import Muon
+
     train = config.train
     classifier = registry.entry(config.model.name).classifier
     return Muon(
