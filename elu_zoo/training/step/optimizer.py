@@ -13,11 +13,7 @@ OPTIMIZERS = "sgd", "muon"
 
 
 class SGD(keras.optimizers.SGD):
-    """Keras' SGD with a learning rate for each variable, and an increasing momentum.
-
-    The momentum increases linearly from `first_momentum` to `momentum` in `rise`
-    iterations; it is constant if `rise` is 0.
-    """
+    """Keras' SGD with factors on learning rates, and a momentum that rises linearly."""
 
     def __init__(
         self,
@@ -25,7 +21,7 @@ class SGD(keras.optimizers.SGD):
         nesterov: bool,
         factors: Sequence[float],
         first_momentum: float = 0.0,
-        rise: int = 0,
+        rise: int = 0,  # iterations until `momentum`; 0 for a constant momentum
     ):
         super().__init__(momentum=momentum, nesterov=nesterov)
         self._factors = factors
