@@ -51,7 +51,7 @@ def _pack(folder: Path, checkpoint: Path | None) -> bytes:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w:gz") as archive:
         for path in sorted(folder.rglob("*")):
-            is_kept = "checkpoints" not in path.parts or checkpoint in path.parents
+            is_kept = "checkpoints" not in path.parts or path == checkpoint
             if path.is_file() and is_kept:
                 archive.add(path, str(path.relative_to(folder.parent)))
     return content.getvalue()

@@ -99,7 +99,7 @@ def build(form: dict):
     resolved = resolve(config)
     data = load.load(config.data.name)
     run = builder.build(resolved, data, place, ("auto", form.get("steps"), 1))
-    return run, TrainState(resolved.values, "")
+    return run, TrainState()
 
 
 def _elu_by_autodiff(x, alpha):

@@ -32,7 +32,7 @@ from elu_zoo import errors, files
 
 _ROOT = Path(__file__).resolve().parent.parent
 _KILLS = flags.DEFINE_integer("kills", 100, "Number of kills.", 0)
-_CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits per file of a checkpoint.", 0)
+_CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits of a checkpoint.", 0)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of random choices.")
 _DATA_DIR = flags.DEFINE_string(
     "data_dir", None, "Folder with CIFAR-10; $TFDS_DATA_DIR by default."

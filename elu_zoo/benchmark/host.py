@@ -35,7 +35,7 @@ def measure(rounds: int) -> dict[str, np.ndarray]:
     run, found = _build(resolved.config), {form: [] for form in _FORMS}
     for _ in range(rounds + 1):
         for form, every in _FORMS.items():
-            state = TrainState(resolved.values, "")
+            state = TrainState()
             found[form].append(_seconds(run, state, every))
     # The first round compiles.
     return {form: np.array(seconds[1:]) for form, seconds in found.items()}

@@ -1,193 +1,264 @@
-"""Verdicts of the paper's claims, and tables of the claims and of their tests."""
+"""Claims of the paper, tests of them on measured rows, and their verdicts.
+
+A test supports or contradicts a claim if it has at least five pairs of runs and its
+two-sided Student's p, corrected by Holm's method over all tests of the claim and their
+layers, is at most 0.05. Effects without such a p state their outcome themselves.
+"""
 
 import dataclasses
 import math
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from typing import Literal, NamedTuple
 
-from elu_zoo import results
-from elu_zoo.paper import verdicts
-from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Outcome
-from elu_zoo.paper.views import View, epochs
+import numpy as np
+import pandas as pd
 
-COLUMNS = (
-    "id section claim reported experiment schedule n measure supports_if effect low "
-    "high tests gpu verdict"
-).split()
-TEST_COLUMNS = (
-    "id whose claim experiment budget measure supports_if n effect low high layers p "
-    "wilcoxon outcome"
-).split()
-# Texts of outcomes after the number of tests, for one test and for several tests.
-_COUNTED = {
-    "supports": ("supports", "support"),
-    "contradicts": ("contradicts", "contradict"),
-    "decides nothing": ("decides nothing", "decide nothing"),
-    "layers disagree": ("with disagreeing layers",) * 2,
-    "too few pairs": ("with too few pairs",) * 2,
-    "equal": ("with equal differences",) * 2,
-}
-_NUMBERS = "effect", "low", "high", "p", "wilcoxon"
-Table = list[dict[str, object]]
+from elu_zoo.pairs import grouping, statistics
+from elu_zoo.pairs.grouping import Arm
+
+Outcome = Literal[
+    Literal["supports", "contradicts", "no difference", "layers disagree"],
+    Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
+]
+VERDICTS = (
+    "reproduced",
+    "reproduced in early training",
+    "contradicted",
+    "mixed",
+    "not tested",
+)
+Values = Mapping[int, float]  # value by seed
+Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
+ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
+Find = Callable[[pd.DataFrame, "ClaimTest"], "Effect"]
 
 
-class Result(NamedTuple):
-    """A claim test with its finding and its outcome."""
-
-    test: ClaimTest
-    finding: Finding
-    outcome: Outcome
-
-
-class Judged(NamedTuple):
-    """A claim with its verdict and the results of its tests.
+class Effect(NamedTuple):
+    """A measured effect.
 
     Attributes:
-        claim: the claim.
-        experiment: name of the experiment whose rows were tested.
-        view: the tested rows; None if the experiment has no rows.
-        results: results of the tests, in the order of the claim.
-        verdict: one of `verdicts.VERDICTS`.
+        n: number of runs, pairs of runs, rounds or draws; 0 if nothing was measured.
+        effect: such as a mean difference, a ratio or a fraction.
+        low: lower end of the effect's 95 % interval; NaN for no interval.
+        high: upper end of the interval.
+        p: two-sided p of Student's t test that the effect equals the limit; NaN for none.
+        wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
+        outcome: "" until the p decides it.
+        layers: effects in single layers, if this one is their mean.
     """
 
-    claim: Claim
-    experiment: str
-    view: View | None
-    results: list[Result]
-    verdict: str
+    n: int = 0
+    effect: float = math.nan
+    low: float = math.nan
+    high: float = math.nan
+    p: float = math.nan
+    wilcoxon: float = math.nan
+    outcome: Outcome | Literal[""] = ""
+    layers: tuple["Effect", ...] = ()
 
 
-def judge(views: Mapping[str, View]) -> list[Judged]:
-    """Returns all claims with their verdicts.
+@dataclasses.dataclass(frozen=True)
+class ClaimTest:
+    """One measure that supports or contradicts a claim.
+
+    Attributes:
+        name: the id in claim_tests.csv.
+        measure: describes the effect.
+        find: measures an experiment's rows; None if the runs, which need a GPU, are to
+            be compared by eye.
+        limit: an effect below it supports the claim; None for an effect that decides
+            nothing.
+        larger: whether an effect above the limit supports the claim instead.
+        reaches: whether a mean's lower end is compared with the limit, so that a mean
+            equal to the limit supports the claim.
+        in_paper: whether the paper claims something about the activation, the measure
+            and the length of training; other tests take no part in the verdict.
+    """
+
+    name: str
+    measure: str
+    find: Find | None = None
+    limit: float | None = 0.0
+    larger: bool = False
+    reaches: bool = False
+    in_paper: bool = True
+
+    @property
+    def supports_if(self) -> str:
+        """The effects that support the claim, as text; "" if none decides."""
+        if self.limit is None:
+            return ""
+        sense = "larger" if self.larger else "smaller"
+        return f"{'lower end ' * self.reaches}{sense} than {self.limit:.4g}"
+
+    def supports(self, effect: float) -> bool:
+        """Returns whether an effect is on the claim's side of the limit."""
+        return effect > self.limit if self.larger else effect < self.limit
+
+    def measured(self, frame: pd.DataFrame | None) -> Effect:
+        """Returns the effect in an experiment's rows; None for no rows."""
+        effect = Effect() if frame is None or not self.find else self.find(frame, self)
+        if effect.n and self.limit is None:
+            return effect._replace(p=math.nan, outcome="decides nothing")
+        return effect
+
+
+@dataclasses.dataclass(frozen=True)
+class Claim:
+    """A claim of the paper.
+
+    Attributes:
+        name: the id in claims.csv.
+        section: section of the paper.
+        text: the claim in the paper's words.
+        reported: the numbers that the paper reports for the claim.
+        tests: the tests that decide the claim.
+        gpu: runs that need a GPU to decide the claim; "" if two CPU cores are enough.
+    """
+
+    name: str
+    section: str
+    text: str
+    reported: str
+    tests: tuple[ClaimTest, ...]
+    gpu: str = ""
+
+
+def difference(first: Read, second: Read) -> Find:
+    """Measures the mean difference of two measures in pairs of runs."""
+    return lambda frame, test: _compared(first(frame), second(frame), test)
+
+
+def mean_value(read: Read) -> Find:
+    """Measures the mean over runs."""
+
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        values = read(frame)
+        effect = _compared(values, dict.fromkeys(values, 0.0), test)
+        if not test.reaches or effect.n < statistics.LEAST_PAIRS or effect.outcome:
+            return effect
+        outcome = "supports" if test.supports(effect.low) else "contradicts"
+        return effect._replace(p=math.nan, outcome=outcome)
+
+    return find
+
+
+def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
+    """Measures a difference's mean over layers, and the difference in each layer."""
+
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        a, b = first(frame), second(frame)
+        layers = tuple(_compared(a[name], b.get(name, {}), test) for name in a)
+        return _compared(_mean_of_layers(a), _mean_of_layers(b), test)._replace(layers=layers)
+
+    return find
+
+
+def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
+    """Returns the paper's test, which requires a small one-sided p of Wilcoxon's test.
 
     Args:
-        views: rows by name of the experiment; experiments without rows are missing.
+        level: largest p that supports the claim.
+        least: least number of pairs with which p can be as small as `level`.
+        first: reads the measure that is claimed to be lower.
+        second: reads the other measure.
     """
-    return [
-        _judge(name, claim, views.get(name))
-        for name, experiment in EXPERIMENTS.items()
-        for claim in experiment.claims
-    ]
+
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        pair = grouping.pairs(first(frame), second(frame))
+        if not pair[0]:
+            return Effect()
+        verdict = statistics.verdict(statistics.paired(*pair), level=level)
+        outcomes = {"holds": "supports", "does not hold": "contradicts"}
+        outcome = outcomes.get(verdict, "no difference")
+        effect = _compared(first(frame), second(frame), test)
+        if effect.n < least:  # a measured outcome: without p the claim stays open
+            outcome = "too few pairs"
+        return effect._replace(p=math.nan, outcome=outcome)
+
+    return find
 
 
-def _judge(name: str, claim: Claim, view: View | None) -> Judged:
-    rows = view.rows if view else []
-    counted = [test for test in claim.tests if test.counts(rows)]
-    frame = view.frame if rows else None
-    findings = {test: test.find(frame) for test in counted}
-    outcomes: dict[ClaimTest, Outcome] = {}
-    # Tests marked as ours take no part in the correction of the paper's tests.
-    for ours in (False, True):
-        tests = [test for test in counted if test.ours == ours]
-        decided = verdicts.outcomes([(test.support, findings[test]) for test in tests])
-        outcomes |= dict(zip(tests, decided, strict=True))
-    of_paper = [outcome for test, outcome in outcomes.items() if not test.ours]
-    if view and view.diverged:
-        of_paper.append("diverged")  # the other runs alone decide no claim
-    verdict = verdicts.verdict(of_paper, _evidence(name, view))
-    of_tests = [Result(test, findings[test], outcomes[test]) for test in counted]
-    return Judged(claim, name, view, of_tests, verdict)
+def final(arm: Arm, column: str) -> Read:
+    """Returns a reader of a column's last value in each run of an arm."""
+    return lambda frame: grouping.final_values(frame, arm, column)
 
 
-def _evidence(name: str, view: View | None) -> verdicts.Evidence:
-    if not view:
-        return "none"
-    experiment = EXPERIMENTS[name]
-    share = 1.0
-    if experiment.paper_epochs:
-        share = min(epochs(view)) / experiment.paper_epochs
-    return verdicts.evidence(view.budget, share)
+def _mean_of_layers(layers: Mapping[str, Values]) -> Values:
+    """Returns the mean over the layers that have a value for a seed, by seed."""
+    seeds = sorted({seed for values in layers.values() for seed in values})
+    return {
+        seed: float(np.mean([of[seed] for of in layers.values() if seed in of])) for seed in seeds
+    }
 
 
-def schedule(name: str, view: View | None) -> str:
-    """Returns the length of the runs as text, "" if there are no runs."""
-    experiment = EXPERIMENTS[name]
-    if not view or not epochs(view):
-        return ""
-    text = " or ".join(map(str, epochs(view)))
-    if experiment.paper_epochs:
-        whose = f"{experiment.schedule_of}'s " * bool(experiment.schedule_of)
-        text = f"{min(epochs(view))} of {whose}{experiment.paper_epochs}"
-    return f"{text} epochs"
+def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
+    pair, limit = grouping.pairs(first, second), test.limit or 0.0
+    if not pair[0]:
+        return Effect()
+    distances = np.subtract(*pair) - limit
+    interval = statistics.student_interval(distances, scale=np.abs(pair).max())
+    does_not_vary = interval.n >= statistics.LEAST_PAIRS and math.isnan(interval.p)
+    claimed = pair[0], np.add(pair[1], limit)  # claimed: first < second
+    return Effect(
+        n=interval.n,
+        effect=interval.mean + limit,
+        low=interval.low + limit,
+        high=interval.high + limit,
+        p=interval.p,
+        wilcoxon=statistics.paired(*(claimed[::-1] if test.larger else claimed)).p,
+        outcome="equal" if does_not_vary else "",
+    )
 
 
-def layers(finding: Finding) -> str:
-    """Returns the range of the layers' effects as text, "" if there are no layers."""
-    effects = [layer.effect for layer in finding.layers]
-    return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
+def judge(claim: Claim, frame: pd.DataFrame | None) -> list[tuple[ClaimTest, Effect]]:
+    """Returns the claim's tests with their effects and outcomes."""
+    measured = {test: test.measured(frame) for test in claim.tests}
+    for in_paper in (True, False):  # corrected apart
+        measured |= _decided({t: x for t, x in measured.items() if t.in_paper == in_paper})
+    return list(measured.items())
 
 
-def table(judged: list[Judged]) -> Table:
-    """Returns the rows of claims.csv.
+def _decided(effects: Mapping[ClaimTest, Effect]) -> dict[ClaimTest, Effect]:
+    """Sets the outcomes; Holm's method corrects all p and those of layers together."""
+    every = [x for effect in effects.values() for x in (effect, *effect.layers)]
+    corrected = iter(statistics.holm([x.p for x in every if _is_tested(x)]))
+    decided = {}
+    for test, effect in effects.items():
+        overall, *layers = [
+            _outcome(test, x, next(corrected)) if _is_tested(x) else x.outcome
+            for x in (effect, *effect.layers)
+        ]
+        disagree = {"supports", "contradicts"} <= set(layers)
+        outcome = "layers disagree" if disagree else overall or "not measured"
+        decided[test] = effect._replace(outcome=outcome)
+    return decided
 
-    Effect and interval are those of the first test with a measured effect.
+
+def _is_tested(effect: Effect) -> bool:
+    return effect.n >= statistics.LEAST_PAIRS and not math.isnan(effect.p)
+
+
+def _outcome(test: ClaimTest, effect: Effect, p: float) -> Outcome:
+    if p > statistics.LEVEL:
+        return "no difference"
+    return "supports" if test.supports(effect.effect) else "contradicts"
+
+
+def verdict(outcomes: Sequence[Outcome], share: float) -> str:
+    """Returns the verdict of a claim, one of `VERDICTS`.
+
+    Args:
+        outcomes: outcomes of the claim's tests that are in the paper.
+        share: length of the runs, divided by the length of the paper's runs; 0 for runs
+            that decide nothing.
     """
-    rows = []
-    for each in judged:
-        claim = each.claim
-        measured = [result for result in each.results if result.finding.n]
-        test, finding, _ = (measured or each.results)[0]
-        counts = Counter(r.outcome for r in each.results if not r.test.ours)
-        row = {
-            "id": claim.name,
-            "section": claim.section,
-            "claim": claim.text,
-            "reported": claim.reported,
-            "experiment": each.experiment,
-            "schedule": schedule(each.experiment, each.view),
-            "n": finding.n,
-            "measure": test.measure,
-            "supports_if": test.supports_if,
-            "effect": finding.effect,
-            "low": finding.low,
-            "high": finding.high,
-            "tests": ", ".join(_count(*count) for count in counts.items())
-            + ", runs diverged" * bool(each.view and each.view.diverged),
-            "gpu": claim.gpu,
-            "verdict": each.verdict,
-        }
-        rows.append(row)
-    return rows
-
-
-def _count(outcome: Outcome, n: int) -> str:
-    return f"{n} {_COUNTED.get(outcome, (outcome, outcome))[n > 1]}"
-
-
-def table_of_tests(judged: list[Judged]) -> Table:
-    """Returns the rows of claim_tests.csv: the tests that measured something."""
-    rows = []
-    for each in judged:
-        for test, finding, outcome in each.results:
-            if outcome == "not measured" and not finding.n:
-                continue
-            row = {
-                "id": test.name,
-                "whose": "ours" if test.ours else "the paper's",
-                "claim": each.claim.name,
-                "experiment": each.experiment,
-                "budget": each.view.budget if finding.n else "",
-                "measure": test.measure,
-                "supports_if": test.supports_if,
-                **dataclasses.asdict(finding),
-                "outcome": outcome,
-                "layers": layers(finding),
-            }
-            rows.append({column: row[column] for column in TEST_COLUMNS})
-    return rows
-
-
-def write(path: Path, columns: Sequence[str], rows: Table) -> None:
-    """Writes a table to a CSV file; effects and p have four digits."""
-    texts = [
-        {key: _text(value) if key in _NUMBERS else value for key, value in row.items()}
-        for row in rows
-    ]
-    results.write(path, columns, texts)
-
-
-def _text(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.4g}"
+    measured = set(outcomes) - {"not measured", "decides nothing"}
+    undecided = {"no difference", "diverged", "too few pairs", "equal"}
+    if not share or measured <= undecided:
+        return "not tested"
+    if measured == {"supports"}:
+        return "reproduced" if share >= 1 else "reproduced in early training"
+    if measured == {"contradicts"}:
+        return "contradicted" if share >= 1 else "not tested"
+    return "mixed"

@@ -8,7 +8,7 @@ import pandas as pd
 
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.judging import Claim
+from elu_zoo.paper.claims import Claim
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Experiment:
             no measured value, only the text `diverged`.
         claims: claims of the paper that the experiment tests.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
-        schedule_of: what has `paper_epochs` epochs, a figure or our config, if the
-            paper does not give the length of this experiment.
+        schedule_of: source of `paper_epochs`, if not the paper's own experiment.
         trains: what the report says of training if the rows have no epochs.
         note: what the paper leaves open, and what this experiment does instead.
     """

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 
 from elu_zoo.pairs import tables
-from elu_zoo.paper import claims, verdicts
-from elu_zoo.paper.claims import Judged
+from elu_zoo.paper import claim_tables, claims
+from elu_zoo.paper.claim_tables import Judged
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.views import View
+from elu_zoo.paper.views import View, schedule
 
 NAME = "reproduction.md"
 _HEAD = """# Reproduction of the paper's experiments
@@ -19,11 +19,9 @@ normalisation.
 
 In the figures of training, a line is the mean over runs with a band of one standard
 deviation, or, where the text says so, the median with a band between the quartiles. A
-thin line is a single run: beside the mean of fewer than five runs, or without a mean
-where some runs stay at chance. Networks with BN have hollow markers and dashed lines,
-and validation losses dotted lines. The marker is the activation's, so that a cross is
-tanh. Markers of lines are far apart: each is on a measured point, but not every point
-has one.
+thin line is a single run beside the mean of fewer than five runs. Networks with BN have
+hollow markers and dashed lines, and validation losses dotted lines. Markers of lines are
+far apart: each is on a measured point, but not every point has one.
 
 ## The paper's claims
 
@@ -84,7 +82,7 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
 
     Args:
         views: rows by name of the experiment; experiments without rows are missing.
-        judged: the claims, as `claims.judge` returns them.
+        judged: the claims, as `claim_tables.judge` returns them.
     """
     parts = [_HEAD, _overview(judged), _CLAIMS, _claims(judged), _gpu(judged)]
     for name in EXPERIMENTS:
@@ -95,8 +93,8 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
 
 def _overview(judged: Sequence[Judged]) -> str:
     """Returns one short line for each claim, in the order of the verdicts."""
-    rows = claims.table(judged)
-    rows.sort(key=lambda row: verdicts.VERDICTS.index(row["verdict"]))
+    rows = claim_tables.table(judged)
+    rows.sort(key=lambda row: claims.VERDICTS.index(row["verdict"]))
     lines = [
         (row["id"].replace("-", " "), row["n"] or "", row["schedule"], row["verdict"])
         for row in rows
@@ -106,7 +104,7 @@ def _overview(judged: Sequence[Judged]) -> str:
 
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
-    for row in claims.table(judged):
+    for row in claim_tables.table(judged):
         effect = tables.interval(row["effect"], row["low"], row["high"], signed=_is_signed(row))
         measured = f"{row['measure']}: {effect}" if effect else ""
         supports_if = row["supports_if"] if effect else ""
@@ -129,7 +127,7 @@ def _gpu(judged: Sequence[Judged]) -> str:
     needed: dict[str, list[str]] = {}
     for each in judged:
         if each.claim.gpu and each.verdict == "not tested":
-            by_eye = " (by eye)" * (not any(t.judge for t in each.claim.tests))
+            by_eye = " (by eye)" * (not any(t.find for t in each.claim.tests))
             needed.setdefault(each.claim.gpu, []).append(each.claim.text + by_eye)
     head = "Runs, and the claims that need them. *By eye*: no test decides the claim."
     lines = ["## What only a GPU can decide", "", head, ""]
@@ -148,11 +146,8 @@ def _section(name: str, view: View | None) -> list[str]:
     command = f"elu-zoo-reproduce {name}"
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
-    schedule = claims.schedule(name, view) or experiment.trains
-    parts.append(f"{schedule}. Command: `{command} --budget={view.budget}`.")
-    tests = [test for claim in experiment.claims for test in claim.tests]
-    if missing := {t.variant: 0 for t in tests if not t.counts(view.rows)}:
-        parts.append(f"Not run yet: {'; '.join(missing)}.")
+    length = schedule(name, view) or experiment.trains
+    parts.append(f"{length}. Command: `{command} --budget={view.budget}`.")
     parts += _diverged(view)
     if experiment.draw:
         parts.append(f"![{experiment.title}](figures/{name}.png)")
@@ -161,7 +156,7 @@ def _section(name: str, view: View | None) -> list[str]:
         tested = experiment.tested(view.frame) if experiment.tested else view.frame
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
-    return [*parts, *_begun(name, view.begun)]
+    return [*parts, *_longer(name, view.longer)]
 
 
 def _diverged(view: View) -> list[str]:
@@ -169,28 +164,28 @@ def _diverged(view: View) -> list[str]:
     return [f"Left out because they diverged: {names}."] if names else []
 
 
-def _begun(name: str, begun: View | None) -> list[str]:
+def _longer(name: str, longer: View | None) -> list[str]:
     """Returns the part of a section on runs of a longer budget, which has few seeds."""
-    if not begun:
+    if not longer:
         return []
-    experiment, flag = EXPERIMENTS[name], f"--budget={begun.budget}"
-    count = len({row["seed"] for row in begun.rows})
+    experiment, flag = EXPERIMENTS[name], f"--budget={longer.budget}"
+    count = len({row["seed"] for row in longer.rows})
     seeds = "one seed" if count == 1 else f"{count} seeds"
     parts = [f"### {flag}"]
     parts.append(
-        f"{claims.schedule(name, begun)}, {seeds} so far. These runs decide no claim. "
+        f"{schedule(name, longer)}, {seeds} so far. These runs decide no claim. "
         f"Command: `elu-zoo-reproduce {name} {flag}`."
     )
-    parts += _diverged(begun)
+    parts += _diverged(longer)
     if experiment.draw:
         title = f"{experiment.title}, {flag}"
-        parts.append(f"![{title}](figures/{name}_{begun.budget}.png)")
-    return [*parts, experiment.summary(begun.frame)]
+        parts.append(f"![{title}](figures/{name}_{longer.budget}.png)")
+    return [*parts, experiment.summary(longer.frame)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:
     lines = []
-    for row in claims.table_of_tests(judged):
+    for row in claim_tables.table_of_tests(judged):
         effect = tables.interval(row["effect"], row["low"], row["high"], signed=_is_signed(row))
         numbers = row["n"] or "", effect, row["layers"]
         p = tables.p_value(row["p"]), tables.p_value(row["wilcoxon"])

@@ -6,7 +6,7 @@ from pathlib import Path
 from elu_zoo import errors, files, results
 from elu_zoo.pairs import runner
 from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
-from elu_zoo.paper import claims, report
+from elu_zoo.paper import claim_tables, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.views import FIGURES, points, view
 from elu_zoo.training import result
@@ -117,8 +117,8 @@ def draw(name: str, output: Path) -> None:
     experiment.draw(shown.frame, output / FIGURES / name)
     for budget in BUDGETS:
         stem = output / FIGURES / f"{name}_{budget}"
-        if shown.begun and shown.begun.budget == budget:
-            experiment.draw(shown.begun.frame, stem)
+        if shown.longer and shown.longer.budget == budget:
+            experiment.draw(shown.longer.frame, stem)
         else:  # perhaps drawn before the budget had enough seeds
             for suffix in ".png", ".svg":
                 stem.with_suffix(suffix).unlink(missing_ok=True)
@@ -127,8 +127,6 @@ def draw(name: str, output: Path) -> None:
 def write_report(output: Path) -> None:
     """Writes claims.csv, claim_tests.csv and reproduction.md from the stored rows."""
     views = {name: shown for name in EXPERIMENTS if (shown := view(name, output))}
-    judged = claims.judge(views)
-    claims.write(output / "claims.csv", claims.COLUMNS, claims.table(judged))
-    tests = claims.table_of_tests(judged)
-    claims.write(output / "claim_tests.csv", claims.TEST_COLUMNS, tests)
+    judged = claim_tables.judge(views)
+    claim_tables.write(output, judged)
     files.write_bytes(output / report.NAME, report.text(views, judged).encode())

@@ -24,14 +24,13 @@ class View:
         budget: the budget of all rows.
         rows: rows with the columns of `Experiment`.
         diverged: names of the runs that diverged and are left out.
-        begun: rows of a longer budget, which has too few seeds to be shown instead. No
-            claim is judged by them. None for an experiment that reads others.
+        longer: rows of a longer, unfinished budget; not judged.
     """
 
     budget: str
     rows: Rows
     diverged: tuple[str, ...] = ()
-    begun: "View | None" = None
+    longer: "View | None" = None
 
     @functools.cached_property
     def frame(self) -> pd.DataFrame:
@@ -59,17 +58,18 @@ def view(name: str, output: Path) -> View | None:
         if rank > most:
             best, most = (budget, rows), rank
     shown = _without_diverged(*best) if best else None
-    return shown and dataclasses.replace(shown, begun=_begun(name, shown, output))
+    return shown and dataclasses.replace(shown, longer=_longer(name, shown, output))
 
 
-def _begun(name: str, shown: View, output: Path) -> View | None:
+def _longer(name: str, shown: View, output: Path) -> View | None:
     """Returns the rows of the longest budget, if it is longer than that of `shown`."""
     if EXPERIMENTS[name].reads:
         return None
-    longer = reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :])
-    rows = {budget: points(name, output).of_budget(budget) for budget in longer}
-    found = (_without_diverged(b, {name: own}) for b, own in rows.items() if own)
-    return next(filter(None, found), None)
+    for budget in reversed(BUDGETS[BUDGETS.index(shown.budget) + 1 :]):
+        own = points(name, output).of_budget(budget)
+        if own and (found := _without_diverged(budget, {name: own})):
+            return found
+    return None
 
 
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
@@ -95,6 +95,26 @@ def epochs(view: View) -> list[int]:
     plain = [row for row in view.rows if not row.get("variant")]
     lengths = {row.get("epochs", "") for row in plain or view.rows} - {""}
     return sorted(map(int, lengths))
+
+
+def schedule(name: str, view: View | None) -> str:
+    """Returns the length of the runs as text, "" if there are no runs."""
+    experiment = EXPERIMENTS[name]
+    if not view or not epochs(view):
+        return ""
+    text = " or ".join(map(str, epochs(view)))
+    if experiment.paper_epochs:
+        whose = f"{experiment.schedule_of}'s " * bool(experiment.schedule_of)
+        text = f"{min(epochs(view))} of {whose}{experiment.paper_epochs}"
+    return f"{text} epochs"
+
+
+def schedule_share(name: str, view: View | None) -> float:
+    """Returns the length of the runs divided by the paper's; 0 if they decide nothing."""
+    if not view or view.budget == "smoke":
+        return 0.0
+    whole = EXPERIMENTS[name].paper_epochs
+    return min(epochs(view)) / whole if whole else 1.0
 
 
 def points(name: str, output: Path) -> Points:

@@ -21,6 +21,7 @@ from elu_zoo.training.record import resuming, signals
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, open_outputs
+from elu_zoo.training.record.resuming import RunIdentity
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
 from elu_zoo.training.step import compilation
@@ -37,7 +38,7 @@ class Setup:
 
     resolved: ResolvedConfig
     placement: Placement
-    identity: TrainState
+    identity: RunIdentity
     provenance: dict[str, Any]
 
 
@@ -108,7 +109,7 @@ def train(
     seconds = _seconds_between(checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
-    resuming.check_config(workdir, resolved.values, allow_config_change)
+    resuming.check_config(workdir, setup.identity, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
         peers.check_same(_shared(setup.identity, options, allow_config_change, finished))
@@ -186,8 +187,9 @@ def _end_epoch(
                     "Try a lower learning rate."
                 )
             row[f"validation_{name}"] = value
-        if run.best:
-            run.best.update(state, row["validation_loss"])
+        if run.best and (not state.best_step or row["validation_loss"] < state.best_loss):
+            state.best_step, state.best_loss = state.step, row["validation_loss"]
+            run.best.copy()
     outputs.end_epoch(state, row)
 
 
@@ -206,7 +208,9 @@ def _set_up(
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
     code = user_code.digest(resolved.config.model)
-    identity = TrainState(resolved.values, "", parent, code)
+    identity = RunIdentity(
+        resolved.values, parent, code, versions=versions(), replicas=placement.replicas
+    )
     # The commit is read now, because the source files may change during training.
     provenance = {"commit": result.commit(), "command": command, **placement.describe()}
     return Setup(resolved, placement, identity, provenance)
@@ -222,7 +226,7 @@ def _seconds_between(checkpoint_seconds: float | None) -> float:
 
 
 def _shared(
-    identity: TrainState,
+    identity: RunIdentity,
     options: tuple[str, int | None, int],
     allow_config_change: bool,
     finished: Entry | None,
@@ -233,7 +237,7 @@ def _shared(
         "the config": dict_hash(identity.config),
         "the weights to start from": identity.parent,
         "the file of the network or activation": identity.code,
-        "versions": versions(),
+        "versions": identity.versions,
         "--compile": compile_,
         "--steps_per_call": steps_per_call,
         "--accumulate": accumulate,
@@ -246,10 +250,11 @@ def _restore(
     setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    state = dataclasses.replace(setup.identity, images=run.data.images)
+    identity = dataclasses.replace(setup.identity, images=run.data.images)
+    state = TrainState(identity)
     if saved := checkpoints.restore(keep_damaged=not setup.placement.chief):
-        state = state.resume(saved, workdir, run.length, allow_config_change)
-    agreed = {"the images": state.images, "the iteration": state.step}
+        state = TrainState.resume(saved, identity, workdir, run.length, allow_config_change)
+    agreed = {"the images": identity.images, "the iteration": state.step}
     setup.placement.peers.check_same(agreed)
     return state
 
@@ -281,7 +286,7 @@ def _keep(run: Run, state: TrainState) -> None:
             state.best_step,
             state.best_loss,
         )
-    elif run.parent and not state.config["data"]["train_on_validation"]:
+    elif run.parent and not state.identity.config["data"]["train_on_validation"]:
         logging.info(
             "The weights of the last iteration, %d, are kept. --config.train.keep_best=True "
             "keeps those with the lowest validation loss.",

@@ -16,7 +16,7 @@ def timer(run: Run) -> Callable[[], float]:
     The step is compiled before. Learning rates are 0 and the weights stay, because steps
     of a diverging run take other times.
     """
-    chunk = next(remaining_chunks(run, TrainState({}, ""), lambda step: run.length.total))
+    chunk = next(remaining_chunks(run, TrainState(), lambda step: run.length.total))
     run.step.start(chunk.rest)
     if run.phases.enter(run.model, chunk.first):
         run.step.compile()

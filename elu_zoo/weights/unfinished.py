@@ -5,11 +5,14 @@ from pathlib import Path
 from elu_zoo import errors, files
 
 
+def checkpoints(folder: Path) -> list[Path]:
+    """Returns the paths of a run's checkpoints, the newest first."""
+    return sorted(folder.glob(f"checkpoints/step-{'[0-9]' * 9}.npz"), reverse=True)
+
+
 def newest_step(folder: Path) -> int | None:
     """Returns the iteration of a run's newest checkpoint, None without checkpoints."""
-    names = [path.name for path in folder.glob("checkpoints/step-*")]
-    # A file that had the name of a checkpoint was renamed to step-<number>.moved.
-    return max((int(n[5:]) for n in names if n[5:].isdecimal()), default=None)
+    return next((int(path.stem[5:]) for path in checkpoints(folder)), None)
 
 
 def kept(folder: Path) -> str:

@@ -111,7 +111,7 @@ def observables(config, workdir, entry):
     """Returns the observables in the folder and in the manifest entry of a run."""
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     rows = [json.loads(line) for line in lines]
-    steps = [p.name[5:] for p in (workdir / "checkpoints").iterdir()]
+    steps = [p.stem[5:] for p in (workdir / "checkpoints").iterdir()]
     return {
         "workdir": str(default_workdir(config)),
         "schedule": entry["schedule"],

@@ -101,7 +101,7 @@ def test_a_signal_saves_training_runs_and_starts_no_other(
     monkeypatch.setattr(resident.ResidentStep, "run", stopped)
     for trial, folder in zip(trials[:2], folders[:2], strict=True):
         (saved,) = (folder / "checkpoints").iterdir()
-        step = int(saved.name.removeprefix("step-"))
+        step = int(saved.stem.removeprefix("step-"))
         assert step > 0
         words = f"SIGTERM after iteration {step + 1} of"
         with pytest.raises(errors.Interrupted, match=words):

@@ -2,7 +2,7 @@
 
 from synthetic_rows import FULL, TRAINED, never, view
 
-from elu_zoo.paper import claims
+from elu_zoo.paper import claim_tables
 from elu_zoo.paper.experiments import EXPERIMENTS
 
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
@@ -13,24 +13,21 @@ STARTS = [name for name in TESTS if name.endswith("-at-the-start")]
 DECIDING_TESTS = [
     name
     for name, test in TESTS.items()
-    if test.judge and test.decides and EXPERIMENT[name] in TRAINED
+    if test.find and test.limit is not None and EXPERIMENT[name] in TRAINED
     if name not in STARTS
 ]
 
 
 def judged(seen):
-    """Returns the finding and the outcome of each test, by the name of the test."""
-    return {
-        test.name: (finding, outcome)
-        for each in claims.judge(seen)
-        for test, finding, outcome in each.results
-    }
+    """Returns the effect of each test, by the name of the test."""
+    found = claim_tables.judge(seen)
+    return {test.name: effect for each in found for test, effect in each.effects}
 
 
 def outcomes(seen, names=DECIDING_TESTS):
     """Returns the outcomes of tests by name."""
     results = judged(seen)
-    return {name: results[name][1] for name in names}
+    return {name: results[name].outcome for name in names}
 
 
 def world(contradicts=never, plan=FULL, names=TRAINED):

@@ -1,314 +1,213 @@
-"""Claims get the expected outcomes and verdicts on synthetic and on committed rows."""
+"""Claim tests have effects with intervals, outcomes by limits, and verdicts."""
 
-import re
-from pathlib import Path
+import math
 
+import pandas as pd
 import pytest
-from synthetic_rows import FULL, TRAINED, always, never, set_errors, view, write
-from synthetic_worlds import (
-    CLAIMS,
-    DECIDING_TESTS,
-    EXPERIMENT,
-    STARTS,
-    TESTS,
-    judged,
-    outcomes,
-    world,
+
+from elu_zoo.pairs import grouping
+from elu_zoo.pairs.grouping import Arm
+from elu_zoo.paper import claims
+from elu_zoo.paper.claims import (
+    Claim,
+    ClaimTest,
+    Effect,
+    difference,
+    difference_in_layers,
+    final,
+    mean_value,
+    wilcoxon_below,
 )
 
-from elu_zoo import results
-from elu_zoo.pairs.spec import Plan
-from elu_zoo.paper import claims, views
-from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.judging import Finding
-from elu_zoo.paper.views import View
+EMPTY = pd.DataFrame()
 
-COMMITTED = Path(__file__).parents[2] / "configs" / "results"
-ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
-FIVE = Plan("full", 5, FULL.workdir)
+
+def reads(values):
+    """Returns a function of rows that returns `values`, by seed if they are a list."""
+    return lambda rows: dict(enumerate(values)) if isinstance(values, list) else values
+
+
+def measured(find, **fields):
+    return ClaimTest("", "", find, **fields).measured(EMPTY)
+
+
+def test_difference_compares_pairs_by_students_t():
+    found = measured(difference(reads([1.0, 2.0, 3.0]), reads([3.0, 3.0, 6.0])))
+    assert (found.n, found.effect) == (3, -2)
+    # Student's t for two degrees of freedom is 4.303; the standard error is 1 / sqrt 3.
+    assert found.low == pytest.approx(-2 - 4.3027 / 3**0.5, rel=1e-4)
+    assert found.high == pytest.approx(-2 + 4.3027 / 3**0.5, rel=1e-4)
+    assert found.p == pytest.approx(0.0742, abs=1e-4)
+    assert (found.wilcoxon, found.outcome) == (1 / 8, "")
+
+
+def test_values_of_the_same_seed_are_pairs():
+    first, second = {0: 1.0, 1: 2.0, 2: 9.0}, {2: 10.0, 1: 3.0, 7: 0.0}
+    found = measured(difference(reads(first), reads(second)))
+    assert (found.n, found.effect) == (2, -1)
+    assert measured(difference(reads({3: 1.0}), reads(first))) == Effect()
 
 
 @pytest.mark.parametrize(
-    ("contradicts", "outcome", "verdict", "verdict_of_depth"),
+    ("larger", "limit", "wilcoxon"), [(False, 0.1, 1 / 8), (True, 0.1, 1), (True, 0.0, 1 / 8)]
+)
+def test_a_mean_value_is_compared_with_the_limit(larger, limit, wilcoxon):
+    found = measured(mean_value(reads([0.01, 0.02, 0.03])), larger=larger, limit=limit)
+    assert (found.n, found.wilcoxon) == (3, wilcoxon)
+    # The standard error is 0.01 / sqrt 3.
+    ends = (found.effect, found.low, found.high)
+    assert ends == pytest.approx((0.02, -0.00484, 0.04484), abs=1e-5)
+    assert found.p == pytest.approx(0.0052 if limit else 0.0742, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("shift", "n", "outcome"),
+    [(0.08, 5, "supports"), (0.12, 5, "contradicts"), (-9, 5, "supports"), (9, 4, "")],
+)
+def test_the_low_end_of_an_interval_reaches_the_limit(shift, n, outcome):
+    # For five values the standard deviation is 0.079 and half of the interval 0.098.
+    values = [28.65 + 0.05 * i + shift for i in range(n)]
+    found = measured(mean_value(reads(values)), limit=28.75, reaches=True)
+    assert (found.n, found.outcome, math.isnan(found.p)) == (n, outcome, n == 5)
+
+
+@pytest.mark.parametrize(
+    ("fields", "supporting", "text"),
     [
-        (never, "supports", "reproduced", "reproduced in early training"),
-        (always, "contradicts", "contradicted", "not tested"),
+        ({}, [-1], "smaller than 0"),
+        ({"limit": 1.0584}, [-1, 0, 1.0583], "smaller than 1.058"),
+        ({"limit": 0.5, "reaches": True}, [-1, 0], "lower end smaller than 0.5"),
+        ({"larger": True}, [1.0583, 2], "larger than 0"),
     ],
 )
-def test_claims_are_reproduced_or_contradicted_by_their_rows(
-    contradicts, outcome, verdict, verdict_of_depth
-):
-    # All runs have the paper's length, except the runs of `depth`.
-    for each in claims.judge(world(contradicts)):
-        decisive = False
-        for test, finding, actual in each.results:
-            if test.name in DECIDING_TESTS:
-                decisive = True
-                assert actual == outcome, test.name
-                supports = test.support.includes(finding.effect)
-                assert supports == (outcome == "supports"), test.name
-        expected = verdict_of_depth if each.experiment == "depth" else verdict
-        assert each.verdict == (expected if decisive else "not tested")
+def test_values_beyond_the_limit_support_a_claim(fields, supporting, text):
+    test = ClaimTest("", "", **fields)
+    assert [x for x in (-1, 0, 1.0583, 2) if test.supports(x)] == supporting
+    assert test.supports_if == text
 
 
-@pytest.mark.parametrize("seeds", [1, 4])
-def test_fewer_than_five_pairs_decide_nothing(seeds):
-    found = judged(world(plan=Plan("full", seeds, FULL.workdir)))
-    for name in DECIDING_TESTS:
-        expected = "too few pairs" if "p-below" in name else "not measured"
-        assert (found[name][0].n, found[name][1]) == (seeds, expected), name
+def test_difference_in_layers_compares_means_and_each_layer():
+    first = {"a": {0: 1.0, 1: 2.0}, "b": {0: 3.0}}
+    second = {"a": {0: 2.0, 1: 4.0}, "b": {0: 1.0}}
+    found = measured(difference_in_layers(reads(first), reads(second)))
+    # The means of seed 0 are 2 and 1.5, of seed 1 they are 2 and 4.
+    assert (found.n, found.effect) == (2, -0.75)
+    assert [layer.effect for layer in found.layers] == [-1.5, 2]
 
 
-@pytest.mark.parametrize("budget", ["smoke", "short"])
-def test_the_start_of_the_papers_schedule_decides_no_claim(budget):
-    plan = Plan(budget, 10, FULL.workdir)
-    seen = world(plan=plan, names=("fig4", "fig5"))
-    assert {each.verdict for each in claims.judge(seen)} == {"not tested"}
+LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
 
 
 @pytest.mark.parametrize(
-    ("budget", "verdict", "schedule"),
+    ("first", "second", "n", "outcome"),
     [
-        ("smoke", "not tested", "2 of 300 epochs"),
-        ("short", "reproduced in early training", "50 of 300 epochs"),
-        ("full", "reproduced", "300 of 300 epochs"),
+        (LOW, HIGH, 10, "supports"),
+        (HIGH, LOW, 10, "contradicts"),
+        ([*LOW[:9], 12.0], HIGH, 10, "no difference"),
+        (LOW[:9], HIGH, 9, "too few pairs"),
+        ([], HIGH, 0, ""),
     ],
 )
-def test_shorter_runs_decide_early_training(budget, verdict, schedule):
-    plan = Plan(budget, 5, FULL.workdir)
-    rows = claims.table(claims.judge(world(plan=plan, names=["fig2"])))
-    rows = [row for row in rows if row["experiment"] == "fig2"]
-    found = {(row["verdict"], row["schedule"]) for row in rows[:4]}
-    assert found == {(verdict, schedule)}
+def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
+    found = measured(wilcoxon_below(0.001, 10, reads(first), reads(second)))
+    assert (found.n, found.outcome) == (n, outcome)
+    assert math.isnan(found.p)
 
 
-@pytest.mark.parametrize(
-    ("seeds", "contradicts", "outcome"),
-    [
-        (9, never, "too few pairs"),
-        (10, never, "supports"),
-        (10, lambda row, column: row["seed"] == "0", "no difference"),
-    ],
-)
-def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
-    plan = Plan("full", seeds, FULL.workdir)
-    names = [name for name in TESTS if "p-below-.001" in name]
-    assert len(names) == 7
-    seen = world(contradicts, plan, ("fig4", "fig5"))
-    assert set(outcomes(seen, names).values()) == {outcome}
-    (best,) = [x for x in claims.judge(seen) if x.claim.name == "cifar100-elu-best"]
-    assert best.verdict == ("reproduced" if outcome == "supports" else "mixed")
+def test_final_reads_the_last_value_by_seed():
+    key = {"activation": "elu", "batch_norm": "False", "variant": "", "seed": "3"}
+    rows = [key | {"loss": "10"}, key | {"loss": "-20"}]
+    assert final(Arm("elu"), "loss")(grouping.frame(rows)) == {3: -20}
 
 
-@pytest.mark.parametrize("budget", ["short", "full"])
-def test_the_start_of_the_papers_schedule_decides_tests_of_the_start_and_no_other(budget):
-    found = judged({"fig4": view("fig4", Plan(budget, 10, FULL.workdir))})
-    ends = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4"]
-    measured, others = (STARTS, ends) if budget == "short" else (ends, STARTS)
-    assert {(found[name][0].n, found[name][1]) for name in measured} == {(10, "supports")}
-    assert {found[name] for name in others} == {(Finding(), "not measured")}
+def effect(value, p, n=5, layers=()):
+    return Effect(n, value, p=p, layers=tuple(layers))
 
 
-def test_runs_that_diverged_are_in_no_pair(tmp_path):
-    for name in TRAINED:
-        write(name, tmp_path, plan=FIVE, diverged={(a, 3) for a in ACTIVATIONS})
-    found = judged({name: views.view(name, tmp_path) for name in TRAINED})
-    for name in DECIDING_TESTS:
-        expected = "too few pairs" if "p-below" in name else "not measured"
-        assert (found[name][0].n, found[name][1]) == (4, expected), name
-
-
-@pytest.mark.parametrize("contradicts", [never, always])
-def test_runs_that_diverged_keep_claims_mixed(tmp_path, contradicts):
-    removed = {("elu", seed) for seed in range(15)}  # five pairs are left
-    write("fig2", tmp_path, contradicts=contradicts, diverged=removed)
-    table = claims.table(claims.judge({"fig2": views.view("fig2", tmp_path)}))
-    rows = [row for row in table if row["n"] == 5]
-    assert rows and {row["verdict"] for row in rows} == {"mixed"}
-    assert all(row["tests"].endswith(", runs diverged") for row in rows)
-
-
-@pytest.mark.parametrize(
-    ("diverging", "contradicts", "outcome"),
-    [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
-     (("elu", "relu"), never, "diverged")]
-)  # fmt: skip
-def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
-    tmp_path, diverging, contradicts, outcome
-):
-    # A pair whose autoencoders both diverge has no effect.
-    diverged = {(name, seed) for name in diverging for seed in range(5)}
-    write("fig3", tmp_path, FIVE, contradicts, diverged)
-    names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
-    assert len(names) == 16
-    found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
-    assert set(found.values()) == {outcome}
-
-
-def test_a_rate_at_which_all_autoencoders_diverge_makes_a_claim_mixed():
-    # No run trains the loss as a mean over pixels, so that its tests are not counted.
-    rows = [row for row in view("fig3", FIVE).rows if "mean" not in row["variant"]]
-    for row in rows:
-        if row["variant"] == "lr 0.01":
-            row |= {"test_squared_error": "", "diverged": "loss is nan"}
-    table = claims.table(claims.judge({"fig3": View("full", rows)}))
-    (found,) = [row for row in table if row["id"] == "autoencoder-higher-rates-better"]
-    assert (found["verdict"], found["tests"]) == ("mixed", "1 diverged, 2 support")
-
-
-@pytest.mark.parametrize(
-    ("gain", "outcome"), [(0.1, "supports"), (0.24, "no difference"), (0.5, "contradicts")]
-)
-def test_batch_norm_improves_by_more_than_the_papers_standard_deviation(gain, outcome):
-    seen = view("fig5", FIVE)
-    for seed in range(5):
-        set_errors(seen.rows, "elu", [seed], "30")
-        lower = 30 - gain + 0.01 * (seed - 2)
-        set_errors(seen.rows, "elu", [seed], str(lower), batch_norm="True")
-    assert judged({"fig5": seen})["cifar100-elu-below-elu-bn"][1] == outcome
-
-
-@pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
-def test_runs_at_chance_are_in_no_pair(error, n):
-    seen = view("fig4", FIVE)
-    set_errors(seen.rows, "shifted_relu", range(5), error)
-    found = judged({"fig4": seen})
-    for measure in "test-error", "training-loss":
-        assert found[f"cifar100-{measure}-below-shifted_relu"][0].n == n
-        assert found[f"cifar100-{measure}-below-relu"][0].n == 5
-    assert found["cifar100-shifted_relu-below-leaky_relu"][0].n == n
-
-
-def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
-    row = {"case": case, "form": form, "rounds": "15"}
-    return row | {"ratio": str(ratio), "ratio_low": str(low), "ratio_high": str(high)}
-
-
-NORMALISED = "relu, batch norm"
-
-
-@pytest.mark.parametrize(
-    ("rows", "n", "outcome"),
-    [
-        ([timed(1.2, 1.1, 1.3)], 15, "decides nothing"),
-        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], 0, "not measured"),
-        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], 0, "not measured"),
-    ],
-)
-def test_the_cost_of_elu_decides_nothing(rows, n, outcome):
-    found = judged({"timing": View("full", rows)})["elu-costs-5-percent"]
-    assert (found[0].n, found[1]) == (n, outcome)
-
-
-@pytest.mark.parametrize(
-    ("elu", "normalised", "n", "outcome"),
-    [
-        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), 15, "supports"),
-        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
-        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
-        ((1.1, 1.0, 1.2), None, 0, "not measured"),
-        (None, (1.1, 1.0, 1.2), 0, "not measured"),
-    ],
-)
-def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcome):
-    rows = [timed(*elu)] if elu else []
-    rows += [timed(*normalised, form=NORMALISED)] if normalised else []
-    found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]
-    assert (found[0].n, found[1]) == (n, outcome)
-
-
-@pytest.mark.parametrize(
-    ("distances", "outcome"), [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")]
-)
-def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
-    rows = [
-        {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
-        for draw in range(3)
-        for i, x in enumerate(distances)
+def outcomes(effects, **fields):
+    """Returns the outcomes of a claim whose tests have these effects."""
+    tests = [
+        ClaimTest(str(i), "", lambda rows, test, x=x: x, **fields) for i, x in enumerate(effects)
     ]
-    found = judged({"theorems": View("full", rows)})
-    lemma, lemma_outcome = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, lemma_outcome) == (3, distances[1], outcome)
-    assert found["theory-lemma-1"] == (Finding(), "not measured")
+    found = claims.judge(Claim("", "", "", "", tuple(tests)), EMPTY)
+    assert [test for test, _ in found] == tests
+    return [judged.outcome for _, judged in found]
 
 
-def test_names_are_unique_and_sections_exist():
-    names = [claim.name for _, claim in CLAIMS]
-    assert len(set(names)) == len(names) and 20 <= len(names) <= 30
-    assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
-    section = r"abstract|appendix C|appendices A and B|figure 2|[1-4](\.\d)*"
-    for _, claim in CLAIMS:
-        assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
+@pytest.mark.parametrize(
+    ("effects", "expected"),
+    [
+        ([effect(-1, 0.05)], ["supports"]),
+        ([effect(1, 0.05)], ["contradicts"]),
+        ([effect(-1, 0.051)], ["no difference"]),
+        ([effect(-1, 0.001, n=4)], ["not measured"]),
+        ([effect(-1, math.nan)], ["not measured"]),
+        ([Effect()], ["not measured"]),
+        ([Effect(9, 1.1, outcome="contradicts")], ["contradicts"]),
+        # Holm's method doubles the smaller of two p. The larger p stays, but becomes
+        # the doubled p if that is larger.
+        ([effect(-1, 0.03), effect(-1, 0.04)], ["no difference"] * 2),
+        ([effect(-1, 0.02), effect(1, 0.04)], ["supports", "contradicts"]),
+        # The correction excludes tests without p.
+        ([effect(-1, 0.04), Effect(), Effect(9, outcome="supports")],
+         ["supports", "not measured", "supports"]),
+        ([effect(-1, 0.001, layers=[effect(-1, 0.001), effect(1, 0.5)])],
+         ["supports"]),
+        ([effect(-1, 1e-4, layers=[effect(-1, 1e-4), effect(1, 1e-4)]), effect(1, 1e-4)],
+         ["layers disagree", "contradicts"]),
+        # The correction includes the tests of single layers.
+        ([effect(-1, 0.02, layers=[effect(-1, 0.02), effect(-1, 0.02)])],
+         ["no difference"]),
+        ([], []),
+    ]
+)  # fmt: skip
+def test_outcomes_follow_from_corrected_p(effects, expected):
+    assert outcomes(effects) == expected
 
 
-def test_tests_that_the_paper_does_not_claim_are_marked_as_ours():
-    ours = {name for name, test in TESTS.items() if test.ours}
-    pattern = "mnist-.*-than-(shifted_relu|prelu)"
-    pattern += "|theory-.*(early|late)-.*-leaky_relu"
-    pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
-    pattern += "|mnist-share-of-units-that-never-change|cifar100-.*-at-the-start"
-    assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
+@pytest.mark.parametrize(
+    ("fields", "value", "outcome"),
+    [
+        ({"larger": True, "limit": 2}, 1, "contradicts"),
+        ({"limit": 2}, 1, "supports"),
+        ({"limit": None}, 1, "decides nothing"),
+    ],
+)
+def test_the_limit_decides_the_outcome(fields, value, outcome):
+    assert outcomes([effect(value, 0.001)], **fields) == [outcome]
 
 
-def test_without_rows_no_claim_is_tested():
-    for each in claims.judge({}):
-        assert each.verdict == "not tested"
-        assert {result.finding for result in each.results} == {Finding()}
+def test_tests_that_are_not_in_the_paper_are_corrected_apart():
+    two = [
+        ClaimTest(str(in_paper), "", lambda *_: effect(-1, 0.03), in_paper=in_paper)
+        for in_paper in (False, True)
+    ]
+    found = claims.judge(Claim("", "", "", "", tuple(two)), EMPTY)
+    assert [judged.outcome for _, judged in found] == ["supports"] * 2
 
 
-def write_tables(output):
-    """Writes the tables of claims from the committed rows."""
-    seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
-    found = claims.judge({name: each for name, each in seen.items() if each})
-    claims.write(output / "claims.csv", claims.COLUMNS, claims.table(found))
-    claims.write(output / "claim_tests.csv", claims.TEST_COLUMNS, claims.table_of_tests(found))
+YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
+DIVERGED, FEW = "diverged", "too few pairs"
+REPORTED = "decides nothing"
 
 
-def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
-    write_tables(tmp_path)
-    for name in "claims.csv", "claim_tests.csv":
-        rows = results.read_file(tmp_path / name)
-        committed = results.read_file(COMMITTED / name)
-        for row, expected in zip(rows, committed, strict=True):
-            for number in {"effect", "low", "high", "p", "wilcoxon"} & row.keys():
-                made, stored = float(row.pop(number) or "nan"), expected.pop(number)
-                stored = float(stored or "nan")
-                assert made == pytest.approx(stored, rel=1e-2, abs=1e-9, nan_ok=True)
-            assert row == expected
-
-
-def test_both_files_have_their_columns_and_numbers(tmp_path):
-    judged_claims = claims.judge({"fig2": view("fig2", FIVE)})
-    claims.write(tmp_path / "claims.csv", claims.COLUMNS, claims.table(judged_claims))
-    tests = claims.table_of_tests(judged_claims)
-    claims.write(tmp_path / "claim_tests.csv", claims.TEST_COLUMNS, tests)
-    # Figure 1 has the first four claims, without a test.
-    first, *others = results.read_file(tmp_path / "claims.csv")[4:]
-    assert tuple(first) == tuple(claims.COLUMNS)
-    assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
-    assert (first["verdict"], first["tests"]) == ("reproduced", "8 support")
-    assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
-    assert first["supports_if"] == "smaller than 0"
-    assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
-    assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
-    first, *_ = tests = results.read_file(tmp_path / "claim_tests.csv")
-    assert tuple(first) == tuple(claims.TEST_COLUMNS)
-    expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
-    expected |= {"claim": "mnist-faster-learning", "experiment": "fig2", "n": "5"}
-    expected |= {"budget": "full", "wilcoxon": "0.03125", "outcome": "supports"}
-    assert expected.items() <= first.items() and first["layers"] == ""
-    assert {row["experiment"] for row in tests} == {"fig2"}  # without rows nothing is measured
-
-
-def test_the_number_of_tests_agrees_with_its_verb():
-    each, *_ = claims.judge({})
-    outcomes = "supports", "contradicts", "contradicts", "layers disagree"
-    of_tests = [each.results[0]._replace(outcome=outcome) for outcome in outcomes]
-    (row,) = claims.table([each._replace(results=of_tests)])
-    assert row["tests"] == "1 supports, 2 contradict, 1 with disagreeing layers"
-
-
-def test_the_range_of_the_layers_is_in_the_table():
-    found = claims.table_of_tests(claims.judge(world(names=["fig7"])))
-    (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
-    assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])
+@pytest.mark.parametrize(
+    ("outcomes", "whole", "early"),
+    [
+        ([YES, YES, MISSING, REPORTED], "reproduced", "reproduced in early training"),
+        ([NO, NO, MISSING], "contradicted", "not tested"),
+        ([YES, NO], "mixed", "mixed"),
+        ([YES, OPEN], "mixed", "mixed"),
+        ([NO, OPEN], "mixed", "mixed"),
+        (["layers disagree"], "mixed", "mixed"),
+        ([YES, DIVERGED], "mixed", "mixed"),
+        ([YES, FEW], "mixed", "mixed"),
+        ([DIVERGED, OPEN, FEW, "equal"], "not tested", "not tested"),
+        ([MISSING, REPORTED], "not tested", "not tested"),
+        ([], "not tested", "not tested"),
+    ],
+)
+def test_the_verdict_follows_from_outcomes_and_the_share_of_the_schedule(outcomes, whole, early):
+    found = [claims.verdict(outcomes, share) for share in (1, 0.999, 0.02, 0)]
+    assert found == [whole, early, early, "not tested"]
+    assert {whole, early} <= set(claims.VERDICTS)

@@ -61,7 +61,7 @@ def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
 
 
 @pytest.mark.parametrize(
-    ("seeds", "begun"),
+    ("seeds", "longer"),
     [
         ({"smoke": 5}, None),
         ({"smoke": 5, "full": 5}, None),
@@ -70,32 +70,32 @@ def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
         ({"smoke": 5, "short": 4}, "short"),
     ],
 )
-def test_own_runs_of_a_longer_budget_with_few_seeds_are_begun(tmp_path, seeds, begun):
+def test_own_runs_of_a_longer_budget_with_few_seeds_are_longer(tmp_path, seeds, longer):
     put("fig4", tmp_path, seeds)
-    found = views.view("fig4", tmp_path).begun
-    assert (found and found.budget) == begun
+    found = views.view("fig4", tmp_path).longer
+    assert (found and found.budget) == longer
     if found:
-        assert found.rows == views.points("fig4", tmp_path).of_budget(begun) != []
+        assert found.rows == views.points("fig4", tmp_path).of_budget(longer) != []
 
 
-def test_what_reads_others_or_trains_nothing_or_diverged_is_not_begun(tmp_path):
+def test_what_reads_others_or_trains_nothing_or_diverged_is_not_longer(tmp_path):
     for name in "fig4", "fig5":
         put(name, tmp_path, {"smoke": 5, "full": 1})
     stored = views.points("table1", tmp_path)
     stored.put_all("smoke", [{}])
     stored.put_all("full", [{}])
-    assert views.view("fig4", tmp_path).begun
+    assert views.view("fig4", tmp_path).longer
     for name in "fig5", "wilcoxon", "table1":
-        assert views.view(name, tmp_path).begun is None
+        assert views.view(name, tmp_path).longer is None
     stored = views.points("fig4", tmp_path)
     runs = [row for row in stored.rows if row["budget"] == "full"]
     for row in runs:
         if row["activation"] == "relu":
             row["diverged"] = "NaN"
     stored.put_all("full", runs)
-    begun = views.view("fig4", tmp_path).begun
-    assert "relu" not in {row["activation"] for row in begun.rows}
-    assert begun.diverged == ("fig4: relu, seed 0",)
+    longer = views.view("fig4", tmp_path).longer
+    assert "relu" not in {row["activation"] for row in longer.rows}
+    assert longer.diverged == ("fig4: relu, seed 0",)
 
 
 @pytest.mark.parametrize("name", ["fig5", "wilcoxon"])

@@ -45,17 +45,17 @@ def test_files_are_split_by_size_and_limited_in_number(tmp_path, monkeypatch):
     output, added = tmp_path / "output", []
     output.mkdir()
     for i in range(6):
-        for step in "step-1", "step-2":
-            folder = tmp_path / f"run{i}" / "checkpoints" / step
-            folder.mkdir(parents=True)
-            (folder / "arrays.npz").write_bytes(np.random.default_rng(i).bytes(20_000))
+        for step in "step-1.npz", "step-2.npz":
+            folder = tmp_path / f"run{i}" / "checkpoints"
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / step).write_bytes(np.random.default_rng(i).bytes(20_000))
         if i == 0:
             (tmp_path / "run0" / "outcome.json").write_text("{}")
         added.append(gpu_files.add(tmp_path / f"run{i}", output))
     assert added == [True] * 5 + [False] and len(list(output.iterdir())) == 4
     gpu_files.extract(output, tmp_path / "there")
-    found = (tmp_path / "there").rglob("arrays.npz")
-    last = [f"run{i}/checkpoints/step-2/arrays.npz" for i in range(1, 5)]
+    found = (tmp_path / "there").rglob("step-*")
+    last = [f"run{i}/checkpoints/step-2.npz" for i in range(1, 5)]
     assert sorted(str(p.relative_to(tmp_path / "there")) for p in found) == last
 
 

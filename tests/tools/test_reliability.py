@@ -33,12 +33,9 @@ def count_trials(path, kills, corruptions):
 @pytest.mark.slow
 def test_damaged_checkpoints_are_skipped(tmp_path):
     tried = count_trials(tmp_path / "reliability.csv", kills=0, corruptions=3)
-    # Each of two files is cut at ten lengths, damaged in four other kinds, and gets a
+    # A checkpoint is cut at ten lengths, damaged in four other kinds, and gets a
     # flipped bit three times.
-    assert tried == {
-        ("damage", "damaged checkpoints skipped and reported"): 2 * 17,
-        ("damage", "damaged checkpoints that were not loaded"): 2 * 17,
-    }
+    assert list(tried.values()) == [10 + 4 + 3]
 
 
 @pytest.mark.slow

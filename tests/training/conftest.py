@@ -52,8 +52,8 @@ def last_arrays():
 
     def read(workdir):
         newest = max((workdir / "checkpoints").glob("step-*"))
-        with np.load(newest / "arrays.npz", allow_pickle=False) as arrays:
-            return list(arrays.values())
+        with np.load(newest, allow_pickle=False) as arrays:
+            return [arrays[name] for name in arrays.files if name != "state"]
 
     return read
 

@@ -34,7 +34,7 @@ def remaining(smoke):
             augmentation=types.SimpleNamespace(draws=draw),
             compilation=types.SimpleNamespace(steps_per_call=3),
         )
-        state = TrainState({}, "", step=step)
+        state = TrainState(step=step)
         return chunks.remaining_chunks(run, state, lambda step: 10 - step % 10)
 
     return begin
@@ -109,7 +109,7 @@ def test_losses_are_read_after_the_next_chunk_began(remaining):
         observe_losses=lambda losses: None,
         display=types.SimpleNamespace(update=lambda step: None),
     )
-    state = TrainState({}, "")
+    state = TrainState()
     pending = chunks.PendingChunk(types.SimpleNamespace(step=step), state, outputs)
     steps = []
     for chunk in found[:3]:

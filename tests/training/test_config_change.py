@@ -52,7 +52,7 @@ def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypa
     first = train(smoke(), tmp_path)
     changed = smoke({"train.checkpoint_every": 7})
     with monkeypatch.context() as patch, pytest.raises(errors.Interrupted):
-        patch.setattr(signals, "poll", lambda signal: stop)
+        patch.setattr(signals.Stop, "poll_signal", stop)
         train(changed, tmp_path, allow_config_change=True)
     assert train(smoke(), tmp_path) == first
     with pytest.raises(errors.UsageError, match="checkpoint_every"):
@@ -61,7 +61,7 @@ def test_a_stop_at_the_end_keeps_the_old_config(smoke, train, tmp_path, monkeypa
     assert entry["config_changes"] and train(changed, tmp_path) == entry
 
 
-def stop():
+def stop(_):
     raise signals.Stopped
 
 
@@ -70,7 +70,7 @@ def test_a_checkpoint_of_the_old_config_needs_the_flag_again(smoke, train, tmp_p
     train(smoke(), tmp_path)
     train(smoke(LONGER), tmp_path, allow_config_change=True)
     (tmp_path / "outcome.json").unlink()
-    newest = tmp_path / "checkpoints" / f"step-{30:09d}" / "arrays.npz"
+    newest = tmp_path / "checkpoints" / f"step-{30:09d}.npz"
     newest.write_bytes(b"")
     with pytest.raises(errors.UsageError, match=f"another config: .*{RATE}.*allow_con"):
         train(smoke(LONGER), tmp_path)

@@ -13,8 +13,6 @@ from elu_zoo import errors, training, zoo
 from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.record import resuming
-from elu_zoo.training.record.checkpoint import TrainState
-from elu_zoo.training.run import Length
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
 
@@ -111,13 +109,6 @@ def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     assert contents[0] == contents[1]
 
 
-@pytest.mark.parametrize("state", [{"step": 14}, {"config": {}, "images": "", "x": 1}])
-def test_a_checkpoint_of_another_version_is_refused(tmp_path, state):
-    length = Length(examples=21, batch_size=4, epochs=3)
-    with pytest.raises(errors.CorruptError, match="another version.*Delete the folder"):
-        TrainState({"seed": 4}, "three-1-24").resume(state, tmp_path, length, True)
-
-
 NAMED = {"name": "imagenet2012", "folder": ""}
 
 
@@ -129,9 +120,8 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     words = "with a-1, but the images are now a-2. Restore"
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
-        data = mock.Mock(images="a-2")
-        now = TrainState({}, "a-2")
-        resuming.check_finished(entry, tmp_path, lambda: data, (), now)
+        now = resuming.RunIdentity({"data": data}, "")
+        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), (), now)
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):

@@ -64,6 +64,8 @@ def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows)
 def test_devices_and_parts_of_a_batch_change_losses_by_rounding(smoke, train, tmp_path, rows):
     """Batch normalisation uses the whole batch of several devices, but only one part."""
     config = smoke(arg="batch_norm=True,activation=prelu")
+    with config.unlocked():
+        config.model.hidden_layers = 2
     runs = {"one": {}, "two": TWO_DEVICES, "parts": {"accumulate": 4}}
     entries = {name: train(config, tmp_path / name, **runs[name]) for name in runs}
     check_finished(tmp_path / "two", entries["two"])
@@ -137,7 +139,7 @@ def test_an_infinite_loss_ends_the_run_and_keeps_a_finite_checkpoint(
     with pytest.raises(errors.TrainingError, match=words):
         train(smoke(schedule), tmp_path)
     names = [p.name for p in (tmp_path / "checkpoints").iterdir()]
-    assert names == [f"step-{10:09d}"]
+    assert names == [f"step-{10:09d}.npz"]
     assert all(np.isfinite(array).all() for array in last_arrays(tmp_path))
 
 
@@ -158,7 +160,7 @@ def test_an_infinite_validation_loss_ends_the_run(smoke, train, tmp_path):
     with pytest.raises(errors.TrainingError, match=words):
         train(smoke({**schedule, "train.checkpoint_every": 4}), tmp_path)
     names = sorted(p.name for p in (tmp_path / "checkpoints").iterdir())
-    assert names == [f"step-{step:09d}" for step in (4, 8)]
+    assert names == [f"step-{step:09d}.npz" for step in (4, 8)]
 
 
 def test_checkpoint_seconds_skips_all_but_the_last_checkpoint(smoke, train, tmp_path):
@@ -166,7 +168,7 @@ def test_checkpoint_seconds_skips_all_but_the_last_checkpoint(smoke, train, tmp_
     with pytest.raises(errors.UsageError, match="checkpoint_seconds must be .* >= 0"):
         train(config, tmp_path, checkpoint_seconds=-1)
     train(config, tmp_path, checkpoint_seconds=3600)
-    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000020"]
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000020.npz"]
 
 
 @pytest.mark.slow
@@ -188,7 +190,7 @@ def test_sigterm_ends_the_binary_with_143_and_the_run_resumes_bit_identically(
     assert process.returncode == 143
     assert message.startswith("error: SIGTERM after iteration ")
     step = int(message.split()[4])
-    assert (cut / "checkpoints" / f"step-{step:09d}").is_dir()
+    assert (cut / "checkpoints" / f"step-{step:09d}.npz").is_file()
     assert not (cut / "outcome.json").exists()
 
     entry, expected = (train(smoke(entries), folder) for folder in (cut, unstopped))

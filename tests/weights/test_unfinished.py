@@ -25,8 +25,9 @@ START = {"step": 0, "strategy": "one"}
 )
 def test_the_error_states_the_iterations_of_a_stopped_run(tmp_path, starts, words):
     for step in (300, 594):
-        (tmp_path / "checkpoints" / f"step-{step:09d}").mkdir(parents=True)
-    (tmp_path / "checkpoints" / "step-000000594.moved").touch()
+        (tmp_path / "checkpoints").mkdir(exist_ok=True)
+        (tmp_path / "checkpoints" / f"step-{step:09d}.npz").touch()
+    (tmp_path / "checkpoints" / "step-000000999.bak.npz").touch()
     if starts:
         text = "".join(json.dumps(row) + "\n" for row in starts)
         (tmp_path / "timing.jsonl").write_text(text)

@@ -1,4 +1,4 @@
-"""Damaged checkpoints, which training must skip with a warning."""
+"""Damaged checkpoints, which training skips with a warning, or restores bit by bit."""
 
 import logging
 import random
@@ -10,8 +10,6 @@ import numpy as np
 
 from elu_zoo.training.record.checkpoint import Checkpoints
 from faults import runs
-
-_FILES = "arrays.npz", "manifest.json"
 
 
 def kinds(flips: int) -> list[tuple[str, int]]:
@@ -47,7 +45,7 @@ def damage(kind: str, number: int, path: Path, older: Path, generator: random.Ra
 
 
 def damage_checkpoints(flips: int, generator: random.Random, folder: Path) -> list[runs.Count]:
-    """Damages each file of the newest checkpoint in each way, and restores the run."""
+    """Damages the newest checkpoint in each way, and restores the run."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
     messages: list[str] = []
     handler = logging.Handler()
@@ -55,31 +53,29 @@ def damage_checkpoints(flips: int, generator: random.Random, folder: Path) -> li
     logger = logging.getLogger("absl")
     logger.addHandler(handler)
     logger.propagate = False  # hides hundreds of warnings
-    tried = reported = skipped = 0
-    for name in _FILES:
-        for kind, number in kinds(flips):
-            workdir = folder / "damaged"
-            checkpoints = Checkpoints(workdir, variables, 3)
-            for step in 1, 2:
-                for variable in variables:
-                    variable.assign(np.full(variable.shape, step, "float32"))
-                checkpoints.save({"step": step})
-            older, newest = sorted((workdir / "checkpoints").iterdir())
-            messages.clear()
-            damage(kind, number, newest / name, older / name, generator)
-            state = checkpoints.restore()
-            values = {float(value) for v in variables for value in np.ravel(v)}
-            good = state == {"step": 1} and values == {1.0}
-            tried += 1
-            skipped += good
-            reported += good and newest.name in "".join(messages)
-            shutil.rmtree(workdir)
+    tried = skipped = unharmed = 0
+    for kind, number in kinds(flips):
+        workdir = folder / "damaged"
+        checkpoints = Checkpoints(workdir, variables, 3)
+        for step in 1, 2:
+            for variable in variables:
+                variable.assign(np.full(variable.shape, step, "float32"))
+            checkpoints.save({"step": step})
+        older, newest = sorted((workdir / "checkpoints").iterdir())
+        messages.clear()
+        damage(kind, number, newest, older, generator)
+        state = checkpoints.restore()
+        values = {float(value) for v in variables for value in np.ravel(v)}
+        reported = newest.name in "".join(messages)
+        tried += 1
+        skipped += state == {"step": 1} and values == {1.0} and reported
+        unharmed += state == {"step": 2} and values == {2.0} and not reported
+        shutil.rmtree(workdir)
     logger.removeHandler(handler)
     logger.propagate = True
-    return [
-        ("damaged checkpoints skipped and reported", tried, reported),
-        ("damaged checkpoints that were not loaded", tried, skipped),
-    ]
+    print(f"damaged checkpoints: {skipped} skipped, {unharmed} restored", flush=True)
+    promise = "damaged checkpoints skipped with a message, or restored without a wrong value"
+    return [(promise, tried, skipped + unharmed)]
 
 
 def damage_runs(
@@ -95,12 +91,11 @@ def damage_runs(
             runs.wait_for_checkpoint(workdir, 3 * runs.EVERY, process)
             process.kill()
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
-        name = generator.choice(_FILES)
         kind, tenths = generator.choice(kinds(flips=4))
-        damage(kind, tenths, newest / name, older / name, generator)
+        damage(kind, tenths, newest, older, generator)
         output = runs.finish(command.start(workdir))
-        skipped = f"{newest.name} is damaged" in output
-        skipped &= f"step-{runs.start_steps(workdir)[-1]:09d}" == older.name
-        identical += skipped and runs.result(workdir) == expected
+        begun = f"step-{runs.start_steps(workdir)[-1]:09d}.npz"
+        restored = older if f"{newest.name} is damaged" in output else newest
+        identical += begun == restored.name and runs.result(workdir) == expected
         shutil.rmtree(workdir)
     return [("runs with a damaged checkpoint that ended bit-identical", count, identical)]

@@ -12,6 +12,7 @@ import numpy as np
 
 from elu_zoo import errors, files
 from elu_zoo.data import load
+from elu_zoo.weights import unfinished
 
 # Text of a promise, the number of trials, and the number that kept the promise.
 Count = tuple[str, int, int]
@@ -157,8 +158,9 @@ def finish(process: subprocess.Popen) -> str:
 def result(workdir: Path) -> dict[str, str]:
     """Returns the last step of a run, and hashes of its state, metrics and weights."""
     newest = max((workdir / "checkpoints").glob("step-*"))
-    with np.load(newest / "arrays.npz") as arrays:
-        hashes = {name: files.sha256(arrays[name].tobytes()) for name in arrays.files}
+    with np.load(newest) as arrays:
+        names = [name for name in arrays.files if name != "state"]  # it has times
+        hashes = {name: files.sha256(arrays[name].tobytes()) for name in names}
     (weights,) = workdir.glob("*.weights.h5")
     for path in weights, workdir / "metrics.jsonl":
         hashes[path.name] = files.sha256(path.read_bytes())
@@ -167,8 +169,7 @@ def result(workdir: Path) -> dict[str, str]:
 
 def newest_step(workdir: Path) -> int:
     """Returns the iteration of the newest checkpoint, or 0."""
-    names = [path.name for path in (workdir / "checkpoints").glob("step-*")]
-    return int(max(names).removeprefix("step-")) if names else 0
+    return unfinished.newest_step(workdir) or 0
 
 
 def last_row(workdir: Path) -> int:

@@ -1,6 +1,6 @@
 """Counts: claims by verdict, faults that training survived, digits misread."""
 
-from elu_zoo.paper import verdicts
+from elu_zoo.paper.claims import VERDICTS
 from pages import marks, runs
 
 _REPORT = "configs/results/reproduction.md"
@@ -10,7 +10,7 @@ def tally(claims: runs.Rows, link: marks.Link) -> str:
     """Returns a line with the number of the paper's claims that got each verdict."""
     judged = [row["verdict"] for row in claims]
     counts = ", ".join(
-        f"{judged.count(verdict)} {verdict}" for verdict in verdicts.VERDICTS if verdict in judged
+        f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged
     )
     return (
         f"Of {len(judged)} claims of the paper: {counts}. "

@@ -14,17 +14,16 @@ from elu_zoo.data import load
 from elu_zoo.pairs import grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.figures import fig2_mnist_curves
-from elu_zoo.paper.judging import (
+from elu_zoo.paper.claims import (
     Claim,
     ClaimTest,
     Read,
-    Support,
     Values,
     difference,
     mean_value,
 )
+from elu_zoo.paper.experiment import Experiment
+from elu_zoo.paper.figures import fig2_mnist_curves
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift
 from elu_zoo.training import result
 from elu_zoo.training.record import observers
@@ -79,7 +78,6 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             # The inputs of the first layer are pixels and not units.
             layers=hidden[1:],
             damping=_DAMPING,
-            seed=trial.seed,
         )
         rows.append({"epoch": epoch, **_medians(list(layers.values()))})
     return rows
@@ -201,7 +199,7 @@ def _claims() -> tuple[Claim, ...]:
             "correlated-units",
             "1",
             "The more the units are correlated, the higher their bias shift.",
-            tuple(dataclasses.replace(test, decides=False) for test in correlated),
+            tuple(dataclasses.replace(test, limit=None) for test in correlated),
         ),
     )
 
@@ -245,7 +243,8 @@ def _above(name: str, column: str, limit: float, measure_: str) -> tuple[ClaimTe
             f"theory-{name}-{unit}",
             measure_.format(palette.label(unit)),
             mean_value(_along_training(unit, column)),
-            Support("larger", limit),
+            limit,
+            larger=True,
         )
         for unit in _UNITS
     )
@@ -256,16 +255,16 @@ def _test(column: str, other: str, phase: str) -> ClaimTest:
     mean = "geometric mean" if column in _OVER_DECADES else "mean"
     epochs = "1 to 25" if phase == "early" else "50 to 300"
     if column == "cosine":  # the larger, the closer to the natural gradient
-        name, support = f"gradient-{phase}-closer-than-{other}", Support("larger")
+        name = f"gradient-{phase}-closer-than-{other}"
     else:
-        name, support = f"{column.replace('_', '-')}-{phase}-below-{other}", Support()
+        name = f"{column.replace('_', '-')}-{phase}-below-{other}"
     reads = [_along_training(x, column, _PHASES[phase]) for x in ("elu", other)]
     return ClaimTest(
         f"theory-{name}",
         f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - {palette.label(other)}",
         difference(*reads),
-        support,
-        ours=other != "relu",
+        larger=column == "cosine",
+        in_paper=other == "relu",
     )
 
 
@@ -286,7 +285,7 @@ def _correlation(first: str, second: str, activation: str) -> ClaimTest:
         f"Spearman's correlation, over kept epochs, of {titles[first]} and "
         f"{titles[second]}, {palette.label(activation)}",
         mean_value(read),
-        Support("larger"),
+        larger=True,
     )
 
 

@@ -8,8 +8,8 @@ from elu_zoo import files
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest, difference, final
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, difference, final
 
 LAYERS = 2, 4, 6, 8, 12
 _DEEP = 6, 8, 12  # "networks with more than 5 layers"
@@ -124,9 +124,8 @@ EXPERIMENT = Experiment(
     note=(
         "The paper claims better generalisation for networks with more than five "
         "layers, and has no experiment over depth. Layers have 128 units, and the "
-        "optimizer and the learning rate are those of figure 2. Error bars, "
-        "beside their markers, are one standard deviation over runs. Panel b has no "
-        "point for a depth at which a run "
-        f"never reached a training loss of {_LOSS}."
+        "optimizer and the learning rate are those of figure 2. Error bars are "
+        "one standard deviation over runs. Panel b has no point for a depth at which a "
+        f"run never reached a training loss of {_LOSS}."
     ),
 )

@@ -9,8 +9,8 @@ import pandas as pd
 from elu_zoo import activations
 from elu_zoo.pairs import plots, tables
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest
 
 _X = np.linspace(-3, 3, 241)
 _STEP = 1e-3
@@ -58,7 +58,7 @@ def _claim(name: str, section: str, text: str) -> Claim:
     measure = "no run: figure 1 has the derivative, which is a unit's gain"
     if name == "robust":
         measure = "errors under noise of published weights, in cards.md: too few pairs"
-    test = ClaimTest(f"noise-{name}", measure, decides=False)
+    test = ClaimTest(f"noise-{name}", measure, limit=None)
     return Claim(f"noise-{name}", section, text, "an argument", (test,))
 
 

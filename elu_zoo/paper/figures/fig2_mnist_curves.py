@@ -9,19 +9,18 @@ from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import (
+from elu_zoo.paper.claims import (
     Claim,
     ClaimTest,
-    Finding,
-    Judge,
+    Effect,
+    Find,
     Read,
-    Support,
     Values,
     difference,
     final,
     mean_value,
 )
+from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
 # The experiment `theory` reads the weights after these epochs.
@@ -129,7 +128,7 @@ def _claims() -> list[Claim]:
                     "size of the median activation, mean over the first 50 epochs, "
                     f"ELU - {palette.label(other)}",
                     difference(_mean_size("elu"), _mean_size(other)),
-                    ours=other in OURS,
+                    in_paper=other not in OURS,
                 )
                 for other in others
             ),
@@ -160,7 +159,7 @@ def _claims() -> list[Claim]:
                     f"change of {palette.label(activation)}'s {name} loss after epoch "
                     "25, divided by the change from chance until epoch 25",
                     mean_value(_change_after_25(activation, f"{column}_loss")),
-                    Support("smaller", _FLAT),
+                    _FLAT,
                 )
                 for column, name in (("train", "training"), ("validation",) * 2)
                 for activation in PAPER
@@ -170,19 +169,19 @@ def _claims() -> list[Claim]:
 
 
 def _tests_of_speed(other: str) -> list[ClaimTest]:
-    label, ours = palette.label(other), other in OURS
+    label, in_paper = palette.label(other), other not in OURS
     early = ClaimTest(
         f"mnist-learns-faster-than-{other}",
         f"training loss in epoch {_EARLY}, ELU - {label}",
         difference(_loss_at(_EARLY, "elu"), _loss_at(_EARLY, other)),
-        ours=ours,
+        in_paper=in_paper,
     )
     crossings = [
         ClaimTest(
             f"mnist-fits-to-{loss}-sooner-than-{other}",
             f"epochs until the training loss is {loss}, ELU - {label}",
             difference(_epochs_to(loss, "elu"), _epochs_to(loss, other)),
-            ours=ours,
+            in_paper=in_paper,
         )
         for loss in _FITTED
     ]
@@ -239,21 +238,21 @@ def _mean_size(activation: str) -> Read:
     return read
 
 
-def _largest_difference(first: str, second: str) -> Judge:
+def _largest_difference(first: str, second: str) -> Find:
     """Returns the test of the largest difference of two mean lines over epochs."""
 
-    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         sizes, others = _sizes(frame, first), _sizes(frame, second)
         n = min(len(sizes), len(others))
         if not n:
-            return Finding()
+            return Effect()
         largest = float((sizes.mean() - others.mean()).max())
         if n < LEAST_PAIRS:
-            return Finding(n, largest)
-        outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(n, largest, outcome=outcome)
+            return Effect(n, largest)
+        outcome = "supports" if test.supports(largest) else "contradicts"
+        return Effect(n, largest, outcome=outcome)
 
-    return judge
+    return find
 
 
 def _change_after_25(activation: str, column: str) -> Read:

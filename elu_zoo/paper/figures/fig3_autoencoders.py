@@ -1,6 +1,5 @@
 """Figure 3: autoencoders on MNIST at four learning rates."""
 
-import dataclasses
 import itertools
 import math
 from pathlib import Path
@@ -11,8 +10,8 @@ import pandas as pd
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find, Values, difference
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support, Values, difference
 from elu_zoo.training.record import observers
 
 RATES = "0.01", "0.001", "0.0001", "1e-05"
@@ -146,7 +145,6 @@ def _claims() -> list[Claim]:
             f"log10 of the squared error of {split} images, {setting.label}, ELU - "
             f"{palette.label(other)}; 9 for the run of a pair that diverged alone",
             _error_difference(other, column, setting),
-            variant=str(setting) * setting.mean,
         )
         for setting in SETTINGS
         for other in _UNITS[1:]
@@ -164,7 +162,6 @@ def _claims() -> list[Claim]:
                 ),
                 high,
             ),
-            variant=str(high) * high.mean,
         )
         for high, low in itertools.pairwise(SETTINGS)
         if high.mean == low.mean
@@ -192,7 +189,7 @@ def _name(setting: Setting) -> str:
     return setting.rate + "-mean" * setting.mean
 
 
-def _error_difference(other: str, column: str, setting: Setting) -> Judge:
+def _error_difference(other: str, column: str, setting: Setting) -> Find:
     """Returns the test of ELU's error minus the error of another activation.
 
     A run that diverged has the highest error. A pair whose two runs diverged is left
@@ -212,15 +209,15 @@ def _error_difference(other: str, column: str, setting: Setting) -> Judge:
     return _or_diverged(compare, setting)
 
 
-def _or_diverged(compare: Judge, setting: Setting) -> Judge:
+def _or_diverged(compare: Find, setting: Setting) -> Find:
     """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
 
-    def judge(frame: pd.DataFrame, support: Support) -> Finding:
-        finding = compare(frame, support)
-        failed = not finding.n and _diverged_seeds(frame, "elu", setting)
-        return dataclasses.replace(finding, outcome="diverged") if failed else finding
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        effect = compare(frame, test)
+        failed = not effect.n and _diverged_seeds(frame, "elu", setting)
+        return effect._replace(outcome="diverged") if failed else effect
 
-    return judge
+    return find
 
 
 def _diverged_seeds(frame: pd.DataFrame, activation: str, setting: Setting) -> set[int]:
@@ -255,7 +252,7 @@ EXPERIMENT = Experiment(
         "test images: medians over runs, with ribbons between the quartiles. The "
         "competing activations are those of the paper's other comparisons. The scale "
         "of the loss decides which learning rates diverge, and the paper, with a rate "
-        "of 0.01, may have used a mean over pixels. In the rows with `mean` the loss "
+        "of 0.01, may have used a mean over pixels. In rows with `mean`, if any, the loss "
         f"is the mean over the {_PIXELS} pixels. These runs are trained with the sum "
         f"at 1 / {_PIXELS} of the rate, which gives the same steps of SGD: 0.01 "
         "becomes 1.3e-5, which is between two rates at which no run diverged."

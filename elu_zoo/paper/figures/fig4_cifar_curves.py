@@ -12,16 +12,15 @@ from elu_zoo import results
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import (
+from elu_zoo.paper.claims import (
     Claim,
     ClaimTest,
     Read,
-    Support,
     difference,
     mean_value,
     wilcoxon_below,
 )
+from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
@@ -104,16 +103,15 @@ def difference_test(
     name: str, low: Arm, high: Arm, column: str = ERROR, limit: float = 0.0
 ) -> ClaimTest:
     """Returns the test that a difference of errors or losses is below a limit."""
-    judge = difference(*_readers(low, high, column))
-    support = Support("smaller", limit)
-    return ClaimTest(name, _measure(low, high, column), judge, support)
+    find = difference(*_readers(low, high, column))
+    return ClaimTest(name, _measure(low, high, column), find, limit)
 
 
 def wilcoxon_test(name: str, low: Arm, high: Arm, column: str = ERROR) -> ClaimTest:
     """Returns the test that the paper reports, p < 0.001."""
-    judge = wilcoxon_below(0.001, 10, *_readers(low, high, column))
+    find = wilcoxon_below(0.001, 10, *_readers(low, high, column))
     measure = f"{_measure(low, high, column)}; Wilcoxon's p < 0.001, of ten pairs"
-    return ClaimTest(name, measure, judge)
+    return ClaimTest(name, measure, find)
 
 
 def _at_the_start(name: str, low: Arm, high: Arm, column: str) -> ClaimTest:
@@ -121,7 +119,7 @@ def _at_the_start(name: str, low: Arm, high: Arm, column: str) -> ClaimTest:
     arms = [arm._replace(variant=START) for arm in (low, high)]
     test = difference_test(f"{name}-at-the-start", *arms, column)
     measure = f"{test.measure}; first {_START_EPOCHS} epochs of the paper's schedule"
-    return dataclasses.replace(test, measure=measure, ours=True)
+    return dataclasses.replace(test, measure=measure, in_paper=False)
 
 
 def _measure(low: Arm, high: Arm, column: str) -> str:
@@ -155,7 +153,8 @@ def _claims() -> list[Claim]:
             f"cifar100-{activation}-reaches-{error}",
             f"{palette.label(activation)}'s test error %; runs that are better than chance",
             mean_value(_final_of_learned(Arm(activation), ERROR)),
-            Support("smaller", error, by_low_end=True),
+            error,
+            reaches=True,
         )
         for activation, error in reported.items()
     ]
@@ -217,7 +216,6 @@ EXPERIMENT = Experiment(
         "JAX on a GPU. It shows the start of training only, and decides no claim about "
         "its end. The full budget has runs of ELU and ReLU so far, by JAX on a GPU. A "
         "run that stays at chance, at an error of 99 %, is in the figure, but in no "
-        "tested pair. Ribbons are one standard deviation over runs; where some runs stay "
-        "at chance, each run is a line."
+        "tested pair. Ribbons are one standard deviation over runs."
     ),
 )

@@ -8,9 +8,9 @@ import pandas as pd
 from elu_zoo.pairs import grouping, palette, plots
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig4_cifar_curves as fig4
-from elu_zoo.paper.judging import Claim, ClaimTest
 
 # Smallest improvement that counts, in percentage points: the standard deviation of
 # ELU's test error over the paper's ten runs (section 4.2).

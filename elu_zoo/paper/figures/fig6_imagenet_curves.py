@@ -9,8 +9,8 @@ from elu_zoo import files
 from elu_zoo.data import load
 from elu_zoo.pairs import curves, grouping, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
+from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Support
 
 _MEASURES = {
     "train_loss": "training loss",
@@ -83,9 +83,7 @@ _CLAIM = Claim(
         ClaimTest(
             "imagenet-elu-reaches-20-percent-first", "iterations to 20 % top-5 error, ELU - ReLU"
         ),
-        ClaimTest(
-            "imagenet-elu-below-10-percent", "top-5 error % of ELU", support=Support("smaller", 10)
-        ),
+        ClaimTest("imagenet-elu-below-10-percent", "top-5 error % of ELU", limit=10),
     ),
     gpu="figure 6: fifteen layers on ImageNet, with ELU and with ReLU",
 )

@@ -9,17 +9,16 @@ import pandas as pd
 
 from elu_zoo.pairs import curves, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import (
+from elu_zoo.paper.claims import (
     Claim,
     ClaimTest,
     Read,
     ReadLayers,
-    Support,
     Values,
     difference,
     difference_in_layers,
 )
+from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
 CHANGES, MEDIANS = "variance_of_changes", "variance_of_medians"
@@ -57,7 +56,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     epochs.pop(0)  # the initial weights
     final = curves.final(workdir)
     rows = []
-    for layer in epochs[1].names:
+    for layer in epochs[1].median:
         medians = np.array([statistics.median[layer] for statistics in epochs.values()])
         medians = medians.astype(np.float64)
         rows.append(
@@ -136,8 +135,8 @@ def _claims() -> list[Claim]:
         "mnist-share-of-units-that-never-change",
         "share of units whose median never changes, ELU - ReLU",
         difference(_share_without_change("elu"), _share_without_change("relu")),
-        Support("larger"),
-        ours=True,
+        larger=True,
+        in_paper=False,
     )
     return [
         Claim(

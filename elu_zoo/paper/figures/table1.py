@@ -11,8 +11,8 @@ from elu_zoo.data import catalog
 from elu_zoo.pairs import palette, tables
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Support
 
 _DATA = {"cifar10": "CIFAR-10", "cifar100": "CIFAR-100"}
 _SOURCES = "paper", "ours", "elu"  # ours: our runs with the network's own activation
@@ -108,7 +108,7 @@ _CLAIMS = (
                 ClaimTest(
                     f"{data.lower()}-elu-network-reaches-{error}",
                     f"test error % of elu_cifar_18 on {data}",
-                    support=Support("smaller", error),
+                    limit=error,
                 )
                 for data, error in (("CIFAR-10", 6.55), ("CIFAR-100", 24.28))
             ),
@@ -116,7 +116,7 @@ _CLAIMS = (
                 "elu-network-ranks",
                 "rank of the ELU network's CIFAR-100 test error among all networks, "
                 "each at its own schedule",
-                support=Support("smaller", 2),
+                limit=2,
             ),
         ),
         gpu="table 1: 255,000 iterations of elu_cifar_18 on CIFAR-10 and on CIFAR-100, "

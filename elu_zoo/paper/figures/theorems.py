@@ -5,8 +5,8 @@ import pandas as pd
 
 from elu_zoo.pairs import tables
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Judge, Support
 from elu_zoo.paper.theory import natural_gradient
 
 _UNITS, _EXAMPLES = 10, 400
@@ -75,14 +75,14 @@ def _summary(frame: pd.DataFrame) -> str:
     return tables.markdown(("statement", "draws", "largest relative distance"), lines)
 
 
-def _largest_distance(name: str) -> Judge:
-    def judge(frame: pd.DataFrame, support: Support) -> Finding:
+def _largest_distance(name: str) -> Find:
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         own = frame[frame["statement"].str.startswith(name)]
         largest = float(own["distance"].max())
-        outcome = "supports" if support.includes(largest) else "contradicts"
-        return Finding(own["draw"].nunique(), largest, outcome=outcome)
+        outcome = "supports" if test.supports(largest) else "contradicts"
+        return Effect(own["draw"].nunique(), largest, outcome=outcome)
 
-    return judge
+    return find
 
 
 _CLAIM = Claim(
@@ -96,7 +96,7 @@ _CLAIM = Claim(
             f"theory-{name.lower().replace(' ', '-')}",
             f"{name}: {content}; largest relative distance of both sides",
             _largest_distance(name),
-            Support("smaller", _ROUNDING),
+            _ROUNDING,
         )
         for name, content in _STATEMENTS.items()
     ),

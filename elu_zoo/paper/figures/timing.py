@@ -14,8 +14,8 @@ from elu_zoo import errors, results
 from elu_zoo.pairs import plots, tables
 from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiment import Experiment
-from elu_zoo.paper.judging import Claim, ClaimTest, Finding, Support
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget
@@ -90,26 +90,26 @@ def _find(frame: pd.DataFrame, form: str) -> tuple[int, list[float]]:
     return int(first["rounds"]), [float(first[name]) for name in _RATIOS]
 
 
-def _ratio_to_relu(frame: pd.DataFrame, support: Support) -> Finding:
+def _ratio_to_relu(frame: pd.DataFrame, test: ClaimTest) -> Effect:
     rounds, ratio = _find(frame, "elu")
-    return Finding(rounds, *ratio)
+    return Effect(rounds, *ratio)
 
 
-def _ratio_to_batch_norm(frame: pd.DataFrame, support: Support) -> Finding:
+def _ratio_to_batch_norm(frame: pd.DataFrame, test: ClaimTest) -> Effect:
     rounds, (middle, low, high) = _find(frame, "elu")
     others, (other, other_low, other_high) = _find(frame, "relu, batch norm")
     if not rounds or not others:
-        return Finding()
+        return Effect()
     # Ratios of opposite ends give a wider interval than the ratio's 95 % interval.
     ratio, low, high = middle / other, low / other_high, high / other_low
     outcome = "no difference"
     if low == high:  # rounds that do not vary have no interval
         outcome = "equal"
-    elif support.includes(high):
+    elif test.supports(high):
         outcome = "supports"
-    elif low > support.limit:
+    elif low > test.limit:
         outcome = "contradicts"
-    return Finding(rounds, ratio, low, high, outcome=outcome)
+    return Effect(rounds, ratio, low, high, outcome=outcome)
 
 
 _CLAIMS = (
@@ -124,7 +124,7 @@ _CLAIMS = (
                 "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU; decides "
                 "nothing, because the paper timed ImageNet networks in other software",
                 _ratio_to_relu,
-                decides=False,
+                limit=None,
             ),
         ),
     ),
@@ -138,7 +138,7 @@ _CLAIMS = (
                 "elu-costs-less-than-batch-norm",
                 "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU with batch norm",
                 _ratio_to_batch_norm,
-                Support("smaller", 1),
+                1,
             ),
         ),
     ),

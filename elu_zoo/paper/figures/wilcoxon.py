@@ -43,8 +43,11 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
                 name, ends = f"{_label(arm)}, n = {found.n}", (found.mean, found.low, found.high)
                 dots.append((arm.activation, arm.batch_norm, name, *ends))
             columns = ["activation", "batch_norm", "pair", "middle", "low", "high"]
+            table = pd.DataFrame(dots, columns=columns)
+            # Without an order, the legend would be in alphabetical order.
+            names = pd.Categorical(table["activation"], table["activation"].unique())
             if dots:
-                plots.dots(axes, pd.DataFrame(dots, columns=columns), "pair", horizontal=True)
+                plots.dots(axes, table.assign(activation=names), "pair", horizontal=True)
             axes.axvline(0, label="equal", **plots.REFERENCE)
             axes.set(title=f"{letter}  {title}", xlabel=f"{_label(first)} minus the other network")
 

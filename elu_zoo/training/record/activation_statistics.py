@@ -30,11 +30,6 @@ class UnitStatistics:
     mean: dict[str, np.ndarray]
     median: dict[str, np.ndarray]
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the layers, in the order of the network."""
-        return tuple(self.mean)
-
     def median_of_means(self) -> float:
         """Returns the median over all units of their means (paper, figure 2a)."""
         return float(np.median(np.concatenate(list(self.mean.values()))))

@@ -15,9 +15,8 @@ class CheckpointWriter:
     """Writes checkpoints in a thread, one after the other.
 
     Args:
-        checkpoints: the checkpoints of the run.
         config: path of config.json, which gets the config of a written checkpoint.
-        seconds: the number of seconds from one checkpoint to the next regular one.
+        seconds: from one checkpoint to the next regular one.
     """
 
     def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float):
@@ -54,7 +53,7 @@ class CheckpointWriter:
         if self._checkpoints.save(state, arrays):
             # Written after the checkpoint, because a run that is killed earlier
             # resumes from a checkpoint of the old config.
-            files.write_json(self._config, state["config"])
+            files.write_json(self._config, state["identity"]["config"])
 
     def __enter__(self) -> "CheckpointWriter":
         return self

@@ -23,7 +23,7 @@ from elu_zoo.training.run import Length, Run
 class Observer:
     """Records one kind of values in the file or folder `name` of a run's folder.
 
-    The fields of an observer are plain values, which a hash of a run's records uses.
+    Fields are plain values, of which results stores keep a hash.
     """
 
     name: ClassVar[str]
@@ -32,11 +32,12 @@ class Observer:
         """Raises `UsageError` if a data set lacks what is observed."""
 
     def interval(self, length: Length) -> int:
-        """Returns the number of iterations between two calls; 0 for no calls."""
-        return 0
+        """Returns the number of iterations between two calls."""
+        return length.steps_per_epoch
 
     def resume(self, path: Path, step: int) -> None:
         """Deletes records after iteration `step`, whose own record is written again."""
+        files.remove_leftovers(path)
 
     def add(self, path: Path, losses: np.ndarray) -> None:
         """Records the training losses of the next iterations, `(iterations,)`."""
@@ -44,11 +45,7 @@ class Observer:
     def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
         """Records values after iteration `step`, a multiple of the interval or the last one.
 
-        Args:
-            run: the run, with the weights after this iteration.
-            path: the file or folder of the records.
-            step: number of finished iterations; 0 before the first one.
-            check: see `Evaluator.__call__`.
+        `check` is an argument of `Evaluator.__call__`.
         """
 
 
@@ -130,12 +127,6 @@ class Activations(Observer):
     def check(self, data: ImageData) -> None:
         _check_images(data, self.images)
 
-    def interval(self, length: Length) -> int:
-        return length.steps_per_epoch
-
-    def resume(self, path: Path, step: int) -> None:
-        files.remove_leftovers(path)
-
     def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
         images = run.data.train.images[: None if self.images < 0 else self.images]
         run.evaluator.current()  # copies the weights to the measured model
@@ -149,12 +140,6 @@ class Snapshots(Observer):
     name = "snapshots"
     epochs: tuple[int, ...]
 
-    def interval(self, length: Length) -> int:
-        return length.steps_per_epoch
-
-    def resume(self, path: Path, step: int) -> None:
-        files.remove_leftovers(path)
-
     def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
         if step // run.length.steps_per_epoch in self.epochs:
             content = io.BytesIO()
@@ -166,8 +151,8 @@ def _check_images(data: ImageData, count: int) -> None:
     """Checks that training images can be observed; raises `UsageError`."""
     if count and not isinstance(data.train, Split):
         raise errors.UsageError(
-            "Training images that stay on the disk, such as those of "
-            f"{data.name}, cannot be observed. Received: {count} images. Set it to 0."
+            f"Images that stay on the disk, such as those of {data.name}, cannot be observed. "
+            f"Received: {count} training images. Set it to 0."
         )
     if count > len(data.train):
         raise errors.UsageError(

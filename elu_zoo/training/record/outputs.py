@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data import statistics
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
@@ -75,7 +74,7 @@ class Outputs:
     def until_observed(self, step: int) -> int:
         """Returns the largest number of iterations before an observer is called."""
         intervals = [observer.interval(self.run.length) for observer in self.observers]
-        return min((n - step % n for n in intervals if n), default=self.run.length.total)
+        return min((n - step % n for n in intervals), default=self.run.length.total)
 
     def observe_losses(self, losses: np.ndarray) -> None:
         """Gives the observers the losses of the next iterations."""
@@ -85,8 +84,7 @@ class Outputs:
     def observe(self, step: int, check: Callable[[], None] | None) -> None:
         """Calls the observers that are due after iteration `step`."""
         for observer in self.observers:
-            n = observer.interval(self.run.length)
-            if n and (step % n == 0 or step == self.run.length.total):
+            if not step % observer.interval(self.run.length) or step == self.run.length.total:
                 observer(self.run, self.workdir / observer.name, step, check)
 
 
@@ -112,15 +110,17 @@ def open_outputs(
     state: TrainState,
 ) -> Iterator[Outputs]:
     """Opens the outputs of a run for a `with` block. Only the chief writes files."""
-    if chief:
+    if chief and "statistics" in run.preprocessing:
+        from elu_zoo.data import statistics
+
         # With a copy of the statistics, another machine can resume or use the run.
         statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():
-        files.write_json(config, state.config)
+        files.write_json(config, state.identity.config)
     folder = workdir if chief else None
     mark = state.metrics_length, state.metrics_sha256
     records = Records(folder, mark, state.epochs_recorded)
     display = Display(run.length.total, state.step)
-    with contextlib.closing(records), display, writer:
+    with contextlib.closing(records), contextlib.closing(display), writer:
         hook = on_row if chief else None
         yield Outputs(run, folder, writer, records, observers, hook, display, Timer())

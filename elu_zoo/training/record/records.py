@@ -7,11 +7,10 @@ import socket
 import sys
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from absl import logging
 from tensorboard.compat.proto.event_pb2 import Event
-from tensorboard.compat.proto.summary_pb2 import Summary
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
@@ -31,79 +30,56 @@ class Records:
     """
 
     def __init__(self, workdir: Path | None, mark: tuple[int, str], epochs: int):
-        self._files = {}
-        self._digest = hashlib.sha256()  # of metrics.jsonl
         self._board = None
         if workdir is None:
             return
-        contents = {}
-        for name in ("metrics", "timing"):
-            path = workdir / f"{name}.jsonl"
-            path.touch()
-            contents[name] = files.read(path)
-        contents["metrics"] = contents["metrics"][: mark[0]]
-        _check_metrics(workdir / "metrics.jsonl", contents["metrics"], mark, epochs)
-        self._digest.update(contents["metrics"])
-        for name, content in contents.items():
-            file = self._files[name] = (workdir / f"{name}.jsonl").open("rb+")
-            # A killed process may have written a part of the last row.
-            file.truncate(content.rfind(b"\n") + 1)
-            file.seek(0, os.SEEK_END)
+        metrics, timing = workdir / "metrics.jsonl", workdir / "timing.jsonl"
+        rows = _metrics_at(metrics, mark, epochs)
+        self._digest = hashlib.sha256(rows)
+        self._metrics = _reopen(metrics, rows)
+        self._timing = _reopen(timing, files.read(timing) if timing.exists() else b"")
         self._board = _board(workdir / "tensorboard")
 
     def write(self, row: dict[str, float]) -> None:
         """Appends a row to metrics.jsonl, flushed to the disk, and to TensorBoard."""
-        self._append("metrics", row)
-        self._scalars(row)
+        if self._board:
+            self._digest.update(_append(self._metrics, row))
+            self._plot(row)
 
     def write_timing(self, row: dict[str, float]) -> None:
         """Appends a row of times and rates to timing.jsonl and TensorBoard."""
-        self.write_start(row)
-        self._scalars(row)
+        if self._board:
+            self.write_start(row)
+            self._plot(row)
 
     def write_start(self, row: dict[str, Any]) -> None:
         """Appends a row to timing.jsonl only, with the present time."""
-        self._append("timing", {**row, "unix_time": round(time.time(), 3)})
+        if self._board:
+            _append(self._timing, {**row, "unix_time": round(time.time(), 3)})
 
     def mark(self) -> tuple[int, str]:
         """Returns the length of metrics.jsonl in bytes, and its SHA-256."""
-        return self._files["metrics"].tell(), self._digest.hexdigest()
+        return self._metrics.tell(), self._digest.hexdigest()
 
     def close(self) -> None:
         """Closes the files."""
-        for file in self._files.values():
-            file.close()
         if self._board:
-            self._board.close()
+            for file in (self._metrics, self._timing, self._board):
+                file.close()
 
-    def _append(self, name: str, row: dict[str, Any]) -> None:
-        if self._board is None:
-            return
-        file = self._files[name]
-        line = (json.dumps(row, allow_nan=False) + "\n").encode()
-        file.write(line)
-        if name == "metrics":
-            self._digest.update(line)
-        file.flush()
-        os.fsync(file.fileno())
-
-    def _scalars(self, row: dict[str, float]) -> None:
-        if self._board is None:
-            return
-        values = [
-            Summary.Value(tag=key, simple_value=value)
-            for key, value in row.items()
-            if key != "step"
-        ]
+    def _plot(self, row: dict[str, float]) -> None:
         event = Event(step=row["step"], wall_time=time.time())
-        event.summary.CopyFrom(Summary(value=values))
+        for name, value in row.items():
+            if name != "step":
+                event.summary.value.add(tag=name, simple_value=value)
         self._board.write(event.SerializeToString())
         self._board.flush()
 
 
-def _check_metrics(path: Path, content: bytes, mark: tuple[int, str], epochs: int) -> None:
-    """Checks that metrics.jsonl begins as at a checkpoint."""
+def _metrics_at(path: Path, mark: tuple[int, str], epochs: int) -> bytes:
+    """Returns the rows that metrics.jsonl had at a checkpoint."""
     length, sha256 = mark
+    content = files.read(path)[:length] if path.exists() else b""
     if length and not content:
         logging.warning(
             "%s is missing. The run continues without the rows of its first %d epochs. "
@@ -111,24 +87,41 @@ def _check_metrics(path: Path, content: bytes, mark: tuple[int, str], epochs: in
             path,
             epochs,
         )
-        return
-    if len(content) < length or (length and sha256 != files.sha256(content)):
+    elif length and sha256 != files.sha256(content):
         raise errors.CorruptError(
             f"{path} was changed, is incomplete or belongs to another run. Its rows "
             f"are not those of the {epochs} epochs of the checkpoint. Restore the file "
             "of this run, or delete the file to continue without these rows."
         )
+    return content
+
+
+def _reopen(path: Path, content: bytes) -> BinaryIO:
+    """Opens a file to append rows to `content`, which a killed process may have torn."""
+    path.touch()
+    file = path.open("rb+")
+    file.truncate(content.rfind(b"\n") + 1)
+    file.seek(0, os.SEEK_END)
+    return file
+
+
+def _append(file: BinaryIO, row: dict[str, Any]) -> bytes:
+    """Appends a row, flushed to the disk, and returns its line."""
+    line = (json.dumps(row, allow_nan=False) + "\n").encode()
+    file.write(line)
+    file.flush()
+    os.fsync(file.fileno())
+    return line
 
 
 def _board(folder: Path) -> RecordWriter:
     """Returns a writer of TensorBoard events.
 
-    TensorBoard's `EventFileWriter` is not used, because its thread ignores the error of
-    a full disk.
+    The thread of TensorBoard's own `EventFileWriter` ignores the error of a full disk.
     """
     folder.mkdir(exist_ok=True)
-    name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}"
-    board = RecordWriter((folder / f"{name}.{os.getpid()}").open("ab"))
+    name = f"events.out.tfevents.{time.time():010.0f}.{socket.gethostname()}.{os.getpid()}"
+    board = RecordWriter((folder / name).open("ab"))
     first = Event(wall_time=time.time(), file_version="brain.Event:2")
     board.write(first.SerializeToString())
     return board
@@ -149,13 +142,12 @@ class Timer:
 
     def start(self, examples: int) -> None:
         """Begins to train on `examples` examples, until `stop` is called."""
-        if self._start is None:
-            self._start = time.perf_counter()
+        self._start = self._start or time.perf_counter()
         self._examples += examples
 
     def stop(self) -> None:
         """Stops the time of the examples."""
-        if self._start is not None:
+        if self._start:
             self._seconds += time.perf_counter() - self._start
             self._start = None
 
@@ -167,39 +159,26 @@ class Timer:
 
 
 class Display:
-    """Progress display: a bar on a terminal or in a notebook, otherwise lines.
+    """Progress of a run: a bar on a terminal or in a notebook, otherwise lines.
 
-    Args:
-        total: number of iterations of the run.
-        done: number of iterations that are finished already.
+    `total` iterations are the length of the run, of which `done` are finished.
     """
 
     def __init__(self, total: int, done: int):
-        shown = "ipykernel" in sys.modules or sys.stderr.isatty()
-        self._bar = tqdm(
-            total=total, initial=done, unit="step", disable=not shown, dynamic_ncols=True
-        )
-        self._done = done
+        lines = "ipykernel" not in sys.modules and not sys.stderr.isatty()
+        self._bar = tqdm(total=total, initial=done, unit="step", disable=lines, dynamic_ncols=True)
+        self.close = self._bar.close
 
     def update(self, done: int) -> None:
         """Shows the number of finished iterations."""
-        self._bar.update(done - self._done)
-        self._done = done
+        self._bar.update(done - self._bar.n)
 
     def row(self, row: dict[str, float]) -> None:
         """Shows the metrics of an epoch."""
-        text = ", ".join(
-            f"{name} {value}" if isinstance(value, int) else f"{name} {value:.5g}"
-            for name, value in row.items()
-        )
+        cells = [f"{k} {v}" if isinstance(v, int) else f"{k} {v:.5g}" for k, v in row.items()]
+        text = ", ".join(cells)
         if self._bar.disable:
             print(text, file=sys.stderr, flush=True)
         else:
             # The text begins after step and epoch, because the bar shows the step.
             self._bar.set_postfix_str(text.partition("train_")[2])
-
-    def __enter__(self) -> "Display":
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self._bar.close()

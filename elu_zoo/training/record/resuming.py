@@ -1,7 +1,7 @@
-"""Checks of a run's lock, config, images, parent and code, before it is resumed."""
+"""What a run depends on, compared before it is resumed, and the lock of its folder."""
 
 import contextlib
-import json
+import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,37 +16,67 @@ from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
 if TYPE_CHECKING:
-    from elu_zoo.training.record.checkpoint import TrainState
     from elu_zoo.training.record.observers import Observer
 
 
-def check_config(workdir: Path, config: dict[str, Any], allowed: bool) -> None:
-    """Compares a config with config.json in the run's folder, before any work.
+@dataclasses.dataclass(frozen=True)
+class RunIdentity:
+    """What the numbers of a run depend on. None: unknown."""
 
-    `TrainState.resume` later compares the config with the checkpoint.
+    config: dict[str, Any] = dataclasses.field(default_factory=dict)  # as JSON values
+    parent: str | None = None  # tag of the weights from which the run starts, or ""
+    code: str | None = None  # hash of the user's code, or "", see `user_code.digest`
+    images: str | None = None  # name of the training images; of the user's, with a hash
+    versions: dict[str, str] | None = None  # of packages
+    replicas: int | None = None  # number of devices
 
-    Raises:
-        UsageError: the configs differ, and `allowed` is False.
-        CorruptError: config.json cannot be read.
+
+def compare(
+    began: RunIdentity, now: RunIdentity, workdir: Path, allow_config_change: bool = False
+) -> list[str]:
+    """Compares what a run began with and what it would use now, except unknown values.
+
+    Returns:
+        The allowed changes of the config and the user's code, which the entry lists.
     """
-    path = workdir / "config.json"
-    if not path.is_file():
-        return
-    try:
-        changed = differences(json.loads(files.read(path)), config)
-    except (ValueError, AttributeError, RecursionError) as error:
-        raise errors.CorruptError(
-            f"{path} is damaged: {error}. Delete the file. {unfinished.kept(workdir)}"
-        ) from None
-    check_changes(changed, allowed, workdir)
+    changed = differences(began.config, now.config)
+    _check_changes(changed, allow_config_change, workdir)
+    old, new = dataclasses.asdict(began), dataclasses.asdict(now)
+    differing = {k for k in old if old[k] != new[k] and None not in (old[k], new[k])}
+    if "images" in differing:
+        raise errors.DataError(
+            f"The images have changed since the run in {workdir} began. The run began "
+            f"with {began.images}, but the images are now {now.images}. Restore the added, "
+            "removed, changed or renamed files and folders, or pass another --workdir."
+        )
+    if "parent" in differing:
+        raise errors.DataError(
+            f"The run in {workdir} began with the weights {began.parent or 'none'}, but "
+            f"model.weights now selects {now.parent or 'none'}. Set model.weights to the tag "
+            "or folder of the old weights with --allow_config_change, or pass another "
+            "--workdir."
+        )
+    if "code" in differing and now.code:
+        logging.warning(
+            "The file of your network or activation has changed since the run in %s began. "
+            "Pass another --workdir to train with the new code from the start.",
+            workdir,
+        )
+        changed.append(f"code: {began.code} -> {now.code}")
+    for name in sorted(differing & {"versions", "replicas"}):
+        logging.warning(
+            "The %s of the run in %s were %s and are now %s. Results may therefore differ in "
+            "their last bits.",
+            name,
+            workdir,
+            old[name],
+            new[name],
+        )
+    return changed
 
 
-def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
-    """Checks that a run can be resumed with the changes of its config.
-
-    Raises:
-        UsageError: changes are not `allowed`, or change the length of an epoch.
-    """
+def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
+    """Checks that a run can be resumed with the changes of its config."""
     resumes = unfinished.newest_step(workdir) is not None
     if changed and not allowed:
         raise errors.UsageError(
@@ -57,7 +87,7 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
     for change in changed:
         own = not any(repr(name) in change for name in load.names())
         if own and change.startswith(("data.name:", "data.folder:")):
-            continue  # `check_images` compares the images, which may have moved
+            continue  # `compare` compares the images, which may have moved
         if change.startswith("train.keep_best:"):
             raise errors.UsageError(
                 f"A run cannot be resumed with {change}, because its checkpoints have "
@@ -70,43 +100,11 @@ def check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
             )
 
 
-def check_images(old: str, new: str, workdir: Path) -> None:
-    """Compares the names of a run's images at the start of the run and now.
-
-    Raises:
-        DataError: the images differ.
-    """
-    if new != old:
-        raise errors.DataError(
-            f"The images have changed since the run in {workdir} began. The run began "
-            f"with {old}, but the images are now {new}. Restore the added, removed, "
-            "changed or renamed files and folders, or pass another --workdir."
-        )
-
-
-def check_parent(old: str, new: str, workdir: Path) -> None:
-    """Compares the tags of the weights from which a run began and would begin now.
-
-    Raises:
-        DataError: the weights differ.
-    """
-    if new != old:
-        raise errors.DataError(
-            f"The run in {workdir} began with the weights {old or 'none'}, but "
-            f"model.weights now selects {new or 'none'}. Set model.weights to the tag "
-            "or folder of the old weights with --allow_config_change, or pass another "
-            "--workdir."
-        )
-
-
-def warn_of_code(workdir: Path, when: str) -> None:
-    """Logs that the user's network or activation differs from that of a run."""
-    logging.warning(
-        "The file of your network or activation has changed since the run in %s, %s. "
-        "Pass another --workdir to train with the new code from the start.",
-        workdir,
-        when,
-    )
+def check_config(workdir: Path, now: RunIdentity, allow_config_change: bool) -> None:
+    """Compares the config with config.json in the run's folder, before any work."""
+    path = workdir / "config.json"
+    if path.is_file():
+        compare(RunIdentity(files.read_json(path)), now, workdir, allow_config_change)
 
 
 def check_finished(
@@ -114,38 +112,27 @@ def check_finished(
     workdir: Path,
     load_data: Callable[[], ImageData],
     observers: Sequence["Observer"],
-    now: "TrainState",
+    now: RunIdentity,
 ) -> None:
-    """Compares a finished run with its images, if any exist, and what it depended on.
+    """Compares a finished run with what it depends on, and with the records it must have.
 
     Args:
-        finished: the run's entry.
-        workdir: the run's folder.
         load_data: loads the data set. It is not called for the zoo's data sets, whose
             images do not change unless they are in a folder of the user.
         observers: the observers whose records the run must have.
-        now: the first state of a run that would begin now.
-
-    Raises:
-        DataError: the images or the parent differ, or records are missing.
     """
-    data = finished["config"]["data"]
-    own = load.is_own(data["name"], data.get("folder", ""))
-    # Entries of earlier versions have no field `images`.
-    old = finished.get("images")
-    if old and own:
+    config = finished["config"]
+    images = finished.get("images")
+    began = RunIdentity(config, finished.get("parent", ""), finished.get("code", ""), images)
+    if images and load.is_own(config["data"]["name"], config["data"].get("folder", "")):
         try:
-            new = load_data().images
+            now = dataclasses.replace(now, images=load_data().images)
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
             logging.warning(
                 "The images cannot be compared with those of the finished run: %s", error
             )
-        else:
-            check_images(old, new, workdir)
-    check_parent(finished.get("parent", ""), now.parent, workdir)
-    if now.code and finished.get("code", now.code) != now.code:
-        warn_of_code(workdir, "which is finished")
+    compare(began, now, workdir)
     check_observed(workdir, observers)
     logging.info("%s is finished.", workdir)
 
@@ -161,11 +148,7 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:
-    """Checks that no other process uses the run's folder, before data are read.
-
-    Raises:
-        ResourceError: another process uses the folder.
-    """
+    """Checks that no other process uses the run's folder, before data are read."""
     if chief and (workdir / "LOCK").exists():
         with files.exclusive(workdir / "LOCK"):
             pass
@@ -179,17 +162,14 @@ def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None
         workdir: the run's folder.
         chief: whether this process writes files.
         check: called before the folder is created.
-
-    Raises:
-        ResourceError: another process uses the folder, or a file in the folder cannot
-            be read or written.
     """
     try:
         with contextlib.ExitStack() as stack:
             if chief:
                 check()
                 stack.enter_context(files.exclusive(workdir / "LOCK"))
-                files.remove_leftovers(workdir)
+                for folder in (workdir, workdir / "checkpoints"):
+                    files.remove_leftovers(folder)
             yield
     except errors.TrainingError as error:  # all checkpoints are written now
         error.args = (f"{error} {unfinished.kept(workdir)}",)

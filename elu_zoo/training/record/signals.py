@@ -10,10 +10,7 @@ from elu_zoo import errors
 
 
 class Stopped(Exception):
-    """A signal stopped the run.
-
-    The argument is the signal's number if the machines exchanged the number.
-    """
+    """A signal stopped the run; the argument is its number if the machines exchanged it."""
 
 
 class Stop:
@@ -27,9 +24,13 @@ class Stop:
     def __init__(self, received: Callable[[], int], peers: Any):
         self._received = received
         self._peers = peers
-        self.poll_signal = poll(received)  # for work of a single machine
         # Several machines evaluate together, and therefore stop between chunks only.
         self.check = self.poll_signal if peers.count == 1 else None
+
+    def poll_signal(self) -> None:
+        """Raises `Stopped` after a signal, in work of a single machine."""
+        if self._received():
+            raise Stopped
 
     def between(self, chunks: Iterable[Any]) -> Iterator[Any]:
         """Yields chunks; raises `Stopped` after a machine has received a signal."""
@@ -54,27 +55,16 @@ def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
     """Raises `Interrupted` if a signal stops the `with` block.
 
     Args:
-        peers: see `Stop`.
         describe: returns the end of a message that begins with the signal's name.
     """
     with stop_requested() as received:
         try:
             yield Stop(received, peers)
-        except Stopped as stopped:
-            # `Stopped` has no number if a machine was stopped while it worked alone.
-            number = next(filter(None, [*stopped.args, received(), signal.SIGTERM]))
+        except Stopped as error:
+            # The error has no number if a machine was stopped while it worked alone.
+            number = next(filter(None, [*error.args, received(), signal.SIGTERM]))
             name = signal.Signals(number).name
             raise errors.Interrupted(f"{name} {describe()}") from None
-
-
-def poll(received: Callable[[], int]) -> Callable[[], None]:
-    """Returns a function that raises `Stopped` once `received` returns a number."""
-
-    def raise_if_stopped() -> None:
-        if received():
-            raise Stopped
-
-    return raise_if_stopped
 
 
 @contextlib.contextmanager

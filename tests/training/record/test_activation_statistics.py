@@ -45,7 +45,7 @@ def check(statistics, model, images):
     maps = np.where(net > 0, net, np.expm1(np.minimum(net, 0)))
     net = maps.reshape(len(images), -1) @ dense + dense_bias
     activations = {"act_conv": maps.reshape(-1, 2), "act_dense": np.maximum(net, 0)}
-    assert statistics.names == tuple(activations) == tuple(statistics.median)
+    assert list(statistics.mean) == list(activations) == list(statistics.median)
     for name, values in activations.items():
         assert statistics.mean[name].dtype == statistics.median[name].dtype == np.float32
         np.testing.assert_allclose(statistics.mean[name], values.mean(0), 1e-5, 1e-5)
@@ -83,8 +83,8 @@ def test_saved_statistics_load_equal_and_saving_is_deterministic(measured, tmp_p
     saved.save(path)
     assert path.read_bytes() == content
     loaded = UnitStatistics.load(path)
-    assert loaded.names == saved.names
-    for name in saved.names:
+    assert list(loaded.mean) == list(saved.mean)
+    for name in saved.mean:
         np.testing.assert_array_equal(loaded.mean[name], saved.mean[name])
         np.testing.assert_array_equal(loaded.median[name], saved.median[name])
 

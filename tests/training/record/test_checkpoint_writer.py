@@ -38,7 +38,7 @@ def held(checkpoints, monkeypatch):
 
 
 def make_state(step):
-    return {"step": step, "config": {"seed": step}}
+    return {"step": step, "identity": {"config": {"seed": step}}}
 
 
 def test_iterations_during_the_writing_do_not_change_a_checkpoint(

@@ -8,6 +8,7 @@ import shutil
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.training.record.observers import Activations, Snapshots
 
 Usage = collections.namedtuple("Usage", "total used free")
 
@@ -83,11 +84,16 @@ def test_half_rows_of_a_killed_run_are_cut(smoke, train, tmp_path, rows, stop_af
 
 def test_temporary_files_of_a_killed_process_are_removed(smoke, train, tmp_path):
     ours = ".config.json.abcd_123", ".shared.0000002a", ".net.weights.h5.zzzzzzzz"
-    ours = [*ours, "snapshots/.epoch-00001.npz.abcd_123", "activations/.a.npz.00000000"]
+    ours = [
+        *ours,
+        "checkpoints/.step-000000009.npz.abcd_123",
+        "snapshots/.epoch-00001.npz.abcd_123",
+        "activations/.a.npz.00000000",
+    ]
     users = ".gitignore", ".env.template", ".eslintrc.disabled", "src/.env.template"
     users = [*users, "src/.net.weights.h5.zzzzzzzz.partial", ".template.partial"]
     for name in (*(f"{name}.partial" for name in ours), *users):
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).touch()
-    train(smoke(), tmp_path)
+    train(smoke(), tmp_path, observers=(Activations(5), Snapshots((1,))))
     assert sorted(tmp_path.rglob(".*")) == sorted(tmp_path / name for name in users)

@@ -130,7 +130,7 @@ def assert_statistics(path, model, images):
 
 def read_checkpoint(workdir, step, count):
     """Returns the first arrays of a checkpoint, which are the weights of the model."""
-    with np.load(workdir / "checkpoints" / f"step-{step:09d}" / "arrays.npz") as arrays:
+    with np.load(workdir / "checkpoints" / f"step-{step:09d}.npz") as arrays:
         return list(arrays.values())[:count]
 
 
@@ -285,7 +285,7 @@ def test_records_after_the_restored_checkpoint_of_a_killed_run_are_cut(
     stop_after(14, lambda: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         train(get_config(), tmp_path, OBSERVERS, steps_per_call=1)
-    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007"]
+    assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000007.npz"]
     assert [row["step"] for row in observers.read_rows(tmp_path)] == [5, 10]
     assert observers.read_losses(tmp_path).shape == (12,)  # read one call late
     with (tmp_path / "losses.float32").open("ab") as file:
@@ -344,6 +344,6 @@ def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
 ):
     with signal_at(batch), pytest.raises(errors.Interrupted, match=f"iteration {reached} of"):
         train(get_config(), tmp_path, OBSERVERS)
-    assert (tmp_path / "checkpoints" / f"step-{reached:09d}").is_dir()
+    assert (tmp_path / "checkpoints" / f"step-{reached:09d}.npz").is_file()
     assert [row["step"] for row in observers.read_rows(tmp_path)] == tested
     check_equal(tmp_path)

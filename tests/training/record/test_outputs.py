@@ -34,7 +34,7 @@ def test_an_error_of_on_row_ends_the_run_which_can_be_resumed(tmp_path, smoke, t
 
     with pytest.raises(KeyError, match="user"):
         train(smoke(EPOCHS), tmp_path / "run", on_row=refuse)
-    assert [p.name for p in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000020"]
+    assert [p.name for p in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000020.npz"]
     given = []
     resumed = train(smoke(EPOCHS), tmp_path / "run", on_row=given.append)
     assert [row["epoch"] for row in given] == [3]
@@ -47,7 +47,7 @@ def test_an_error_of_on_row_ends_the_run_which_can_be_resumed(tmp_path, smoke, t
 def test_only_the_chief_is_given_rows(tmp_path, chief):
     given, writer = [], contextlib.nullcontext()
     run = types.SimpleNamespace(length=Length(4, 2, 3), preprocessing={})
-    state = TrainState({}, "")
+    state = TrainState()
     with (
         mock.patch.object(outputs.statistics, "copy"),
         outputs.open_outputs(tmp_path, chief, writer, (), given.append, run, state) as opened,

@@ -68,7 +68,7 @@ def wait_for_checkpoint(workdir, step, processes):
     deadline = time.monotonic() + 120
     while True:
         names = [path.name for path in workdir.glob("checkpoints/step-*")]
-        newest = int(max(names)[5:]) if names else 0
+        newest = int(max(names)[5:14]) if names else 0
         if newest > step:
             return newest
         assert time.monotonic() < deadline

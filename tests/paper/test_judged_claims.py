@@ -1,0 +1,309 @@
+"""Claims get the expected outcomes and verdicts on synthetic and on committed rows."""
+
+import re
+from pathlib import Path
+
+import pytest
+from synthetic_rows import FULL, TRAINED, always, never, set_errors, view, write
+from synthetic_worlds import (
+    CLAIMS,
+    DECIDING_TESTS,
+    EXPERIMENT,
+    STARTS,
+    TESTS,
+    judged,
+    outcomes,
+    world,
+)
+
+from elu_zoo import results
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper import claim_tables, views
+from elu_zoo.paper.claims import Effect
+from elu_zoo.paper.experiments import EXPERIMENTS
+from elu_zoo.paper.views import View
+
+COMMITTED = Path(__file__).parents[2] / "configs" / "results"
+ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
+FIVE = Plan("full", 5, FULL.workdir)
+
+
+@pytest.mark.parametrize(
+    ("contradicts", "outcome", "verdict", "verdict_of_depth"),
+    [
+        (never, "supports", "reproduced", "reproduced in early training"),
+        (always, "contradicts", "contradicted", "not tested"),
+    ],
+)
+def test_claims_are_reproduced_or_contradicted_by_their_rows(
+    contradicts, outcome, verdict, verdict_of_depth
+):
+    # All runs have the paper's length, except the runs of `depth`.
+    for each in claim_tables.judge(world(contradicts)):
+        decisive = False
+        for test, effect in each.effects:
+            if test.name in DECIDING_TESTS:
+                decisive = True
+                assert effect.outcome == outcome, test.name
+                assert test.supports(effect.effect) == (outcome == "supports"), test.name
+        expected = verdict_of_depth if each.experiment == "depth" else verdict
+        assert each.verdict == (expected if decisive else "not tested")
+
+
+@pytest.mark.parametrize("seeds", [1, 4])
+def test_fewer_than_five_pairs_decide_nothing(seeds):
+    found = judged(world(plan=Plan("full", seeds, FULL.workdir)))
+    for name in DECIDING_TESTS:
+        expected = "too few pairs" if "p-below" in name else "not measured"
+        assert (found[name].n, found[name].outcome) == (seeds, expected), name
+
+
+@pytest.mark.parametrize("budget", ["smoke", "short"])
+def test_the_start_of_the_papers_schedule_decides_no_claim(budget):
+    plan = Plan(budget, 10, FULL.workdir)
+    seen = world(plan=plan, names=("fig4", "fig5"))
+    assert {each.verdict for each in claim_tables.judge(seen)} == {"not tested"}
+
+
+@pytest.mark.parametrize(
+    ("budget", "verdict", "schedule"),
+    [
+        ("smoke", "not tested", "2 of 300 epochs"),
+        ("short", "reproduced in early training", "50 of 300 epochs"),
+        ("full", "reproduced", "300 of 300 epochs"),
+    ],
+)
+def test_shorter_runs_decide_early_training(budget, verdict, schedule):
+    plan = Plan(budget, 5, FULL.workdir)
+    rows = claim_tables.table(claim_tables.judge(world(plan=plan, names=["fig2"])))
+    rows = [row for row in rows if row["experiment"] == "fig2"]
+    found = {(row["verdict"], row["schedule"]) for row in rows[:4]}
+    assert found == {(verdict, schedule)}
+
+
+@pytest.mark.parametrize(
+    ("seeds", "contradicts", "outcome"),
+    [
+        (9, never, "too few pairs"),
+        (10, never, "supports"),
+        (10, lambda row, column: row["seed"] == "0", "no difference"),
+    ],
+)
+def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
+    plan = Plan("full", seeds, FULL.workdir)
+    names = [name for name in TESTS if "p-below-.001" in name]
+    assert len(names) == 7
+    seen = world(contradicts, plan, ("fig4", "fig5"))
+    assert set(outcomes(seen, names).values()) == {outcome}
+    (best,) = [x for x in claim_tables.judge(seen) if x.claim.name == "cifar100-elu-best"]
+    assert best.verdict == ("reproduced" if outcome == "supports" else "mixed")
+
+
+@pytest.mark.parametrize("budget", ["short", "full"])
+def test_the_start_of_the_papers_schedule_decides_tests_of_the_start_and_no_other(budget):
+    found = judged({"fig4": view("fig4", Plan(budget, 10, FULL.workdir))})
+    ends = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4"]
+    measured, others = (STARTS, ends) if budget == "short" else (ends, STARTS)
+    assert {(found[name].n, found[name].outcome) for name in measured} == {(10, "supports")}
+    assert {found[name] for name in others} == {Effect(outcome="not measured")}
+
+
+def test_runs_that_diverged_are_in_no_pair(tmp_path):
+    for name in TRAINED:
+        write(name, tmp_path, plan=FIVE, diverged={(a, 3) for a in ACTIVATIONS})
+    found = judged({name: views.view(name, tmp_path) for name in TRAINED})
+    for name in DECIDING_TESTS:
+        expected = "too few pairs" if "p-below" in name else "not measured"
+        assert (found[name].n, found[name].outcome) == (4, expected), name
+
+
+@pytest.mark.parametrize("contradicts", [never, always])
+def test_runs_that_diverged_keep_claims_mixed(tmp_path, contradicts):
+    removed = {("elu", seed) for seed in range(15)}  # five pairs are left
+    write("fig2", tmp_path, contradicts=contradicts, diverged=removed)
+    table = claim_tables.table(claim_tables.judge({"fig2": views.view("fig2", tmp_path)}))
+    rows = [row for row in table if row["n"] == 5]
+    assert rows and {row["verdict"] for row in rows} == {"mixed"}
+    assert all(row["tests"].endswith(", runs diverged") for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("diverging", "contradicts", "outcome"),
+    [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
+     (("elu", "relu"), never, "diverged")]
+)  # fmt: skip
+def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
+    tmp_path, diverging, contradicts, outcome
+):
+    # A pair whose autoencoders both diverge has no effect.
+    diverged = {(name, seed) for name in diverging for seed in range(5)}
+    write("fig3", tmp_path, FIVE, contradicts, diverged)
+    names = [n for n in TESTS if re.fullmatch("autoencoder-t.*-than-relu", n)]
+    assert len(names) == 16
+    found = outcomes({"fig3": views.view("fig3", tmp_path)}, names)
+    assert set(found.values()) == {outcome}
+
+
+def test_a_rate_at_which_all_autoencoders_diverge_makes_a_claim_mixed():
+    rows = [row for row in view("fig3", FIVE).rows if "mean" not in row["variant"]]
+    for row in rows:
+        if row["variant"] == "lr 0.01":
+            row |= {"test_squared_error": "", "diverged": "loss is nan"}
+    table = claim_tables.table(claim_tables.judge({"fig3": View("full", rows)}))
+    (found,) = [row for row in table if row["id"] == "autoencoder-higher-rates-better"]
+    assert (found["verdict"], found["tests"]) == ("mixed", "1 diverged, 2 support")
+
+
+@pytest.mark.parametrize(
+    ("gain", "outcome"), [(0.1, "supports"), (0.24, "no difference"), (0.5, "contradicts")]
+)
+def test_batch_norm_improves_by_more_than_the_papers_standard_deviation(gain, outcome):
+    seen = view("fig5", FIVE)
+    for seed in range(5):
+        set_errors(seen.rows, "elu", [seed], "30")
+        lower = 30 - gain + 0.01 * (seed - 2)
+        set_errors(seen.rows, "elu", [seed], str(lower), batch_norm="True")
+    assert judged({"fig5": seen})["cifar100-elu-below-elu-bn"].outcome == outcome
+
+
+@pytest.mark.parametrize(("error", "n"), [("98.4", 5), ("99", 0)])
+def test_runs_at_chance_are_in_no_pair(error, n):
+    seen = view("fig4", FIVE)
+    set_errors(seen.rows, "shifted_relu", range(5), error)
+    found = judged({"fig4": seen})
+    for measure in "test-error", "training-loss":
+        assert found[f"cifar100-{measure}-below-shifted_relu"].n == n
+        assert found[f"cifar100-{measure}-below-relu"].n == 5
+    assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
+
+
+def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
+    row = {"case": case, "form": form, "rounds": "15"}
+    return row | {"ratio": str(ratio), "ratio_low": str(low), "ratio_high": str(high)}
+
+
+NORMALISED = "relu, batch norm"
+
+
+@pytest.mark.parametrize(
+    ("rows", "n", "outcome"),
+    [
+        ([timed(1.2, 1.1, 1.3)], 15, "decides nothing"),
+        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], 0, "not measured"),
+        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], 0, "not measured"),
+    ],
+)
+def test_the_cost_of_elu_decides_nothing(rows, n, outcome):
+    found = judged({"timing": View("full", rows)})["elu-costs-5-percent"]
+    assert (found.n, found.outcome) == (n, outcome)
+
+
+@pytest.mark.parametrize(
+    ("elu", "normalised", "n", "outcome"),
+    [
+        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), 15, "supports"),
+        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
+        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
+        ((1.1, 1.0, 1.2), None, 0, "not measured"),
+        (None, (1.1, 1.0, 1.2), 0, "not measured"),
+    ],
+)
+def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcome):
+    rows = [timed(*elu)] if elu else []
+    rows += [timed(*normalised, form=NORMALISED)] if normalised else []
+    found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]
+    assert (found.n, found.outcome) == (n, outcome)
+
+
+@pytest.mark.parametrize(
+    ("distances", "outcome"), [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")]
+)
+def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
+    rows = [
+        {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
+        for draw in range(3)
+        for i, x in enumerate(distances)
+    ]
+    found = judged({"theorems": View("full", rows)})
+    lemma = found["theory-lemma-2"]
+    assert (lemma.n, lemma.effect, lemma.outcome) == (3, distances[1], outcome)
+
+
+def test_names_are_unique_and_sections_exist():
+    names = [claim.name for _, claim in CLAIMS]
+    assert len(set(names)) == len(names) and 20 <= len(names) <= 30
+    assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
+    section = r"abstract|appendix C|appendices A and B|figure 2|[1-4](\.\d)*"
+    for _, claim in CLAIMS:
+        assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
+
+
+def test_tests_that_the_paper_does_not_claim_are_marked_as_ours():
+    ours = {name for name, test in TESTS.items() if not test.in_paper}
+    pattern = "mnist-.*-than-(shifted_relu|prelu)"
+    pattern += "|theory-.*(early|late)-.*-leaky_relu"
+    pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
+    pattern += "|mnist-share-of-units-that-never-change|cifar100-.*-at-the-start"
+    assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
+
+
+def test_without_rows_no_claim_is_tested():
+    for each in claim_tables.judge({}):
+        assert each.verdict == "not tested"
+        assert {effect for _, effect in each.effects} == {Effect(outcome="not measured")}
+
+
+def write_tables(output):
+    """Writes the tables of claims from the committed rows."""
+    seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
+    found = claim_tables.judge({name: each for name, each in seen.items() if each})
+    claim_tables.write(output, found)
+
+
+def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
+    write_tables(tmp_path)
+    for name in "claims.csv", "claim_tests.csv":
+        rows = results.read_file(tmp_path / name)
+        committed = results.read_file(COMMITTED / name)
+        for row, expected in zip(rows, committed, strict=True):
+            for number in {"effect", "low", "high", "p", "wilcoxon"} & row.keys():
+                made, stored = float(row.pop(number) or "nan"), expected.pop(number)
+                stored = float(stored or "nan")
+                assert made == pytest.approx(stored, rel=1e-2, abs=1e-9, nan_ok=True)
+            assert row == expected
+
+
+def test_both_files_have_their_columns_and_numbers(tmp_path):
+    judged_claims = claim_tables.judge({"fig2": view("fig2", FIVE)})
+    claim_tables.write(tmp_path, judged_claims)
+    # Figure 1 has the first four claims, without a test.
+    first, *others = results.read_file(tmp_path / "claims.csv")[4:]
+    assert tuple(first) == tuple(claim_tables.COLUMNS)
+    assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
+    assert (first["verdict"], first["tests"]) == ("reproduced", "8 support")
+    assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
+    assert first["supports_if"] == "smaller than 0"
+    assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
+    assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
+    first, *_ = tests = results.read_file(tmp_path / "claim_tests.csv")
+    assert tuple(first) == tuple(claim_tables.TEST_COLUMNS)
+    expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
+    expected |= {"claim": "mnist-faster-learning", "experiment": "fig2", "n": "5"}
+    expected |= {"budget": "full", "wilcoxon": "0.03125", "outcome": "supports"}
+    assert expected.items() <= first.items() and first["layers"] == ""
+    assert {row["experiment"] for row in tests} == {"fig2"}  # without rows nothing is measured
+
+
+def test_the_number_of_tests_agrees_with_its_verb():
+    each, *_ = claim_tables.judge({})
+    outcomes = "supports", "contradicts", "contradicts", "layers disagree"
+    test, effect = each.effects[0]
+    effects = [(test, effect._replace(outcome=outcome)) for outcome in outcomes]
+    (row,) = claim_tables.table([each._replace(effects=effects)])
+    assert row["tests"] == "1 supports, 2 contradict, 1 with disagreeing layers"
+
+
+def test_the_range_of_the_layers_is_in_the_table():
+    found = claim_tables.table_of_tests(claim_tables.judge(world(names=["fig7"])))
+    (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
+    assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])
