@@ -119,12 +119,7 @@ class Objective:
         return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
-        """Returns means over the parts of a split: `loss` and error measures.
-
-        Classifiers have `error_percent`, with more than 100 classes also
-        `top5_error_percent`. Autoencoders have `squared_error`, a sum over pixels.
-        Auxiliary heads are ignored.
-        """
+        """Returns means over a split: `loss` and error measures, without auxiliary heads."""
         totals, count = {}, 0
         for part, outputs in parts:
             count += len(part)

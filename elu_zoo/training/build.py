@@ -70,10 +70,7 @@ def build(
     options: tuple[str, int | None, int],
     workdir: Path | None = None,
 ) -> Run:
-    """Builds the objects of a run from its config and its data.
-
-    `options` are the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
-    """
+    """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
     config, parent = resolved.config, resolved.parent
     if config.model.get("weights") is not None:

@@ -26,10 +26,7 @@ def find(workdir: Path) -> manifest.Entry | None:
 
 
 def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
-    """Returns the entry of a finished run of a config, or None.
-
-    A run without its weight file is unfinished: its last checkpoint has the weights.
-    """
+    """Returns the entry of a run of a config that is finished, with its weights, or None."""
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
         return None
@@ -55,11 +52,7 @@ def write(
     provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
-    """Writes the final weights, rounded in place, and returns their entry.
-
-    `provenance` has the `commit`, `command`, `strategy` and `replicas` of this process. If
-    `check` raises an error during an evaluation, nothing is written.
-    """
+    """Writes the final weights, rounded in place, and returns their entry."""
     from elu_zoo.models import cost
     from elu_zoo.models.blocks import remove_heads
     from elu_zoo.weights import training_cost
