@@ -8,7 +8,7 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.training import fields, finetuning
+from elu_zoo.training import fields
 from elu_zoo.training.config_checks import check_config
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -44,7 +44,11 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
             "elu_zoo.configs.quickstart.get_config(). Received: a "
             f"{type(config).__name__}."
         )
-    config, parent = finetuning.resolve(config.copy_and_resolve_references())
+    config, parent = config.copy_and_resolve_references(), None
+    if config.get("model", {}).get("weights") is not None:
+        from elu_zoo.training import finetuning
+
+        config, parent = finetuning.resolve(config)
     check_config(config)
     with config.unlocked():
         fields.complete(config)

@@ -8,15 +8,10 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.training import schedules
-from elu_zoo.training.step.muon import Muon
 
 
 class SGD(keras.optimizers.SGD):
-    """Keras' SGD with a learning rate for each variable, and an increasing momentum.
-
-    The momentum increases linearly from `first_momentum` to `momentum` in `rise`
-    iterations; it is constant if `rise` is 0.
-    """
+    """Keras' SGD with factors on learning rates, and a momentum that rises linearly."""
 
     def __init__(
         self,
@@ -24,7 +19,7 @@ class SGD(keras.optimizers.SGD):
         nesterov: bool,
         factors: Sequence[float],
         first_momentum: float = 0.0,
-        rise: int = 0,
+        rise: int = 0,  # iterations until `momentum`; 0 for a constant momentum
     ):
         super().__init__(momentum=momentum, nesterov=nesterov)
         self._factors = factors
@@ -60,7 +55,9 @@ def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.opt
     return optimizer
 
 
-def _muon(config: ConfigDict) -> Muon:
+def _muon(config: ConfigDict) -> keras.optimizers.Optimizer:
+    from elu_zoo.training.step.muon import Muon
+
     train = config.train
     classifier = registry.entry(config.model.name).classifier
     return Muon(
@@ -89,9 +86,8 @@ def check_sgd_fields(train: ConfigDict, iterations: int) -> None:
         has_factor = is_pair and errors.is_finite(entry[1]) and entry[1] > 0
         if not (has_factor and isinstance(entry[0], str)):
             raise errors.UsageError(
-                "train.learning_rate_factors must be pairs of a variable's name, such "
-                "as 'bias' or 'classifier/kernel', and a factor > 0. Received: "
-                f"{entry!r}."
+                "train.learning_rate_factors must be pairs of a variable's name, such as 'bias' or "
+                f"'classifier/kernel', and a factor > 0. Received: {entry!r}."
             )
     first, *until = train.momentum_rise or (None,)
     if len(until) != 1 or not (errors.is_finite(first) and 0 <= first <= train.momentum):
