@@ -42,7 +42,10 @@ def loader(shape, classes, images=None):
     splits, names = (split(96), split(8), split(8)), tuple(map(str, range(classes)))
 
     def load(name, data_dir=None, image_shape=None):
-        return dataset.ImageData(name, *splits, names, "", "terms", images or name)
+        # Smaller images are cut out.
+        height, width = (image_shape or shape)[:2]
+        cut = (dataset.Split(x.images[:, :height, :width], x.labels) for x in splits)
+        return dataset.ImageData(name, *cut, names, "", "terms", images or name)
 
     return load
 

@@ -6,7 +6,7 @@ import numpy as np
 import observed
 import pytest
 import small_images
-from observed import check_change, flat, get_config, learner_observables, observables
+from observed import flat, get_config, learner_observables, observables
 
 from elu_zoo import errors, registry, training
 from elu_zoo.evaluation import loss
@@ -143,18 +143,6 @@ def config_with(entries=()):
     config = get_config(NAME, "smoke=True")
     config.update_from_flattened_dict({**BASE, **dict(entries)})
     return config
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("field", FIELDS)
-def test_a_field_changes_its_observable(observe, base, field):
-    entries = {field: FIELDS[field][0], **NEEDED.get(field, {})}
-    check_change(FIELDS[field], base, observe(config_with(entries)))
-
-
-def test_the_table_has_every_field():
-    # Its validation images are test images, by which no epoch is chosen.
-    assert flat(get_config(NAME)).keys() == FIELDS.keys() | {"train.keep_best"}
 
 
 SMOKE = {
