@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, registry
-from elu_zoo.models import building, cost, cut
+from elu_zoo.models import building
 from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
@@ -120,7 +120,12 @@ def get_model(
         if v is not None
     }
     _check_arguments(registered, arguments)
-    cut.check(include_top, pooling, features, classifier_activation)
+    cuts = include_top, pooling, features, classifier_activation
+    is_cut = include_top is not True or any(each is not None for each in cuts[1:])
+    if is_cut:
+        from elu_zoo.models import cut
+
+        cut.check(*cuts)
     _check_model_name(model_name)
     errors.check_bool("allow_unverified", allow_unverified)
     trained = pretrained.find(
@@ -153,7 +158,8 @@ def get_model(
     if layers is not None:
         arguments["preprocessing"] = layers
     model = building.build(registered, arguments, trained)
-    model = cut.cut(model, registered, include_top, pooling, features, classifier_activation)
+    if is_cut:
+        model = cut.cut(model, registered, *cuts)
     if model_name is not None:
         model.name = model_name
     return model
@@ -260,6 +266,8 @@ def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
             "The cost of a network depends on the size of the image. Received: "
             f"input_shape={model.input_shape[1:]}. Pass integers."
         )
+    from elu_zoo.models import cost
+
     published = manifest.published()
     tags = [t for t in manifest.list_weights() if published[t]["model"] == name]
     return ModelInfo(

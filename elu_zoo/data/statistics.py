@@ -15,9 +15,6 @@ from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
 
 NORM = 55.0  # norm of every image after global contrast normalisation
-# Kinds of preprocessing that a run applies once to all images, before its first step.
-# The images must fit the memory, and crops are padded with zeros after preprocessing.
-PREPROCESSED_ONCE = "gcn_zca", "gcn", "gcn_mean", "mean"
 _BIAS = 0.1  # added to every variance
 _BATCH = 5_000  # images that are processed at once, to bound the memory
 # A whitening matrix for more values per image takes many minutes and gigabytes.

@@ -14,14 +14,11 @@ NO_TWIN = (
 
 
 def temperature(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float | None, str]:
-    """Returns the temperature of weights and its source, or None and the reason.
-
-    Never uses test images: fits validation images on which the run was not trained.
-    """
+    """Returns the temperature of weights and its source, or None and the reason."""
     recorded = entry.get("calibration", {})
     if "temperature" in recorded:
         return recorded["temperature"], recorded["temperature_source"]
-    if not calibration.has_held_out(entry):
+    if not calibration.has_held_out(entry):  # test images are never used
         return None, NO_TWIN
     try:
         return fit(entry, evaluator, data)
@@ -42,10 +39,7 @@ def fit(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[float, str
 def evaluate(
     evaluator: Evaluator, data: ImageData, split: str, entry: Entry | None
 ) -> tuple[dict[str, float], list[str]]:
-    """Returns the measures of a split, with calibration measures, and notes.
-
-    A temperature is used only for the test images of the entry's data set.
-    """
+    """Returns the measures of a split, with calibration measures, and notes."""
     fitted, notes = None, []
     if split == "test" and entry and entry["dataset"] == data.name:
         fitted, source = temperature(entry, evaluator, data)

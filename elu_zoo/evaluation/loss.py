@@ -9,7 +9,6 @@ import numpy as np
 
 from elu_zoo import errors, registry
 from elu_zoo.data.dataset import Split
-from elu_zoo.layers.preprocessing import preprocessing_layers
 
 # Top-5 errors are measured if there are more classes than this number. The paper states
 # top-5 errors for ImageNet, but not for CIFAR-100.
@@ -93,8 +92,11 @@ class Objective:
         self._loss = get(loss)
         self._label_smoothing = label_smoothing
         self._readout = keras.activations.get(registry.READOUTS[loss])
-        of_images = self._loss.of_images
-        self._preprocessing = preprocessing_layers(preprocessing) if of_images else ()
+        self._preprocessing = []
+        if self._loss.of_images:
+            from elu_zoo.layers.preprocessing import preprocessing_layers
+
+            self._preprocessing = preprocessing_layers(preprocessing)
 
     def __call__(self, images, labels, outputs):
         """Returns the loss of each raw image; losses of several heads are added."""
@@ -117,12 +119,7 @@ class Objective:
         return self._label_smoothing * added
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
-        """Returns means over the parts of a split: `loss` and error measures.
-
-        Classifiers have `error_percent`, with more than 100 classes also
-        `top5_error_percent`. Autoencoders have `squared_error`, a sum over pixels.
-        Auxiliary heads are ignored.
-        """
+        """Returns means over a split: `loss` and error measures, without auxiliary heads."""
         totals, count = {}, 0
         for part, outputs in parts:
             count += len(part)

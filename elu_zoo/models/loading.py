@@ -10,7 +10,8 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights.hdf5 import tree, untrusted, weight_file
+from elu_zoo.weights import untrusted
+from elu_zoo.weights.hdf5 import tree, weight_file
 from elu_zoo.weights.pretrained import Pretrained
 
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import errors
-from elu_zoo.layers import statistics_file
 from elu_zoo.registry import ModelEntry, check_image_shape
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -72,6 +71,8 @@ def untrained(registered: ModelEntry, input_shape: Any = None) -> dict[str, Any]
     shape = check_image_shape(default if input_shape is None else input_shape, True)
     if shape != tuple(default):
         return registered.fallback
+    from elu_zoo.layers import statistics_file
+
     try:
         statistics_file.find(exact["statistics"], "mean")
     except errors.NotFoundError:

@@ -3,38 +3,43 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import keras
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry, zoo
-from elu_zoo.data import load, statistics
+from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
-from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.nested import all_layers
-from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.record.best import Best
 from elu_zoo.training.run import Length, Run
-from elu_zoo.training.step import augmentation, optimizer, precision
+from elu_zoo.training.step import optimizer, precision
 from elu_zoo.training.step.compilation import STREAMED_STEPS_PER_CALL
 from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.pool_before_activation import pool_before_activation
 from elu_zoo.weights.pretrained import Pretrained
+
+if TYPE_CHECKING:
+    from elu_zoo.training.record.best import Best
+    from elu_zoo.training.step.augmentation import Augmentation
+
+# Kinds of preprocessing that a run applies once to all images, before its first step.
+# The images must fit the memory, and crops are padded with zeros after preprocessing.
+_PREPROCESSED_ONCE = "gcn_zca", "gcn", "gcn_mean", "mean"
 
 
 def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     """Loads the data set of a config."""
     data = resolved.config.data
     if data.name not in load.ENCODED:
-        shape = finetuning.image_shape(resolved.config, resolved.parent)
+        shape = image_shape(resolved.config, resolved.parent)
         images = load.load(data.name, data_dir, shape)
         if images.num_classes < 2:
             raise errors.DataError(
@@ -47,6 +52,17 @@ def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     return imagenet.load(data.folder, data.image_size, data.validation_images, data_dir)
 
 
+def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int] | None:
+    """Returns the shape to which images are resized, or None for no resizing."""
+    if shape := tuple(config.data.get("image_shape", ())):
+        return shape
+    if parent:
+        return tuple(parent.entry["arguments"]["input_shape"])
+    if config.data.name in load.names():
+        return None
+    return registry.entry(config.model.name).default("input_shape")
+
+
 def build(
     resolved: ResolvedConfig,
     data: ImageData,
@@ -54,12 +70,13 @@ def build(
     options: tuple[str, int | None, int],
     workdir: Path | None = None,
 ) -> Run:
-    """Builds the objects of a run from its config and its data.
-
-    `options` are the arguments `compile`, `steps_per_call` and `accumulate` of `train`.
-    """
+    """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
-    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
+    config, parent = resolved.config, resolved.parent
+    if config.model.get("weights") is not None:
+        from elu_zoo.training import finetuning
+
+        config = finetuning.fit_batch_size(config, len(split))
     train, encoded = config.train, config.data.name in load.ENCODED
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
@@ -68,9 +85,10 @@ def build(
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     preprocessed_once = _is_preprocessed_once(config.model.name, preprocessing)
     if preprocessed_once:
+        from elu_zoo.layers.preprocessing import preprocess
+
         split = Split(preprocess(split.images, preprocessing), split.labels)
-    shape = data.image_shape
-    augmenter = augmentation.create(config.data, preprocessing, shape, train.epochs)
+    augmenter = _augmentation(config, preprocessing, data.image_shape)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
@@ -78,7 +96,8 @@ def build(
         model = _model(config, data, preprocessing, inside, phases, field, parent)
         classifier = registry.entry(config.model.name).classifier
         precision.apply(model, train.precision, classifier)
-        finetuning.freeze(model, config)  # last, because frozen layers keep it
+        if train.get("freeze"):  # last, because frozen layers keep their precision
+            finetuning.freeze(model, config)
         updater = optimizer.create(config, model, length.total)
     compile_, steps, accumulate = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
@@ -109,8 +128,24 @@ def build(
         step=step,
         evaluator=evaluator,
         parent=parent,
-        best=Best(model) if train.get("keep_best") else None,
+        best=_best(model) if train.get("keep_best") else None,
     )
+
+
+def _augmentation(
+    config: ConfigDict, preprocessing: dict[str, Any], shape: tuple[int, int, int]
+) -> "Augmentation | None":
+    if config.data.augmentation == "none":
+        return None
+    from elu_zoo.training.step import augmentation
+
+    return augmentation.create(config.data, preprocessing, shape, config.train.epochs)
+
+
+def _best(model: keras.Model) -> "Best":
+    from elu_zoo.training.record.best import Best
+
+    return Best(model)
 
 
 def network_input_shape(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
@@ -152,6 +187,8 @@ def _preprocessing(
     is_sized = "statistics" in description or (parent and kind == "gcn")
     if not is_sized or (parent and kind == "mean_crop"):
         return description
+    from elu_zoo.data import statistics
+
     if parent:
         fits = tuple(parent.entry["arguments"]["input_shape"]) == shape
     else:
@@ -171,7 +208,7 @@ def _is_preprocessed_once(model: str, preprocessing: dict[str, Any]) -> bool:
     """Whether training images are preprocessed once, before the first iteration."""
     # The loss of an autoencoder needs raw images.
     autoencoder = registry.entry(model).is_autoencoder
-    return preprocessing["kind"] in statistics.PREPROCESSED_ONCE and not autoencoder
+    return preprocessing["kind"] in _PREPROCESSED_ONCE and not autoencoder
 
 
 def _model(

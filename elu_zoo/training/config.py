@@ -9,7 +9,6 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.configs import common
-from elu_zoo.training import finetuning
 from elu_zoo.training.config_checks import check
 from elu_zoo.training.config_fields import flat, get
 from elu_zoo.weights.pretrained import Pretrained
@@ -46,7 +45,11 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
             "elu_zoo.configs.quickstart.get_config(). Received: a "
             f"{type(config).__name__}."
         )
-    config, parent = finetuning.resolve(config.copy_and_resolve_references())
+    config, parent = config.copy_and_resolve_references(), None
+    if config.get("model", {}).get("weights") is not None:
+        from elu_zoo.training import finetuning
+
+        config, parent = finetuning.resolve(config)
     with config.unlocked():
         _add_later_fields(config)
     check(config)

@@ -13,7 +13,7 @@ from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
-from elu_zoo.data import load, order, shapes
+from elu_zoo.data import order, shapes
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -27,8 +27,6 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     `model.weights` names, or else from the builder's defaults. The parent weights are
     returned without their classifier.
     """
-    if config.get("model", {}).get("weights") is None:
-        return config, None
     config = config.copy_and_resolve_references()
     model = config.model
     parameters = registry.entry(model.name).parameters
@@ -126,7 +124,7 @@ def _add_arguments(
 def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
     """Returns a config of fine-tuning whose batches are not larger than the training split."""
     size = config.train.batch_size
-    if "weights" not in config.model or examples >= size:
+    if examples >= size:
         return config
     config = config.copy_and_resolve_references()
     config.train.batch_size = order.smaller_batch_size(examples)
@@ -136,17 +134,6 @@ def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
         *(examples, size, config.train.batch_size),
     )
     return config
-
-
-def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int, int] | None:
-    """Returns the shape to which images are resized, or None for no resizing."""
-    if shape := tuple(config.data.get("image_shape", ())):
-        return shape
-    if parent:
-        return tuple(parent.entry["arguments"]["input_shape"])
-    if config.data.name in load.names():
-        return None
-    return registry.entry(config.model.name).default("input_shape")
 
 
 def freeze(model: keras.Model, config: ConfigDict) -> None:

@@ -187,8 +187,9 @@ def _end_epoch(
                     "Try a lower learning rate."
                 )
             row[f"validation_{name}"] = value
-        if run.best:
-            run.best.update(state, row["validation_loss"])
+        if run.best and (not state.best_step or row["validation_loss"] < state.best_loss):
+            state.best_step, state.best_loss = state.step, row["validation_loss"]
+            run.best.copy()
     outputs.end_epoch(state, row)
 
 

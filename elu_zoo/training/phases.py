@@ -4,8 +4,6 @@ import keras
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
-from elu_zoo.models import stacks
-from elu_zoo.models.blocks import HEADS
 from elu_zoo.training import schedules
 
 
@@ -54,9 +52,13 @@ class Phases:
             return False
         self._current = index
         if self._dropout:
+            from elu_zoo.models import stacks
+
             current = sum(end <= iteration for end in self._dropout_ends)
             stacks.set_dropout(model, *self._dropout[current])
         for end in self._heads_ends:
+            from elu_zoo.models.blocks import HEADS
+
             model.get_layer(HEADS).active = iteration < end
         return True
 
@@ -86,6 +88,8 @@ def check(config: ConfigDict, iterations: int) -> None:
                 f"train.{key} must have {count} entries, one for each phase of "
                 f"train.phase_boundaries. Received: {len(train[key])} entries."
             )
+    from elu_zoo.models import stacks
+
     for rates, placement in zip(train.dropout, train.dropout_placement, strict=True):
         stacks.check_dropout(rates, len(registered.default("dropout")))
         errors.check_choice("dropout_placement", placement, stacks.PLACEMENTS)

@@ -11,15 +11,12 @@ from ml_collections import ConfigDict
 
 import elu_zoo
 from elu_zoo import activations, errors, files, registry
-from elu_zoo.models import cost
-from elu_zoo.models.blocks import remove_heads
 from elu_zoo.training import hardware
 from elu_zoo.training.build import network_input_shape
 from elu_zoo.training.config import differences
 from elu_zoo.training.record.checkpoint import TrainState, versions
 from elu_zoo.training.run import Run
-from elu_zoo.weights import manifest, training_cost, unfinished
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import manifest, unfinished
 
 
 def find(workdir: Path) -> manifest.Entry | None:
@@ -29,10 +26,7 @@ def find(workdir: Path) -> manifest.Entry | None:
 
 
 def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | None:
-    """Returns the entry of a finished run of a config, or None.
-
-    A run without its weight file is unfinished: its last checkpoint has the weights.
-    """
+    """Returns the entry of a run of a config that is finished, with its weights, or None."""
     entry = find(workdir)
     if not entry or differences(entry["config"], config):
         return None
@@ -58,14 +52,13 @@ def write(
     provenance: dict[str, Any],
     check: Callable[[], None],
 ) -> manifest.Entry:
-    """Writes the final weights, rounded in place, and returns their entry.
+    """Writes the final weights, rounded in place, and returns their entry."""
+    from elu_zoo.models import cost
+    from elu_zoo.models.blocks import remove_heads
+    from elu_zoo.weights import training_cost
 
-    `provenance` has the `commit`, `command`, `strategy` and `replicas` of this process. If
-    `check` raises an error during an evaluation, nothing is written.
-    """
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
-    content = weight_file.write(model)
-    _round(model)
+    content = _weight_file(model)
     arguments = _arguments(config.model, run)
     sha256 = files.sha256(content)
     parent = run.parent and run.parent.entry
@@ -117,11 +110,15 @@ def write(
     return entry
 
 
-def _round(model: keras.Model) -> None:
-    """Rounds the weights as in the weight file."""
+def _weight_file(model: keras.Model) -> bytes:
+    """Returns the content of a weight file, and rounds the model's weights as in it."""
+    from elu_zoo.weights.hdf5 import weight_file
+
+    content = weight_file.write(model)
     for layer in model.layers:
         for variable in layer.weights:
             variable.assign(weight_file.rounded(variable))
+    return content
 
 
 def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[str, float]:

@@ -11,13 +11,13 @@ from elu_zoo.data import order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.record.best import Best
-from elu_zoo.training.step.augmentation import Augmentation
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.weights.pretrained import Pretrained
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.activation_statistics import StatisticsOfModel
+    from elu_zoo.training.record.best import Best
+    from elu_zoo.training.step.augmentation import Augmentation
 
 
 @dataclasses.dataclass(frozen=True)
@@ -52,12 +52,12 @@ class Run:
     model: keras.Model
     optimizer: keras.optimizers.Optimizer
     phases: Phases
-    augmentation: Augmentation | None
+    augmentation: "Augmentation | None"
     compilation: Compilation
     step: Any  # a training step, such as `resident.ResidentStep`
     evaluator: Evaluator
     parent: Pretrained | None  # pretrained weights from which the run starts
-    best: Best | None = None  # the weights to keep instead of the last ones
+    best: "Best | None" = None  # the weights to keep instead of the last ones
 
     @property
     def variables(self) -> list[Any]:

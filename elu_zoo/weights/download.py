@@ -20,8 +20,7 @@ from absl import logging
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import untrusted
+from elu_zoo.weights import manifest, untrusted
 
 # Names of the files that `elu_zoo.layers.statistics_file` writes. An entry does not
 # contain the sizes of these files.

@@ -4,8 +4,8 @@ from pathlib import Path
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights import download, manifest, unfinished, unverified
-from elu_zoo.weights.hdf5 import untrusted, weight_file
+from elu_zoo.weights import download, manifest, unfinished, untrusted, unverified
+from elu_zoo.weights.hdf5 import weight_file
 
 
 def find(

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry
-from elu_zoo.weights.hdf5 import untrusted
+from elu_zoo.weights import untrusted
 
 FORMAT = 1
 SUFFIX = ".weights.h5"

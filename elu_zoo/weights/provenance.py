@@ -7,7 +7,7 @@ earlier version of elu_zoo may have written the file. None stands for an unknown
 from collections.abc import Mapping
 from typing import Any
 
-from elu_zoo.weights.hdf5 import untrusted
+from elu_zoo.weights import untrusted
 
 Origin = Mapping[str, Any]
 UNKNOWN = "weights of unknown origin"

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights.hdf5 import untrusted, weight_file
+from elu_zoo.weights import untrusted
+from elu_zoo.weights.hdf5 import weight_file
 
 if TYPE_CHECKING:
     import keras

@@ -111,7 +111,7 @@ def test_the_script_prints_tf_config(hosts, monkeypatch):
             "task": {"type": "worker", "index": index},
         }
         monkeypatch.setenv("TF_CONFIG", done.stdout)
-        assert cluster.place() == (index, len(hosts))
+        assert cluster.machine_index() == (index, len(hosts))
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_pods_name_each_other_as_jobset_does(machines, stand_ins, monkeypatch):
         text, _ = parse(in_pod(stand_ins, index, machines))
         assert text + "\n" == run("sh", SCRIPT, str(index), *hosts).stdout
         monkeypatch.setenv("TF_CONFIG", text)
-        assert cluster.place() == (index, machines)
+        assert cluster.machine_index() == (index, machines)
 
 
 def test_kubernetes_does_not_change_the_command():
@@ -185,7 +185,7 @@ def test_the_slurm_script_requeues_resumable_runs(code, stand_ins, monkeypatch):
     for index, line in enumerate(machines):
         text, _ = parse(line)
         monkeypatch.setenv("TF_CONFIG", text)
-        assert cluster.place() == (index, 2)
+        assert cluster.machine_index() == (index, 2)
         hosts = json.loads(text)["cluster"]["worker"]
         assert hosts == ["gpu07:2222", "gpu11:2222"]
 

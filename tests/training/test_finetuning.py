@@ -11,7 +11,6 @@ import pytest
 from elu_zoo import errors, predictions, training, zoo
 from elu_zoo.configs import finetune, quickstart
 from elu_zoo.data import load
-from elu_zoo.export import predictor, saved_model
 from elu_zoo.layers import statistics_file
 from elu_zoo.training import backends, build, config_checks, finetuning
 from elu_zoo.training.config import resolve
@@ -91,15 +90,6 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, npz, tuned):
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
     named = predictions.decode_predictions(model(test.images), MLP, str(folder))
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
-
-
-def test_an_export_has_the_classes_of_the_new_data(tuned, tmp_path):
-    trained = pretrained.find(MLP, weights=str(tuned[0]))
-    model = zoo.get_model(MLP, weights=trained)
-    path = saved_model.export_saved_model(
-        model, tmp_path, name="own", **predictor.description(model, MLP, trained)
-    )
-    assert (path / "assets/labels.txt").read_text() == "dark\ngrey\nlight\n"
 
 
 def test_only_layers_that_are_not_frozen_change(parent, npz, train, tuned, tmp_path):
@@ -237,7 +227,7 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
 def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert finetuning.image_shape(*finetuning.resolve(config)) == expected
+    assert build.image_shape(*finetuning.resolve(config)) == expected
 
 
 def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
@@ -273,7 +263,7 @@ def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypat
         config = finetune.get_config(f"model=elu_cifar_11,weights={weights},epochs=1")
         small = {"data.name": npz, "data.image_shape": (8, 8, 3), "train.batch_size": 8}
         config.update_from_flattened_dict(small)
-        config.model.width = 0.02
+        config.model.width, config.train.precision = 0.02, "float32"
         return train(config, tmp_path / workdir, **arguments)
 
     move("first")

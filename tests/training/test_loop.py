@@ -64,6 +64,8 @@ def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows)
 def test_devices_and_parts_of_a_batch_change_losses_by_rounding(smoke, train, tmp_path, rows):
     """Batch normalisation uses the whole batch of several devices, but only one part."""
     config = smoke(arg="batch_norm=True,activation=prelu")
+    with config.unlocked():
+        config.model.hidden_layers = 2
     runs = {"one": {}, "two": TWO_DEVICES, "parts": {"accumulate": 4}}
     entries = {name: train(config, tmp_path / name, **runs[name]) for name in runs}
     check_finished(tmp_path / "two", entries["two"])

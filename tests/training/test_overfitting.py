@@ -23,6 +23,7 @@ ENTRIES = {
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.data("imagenet_sample")
 def test_loss_and_error_on_fifty_real_images_become_small(tmp_path, rows):
     """Each class has one image. The test images are the training images."""

@@ -78,7 +78,6 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
             # The inputs of the first layer are pixels and not units.
             layers=hidden[1:],
             damping=_DAMPING,
-            seed=trial.seed,
         )
         rows.append({"epoch": epoch, **_medians(list(layers.values()))})
     return rows

@@ -33,7 +33,7 @@ class BiasShift:
             that vary, equal for all units of a layer; NaN if there is no pair.
         delta2: E_p(delta^2).
         effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
-            of q. If this number is small, a few draws decide all measures.
+            of q. If this number is small, a few examples decide all measures.
         positive_share: fraction of positive components among the components of
             Cov_p(delta^2, a) with the largest absolute values. These are a tenth,
             rounded up, of the components whose incoming unit varies.
@@ -63,8 +63,6 @@ def bias_shift(
     labels: Any = None,
     layers: Sequence[str] | None = None,
     damping: float = 0.0,
-    draws: int = 4096,
-    seed: int = 0,
 ) -> dict[str, BiasShift]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
@@ -72,12 +70,6 @@ def bias_shift(
     model's softmax. A bias shift is the change of the unit's mean net input when the
     natural gradient is added to the unit's weights. A training step with learning rate
     eta changes the mean by -eta times this number.
-
-    The paper's theory is about perceptrons. In a convolution each position of each
-    image is a draw of z. There a is the patch, `(height * width * channels,)` with the
-    zeros of the padding, and delta is the derivative by the net input at the position.
-    The gradient is the mean over draws, whereas the gradient of an image's loss is the
-    sum over the positions of the image.
 
     If an incoming unit is 0 in all draws whose delta is not 0, its row of F is 0. Such
     a unit is left out, which is the limit of small damping. If F is still singular, for
@@ -89,31 +81,24 @@ def bias_shift(
         model: model with one input and one output, the logits `(batch, classes)`.
         images: `(examples, height, width, channels)`, as the model takes images.
         labels: class of each image, integers `(examples,)`; None for no bias shifts.
-        layers: names of `Dense` and `Conv2D` layers with a bias; None for all of them.
+        layers: names of `Dense` layers with a bias; None for all of them.
         damping: >= 0, variance of imaginary noise on each incoming activation.
             Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
             bias row of F is unchanged. As without damping, k is 1 if E_q(a) is 0 or
             equal to E_p(a).
-        draws: largest number of draws of z, which the seed chooses among all images and
-            positions. A unit with d incoming units takes about draws * d^2 + d^3
-            operations.
-        seed: >= 0, seed of the choice of draws.
 
     Returns:
         The measures by layer name, in the order of the model's layers.
     """
-    images = _check_images(model, images)
-    errors.check_integer("seed", seed, minimum=0)
-    errors.check_integer("draws", draws, minimum=1)
+    images = np.asarray(images)
     errors.check_non_negative("damping", damping)
     selected = _select(model, layers)
     p = _probabilities(model, images)
     if labels is not None:
-        labels = _check_labels(labels, *p.shape)
+        labels = np.asarray(labels, "int32")
     measures = {}
     for layer in selected:
-        chosen = unit_draws.positions(layer, len(images), draws, seed)
-        collected = unit_draws.collect(model, layer, images, p, labels, chosen)
+        collected = unit_draws.collect(model, layer, images, p, labels)
         try:
             measures[layer.name] = _of_layer(*collected, damping)
         except errors.UsageError as error:
@@ -179,41 +164,13 @@ def _correlation(inputs):
     return sizes[~np.eye(len(sizes), dtype=bool)].mean()
 
 
-def _check_images(model, images):
-    inputs, outputs = (getattr(model, n, None) or () for n in ("inputs", "outputs"))
-    shapes = [tuple(tensor.shape) for tensor in (*inputs, *outputs)]
-    if (len(inputs), len(outputs)) != (1, 1) or len(shapes[1]) != 2:
-        raise errors.UsageError(
-            "The model must be a built Keras model with one input and one output, the "
-            f"logits (batch, classes). Received shapes: {shapes}."
-        )
-    images, shape = np.asarray(images), shapes[0][1:]
-    if images.shape[1:] != shape or not images.size or images.dtype.kind not in "uif":
-        expected, received = f"(examples, *{shape})", f"{images.dtype} {images.shape}"
-        raise errors.UsageError(
-            f"images must be numbers of shape {expected}. Received: {received}."
-        )
-    return images
-
-
-def _check_labels(labels, count, classes):
-    labels = np.asarray(labels)
-    fits = labels.shape == (count,) and labels.dtype.kind in "ui"
-    if not fits or labels.min() < 0 or labels.max() >= classes:
-        raise errors.UsageError(
-            f"labels must be {count} integers in 0..{classes - 1}. Received: {labels!r}."
-        )
-    return labels.astype("int32")
-
-
 def _select(model, names):
     reasons = {layer.name: _unfit(layer) for layer in model.layers}
     if names is None:
         names = [name for name, reason in reasons.items() if not reason]
     if isinstance(names, str) or not names:
         raise errors.UsageError(
-            "layers must be a list of names of Dense and Conv2D layers with a bias. "
-            f"Received: {names!r}."
+            f"layers must be a list of names of Dense layers with a bias. Received: {names!r}."
         )
     for name in names:
         if name not in reasons:
@@ -224,13 +181,10 @@ def _select(model, names):
 
 
 def _unfit(layer) -> str:
-    if not isinstance(layer, keras.layers.Dense | keras.layers.Conv2D):
-        return f"is {type(layer).__name__}, neither Dense nor Conv2D"
+    if not isinstance(layer, keras.layers.Dense) or len(layer.input.shape) != 2:
+        return f"is {type(layer).__name__}, not Dense on vectors"
     if not layer.use_bias:
         return "has no bias, so that there is no bias shift correction"
-    is_first = getattr(layer, "data_format", "") == "channels_first"
-    if is_first or getattr(layer, "groups", 1) > 1:
-        return "is a convolution with groups, or with channels first"
     return ""
 
 

@@ -51,7 +51,7 @@ class Moments:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class NaturalGradient:
-    """The update of Theorem 1 and its bias shifts (Theorem 2).
+    """The update of Theorem 1 and its bias shift (Theorem 2).
 
     A bias shift is the change of the unit's mean net input under p when an update is
     added to the unit's weights. A training step with learning rate eta adds -eta times
@@ -63,19 +63,14 @@ class NaturalGradient:
         s: the positive scalar of Theorem 1, the last entry of F^-1.
         k: factor of the correction. It adds -k E_q(a) to the incoming mean E_p(a) and
             multiplies the bias unit by k.
-        uncorrected_shift: E_p(a)^T A^-1 g + g_0 / c, the bias shift of an update with
-            b = 0 and s = 1 / c.
-        shift: (E_p(a)^T, 1) (weights, bias), the bias shift of the update.
-        shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c; equal to `shift`
-            by Theorem 2.
+        shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c, which by Theorem 2
+            is the bias shift (E_p(a)^T, 1) (weights, bias).
     """
 
     weights: np.ndarray
     bias: float
     s: float
     k: float
-    uncorrected_shift: float
-    shift: float
     shift_from_means: float
 
 
@@ -91,7 +86,7 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     Returns:
         `(d + 1, d + 1)`, the matrix `[[A, b], [b^T, c]]` of Theorem 1.
     """
-    inputs, deltas = _checked(inputs, deltas)
+    inputs, deltas = np.asarray(inputs, np.float64), np.asarray(deltas, np.float64)
     inputs = np.append(inputs, np.ones((len(inputs), 1)), axis=1)
     rows = inputs * (deltas * np.sqrt(1 / len(inputs)))[:, None]
     return rows.T @ rows
@@ -105,7 +100,7 @@ def moments(inputs: Any, deltas: Any) -> Moments:
     Args:
         inputs, deltas: see `unit_fisher`.
     """
-    inputs, deltas = _checked(inputs, deltas)
+    inputs, deltas = np.asarray(inputs, np.float64), np.asarray(deltas, np.float64)
     p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
     if not delta2:
@@ -124,7 +119,7 @@ def moments(inputs: Any, deltas: Any) -> Moments:
 
 
 def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient:
-    """Returns a unit's natural gradient and its bias shifts (Theorems 1 and 2).
+    """Returns a unit's natural gradient and its bias shift (Theorems 1 and 2).
 
     Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
 
@@ -142,10 +137,7 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
     """
     unit = moments(inputs, deltas)
-    gradient = _array("gradient", gradient)
-    shape = (len(unit.mean) + 1,)
-    expected = f"gradient must have the shape (d + 1,), {shape}"
-    _require(gradient.shape == shape, expected, gradient.shape)
+    gradient = np.asarray(gradient, np.float64)
     g, g_0, c = gradient[:-1], gradient[-1], unit.delta2
     mean, weighted_mean, b = unit.mean, unit.weighted_mean, c * unit.weighted_mean
     matrix = np.block([[c * unit.weighted_second, b[:, None]], [b, c]])
@@ -162,8 +154,6 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
         bias=float(bias),
         s=float(s),
         k=float(k),
-        uncorrected_shift=float(mean @ a_g + g_0 / c),
-        shift=float(mean @ weights + bias),
         shift_from_means=float((mean - k * weighted_mean) @ a_g + k * g_0 / c),
     )
 
@@ -231,24 +221,3 @@ def _is_definite(matrix):
     # A squared pivot is the fraction of a second moment that the earlier columns leave
     # unexplained.
     return bool((factor.diagonal() ** 2).min() > _TOLERANCE)
-
-
-def _checked(inputs, deltas):
-    inputs, deltas = _array("inputs", inputs), _array("deltas", deltas)
-    fits = inputs.ndim == 2 and inputs.size
-    _require(fits, "inputs must be (examples, d), both >= 1", inputs.shape)
-    count = len(inputs)
-    expected = f"deltas must be (examples,), of {count} examples"
-    _require(deltas.shape == (count,), expected, deltas.shape)
-    return inputs, deltas
-
-
-def _array(name: str, values: Any) -> np.ndarray:
-    array = np.asarray(values, np.float64)
-    _require(np.isfinite(array).all(), f"{name} must be finite", "NaN or infinity")
-    return array
-
-
-def _require(fits: Any, expected: str, received: Any) -> None:
-    if not fits:
-        raise errors.UsageError(f"{expected}. Received: {received}.")

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data import statistics
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
@@ -111,7 +110,9 @@ def open_outputs(
     state: TrainState,
 ) -> Iterator[Outputs]:
     """Opens the outputs of a run for a `with` block. Only the chief writes files."""
-    if chief:
+    if chief and "statistics" in run.preprocessing:
+        from elu_zoo.data import statistics
+
         # With a copy of the statistics, another machine can resume or use the run.
         statistics.copy(run.preprocessing, workdir)
     if chief and not (config := workdir / "config.json").exists():

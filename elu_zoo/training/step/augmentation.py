@@ -16,11 +16,9 @@ class Augmentation:
     """Random changes of images, and the random numbers ("draws") that they need.
 
     Args:
-        layer: changes images by draws.
         draw: a function `(seed, epoch, count)` that returns draws `(count, n)`.
         still: draws with which the layer only cuts out an image's middle.
         epochs: number of first epochs with random draws; later epochs use `still`.
-        before: a layer for the original images.
         after: a layer for the changed images, and for the last two columns of draws.
         field: shape of the changed images if they are larger than the original images.
     """

@@ -37,9 +37,8 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     elif name == "multi_worker":
         if not tasks:
             raise errors.UsageError(
-                "Strategy multi_worker needs the environment variable TF_CONFIG. Set "
-                "TF_CONFIG to the addresses of all machines and the task of this "
-                "machine."
+                "Strategy multi_worker needs the environment variable TF_CONFIG. Set TF_CONFIG to "
+                "the addresses of all machines and the task of this machine."
             )
         with cluster.limited_wait():
             strategy = tf.distribute.MultiWorkerMirroredStrategy()

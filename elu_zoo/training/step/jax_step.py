@@ -35,15 +35,13 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     compilation.check_devices(name, num_devices)
     if name not in ("auto", "one") or num_devices not in (None, 1):
         raise errors.UsageError(
-            "KERAS_BACKEND=jax trains on one device. Received: strategy "
-            f"{name!r}, num_devices {num_devices}. Set --strategy=one, or set "
-            "KERAS_BACKEND=tensorflow."
+            f"KERAS_BACKEND=jax trains on one device. Received: strategy {name!r}, num_devices "
+            f"{num_devices}. Set --strategy=one, or set KERAS_BACKEND=tensorflow."
         )
     if cluster.tasks() > 1:
         raise errors.UsageError(
-            "KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has "
-            f"{cluster.tasks()} tasks. Unset TF_CONFIG, or set "
-            "KERAS_BACKEND=tensorflow."
+            f"KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has {cluster.tasks()} tasks. "
+            "Unset TF_CONFIG, or set KERAS_BACKEND=tensorflow."
         )
     placement, count = OneDevice(), len(jax.devices())
     kind = placement.device.device_kind

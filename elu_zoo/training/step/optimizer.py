@@ -8,17 +8,12 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry
 from elu_zoo.training import schedules
-from elu_zoo.training.step.muon import Muon
 
 OPTIMIZERS = "sgd", "muon"
 
 
 class SGD(keras.optimizers.SGD):
-    """Keras' SGD with a learning rate for each variable, and an increasing momentum.
-
-    The momentum increases linearly from `first_momentum` to `momentum` in `rise`
-    iterations; it is constant if `rise` is 0.
-    """
+    """Keras' SGD with factors on learning rates, and a momentum that rises linearly."""
 
     def __init__(
         self,
@@ -26,7 +21,7 @@ class SGD(keras.optimizers.SGD):
         nesterov: bool,
         factors: Sequence[float],
         first_momentum: float = 0.0,
-        rise: int = 0,
+        rise: int = 0,  # iterations until `momentum`; 0 for a constant momentum
     ):
         super().__init__(momentum=momentum, nesterov=nesterov)
         self._factors = factors
@@ -64,7 +59,9 @@ def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.opt
     return optimizer
 
 
-def _muon(config: ConfigDict) -> Muon:
+def _muon(config: ConfigDict) -> keras.optimizers.Optimizer:
+    from elu_zoo.training.step.muon import Muon
+
     train = config.train
     classifier = registry.entry(config.model.name).classifier
     return Muon(
@@ -96,19 +93,17 @@ def check(config: ConfigDict, iterations: int) -> None:
         _check_muon(config)
     elif train.get("sgd_factor", 1.0) != 1 or train.get("sgd_decay", 0.0) != 0:
         raise errors.UsageError(
-            "With train.optimizer=sgd, train.sgd_factor must be 1.0 and "
-            f"train.sgd_decay must be 0.0. Received: {train.get('sgd_factor')}, "
-            f"{train.get('sgd_decay')}. Set train.learning_rates and "
-            "model.kernel_decay instead."
+            "With train.optimizer=sgd, train.sgd_factor must be 1.0 and train.sgd_decay must be "
+            f"0.0. Received: {train.get('sgd_factor')}, {train.get('sgd_decay')}. Set "
+            "train.learning_rates and model.kernel_decay instead."
         )
     for entry in train.get("learning_rate_factors", ()):
         is_pair = isinstance(entry, tuple) and len(entry) == 2
         has_factor = is_pair and errors.is_finite(entry[1]) and entry[1] > 0
         if not (has_factor and isinstance(entry[0], str)):
             raise errors.UsageError(
-                "train.learning_rate_factors must be pairs of a variable's name, such "
-                "as 'bias' or 'classifier/kernel', and a factor > 0. Received: "
-                f"{entry!r}."
+                "train.learning_rate_factors must be pairs of a variable's name, such as 'bias' or "
+                f"'classifier/kernel', and a factor > 0. Received: {entry!r}."
             )
     if "momentum_rise" in train:
         _check_momentum_rise(train, iterations)

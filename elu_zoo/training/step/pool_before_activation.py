@@ -17,10 +17,7 @@ def pool_before_activation(model: keras.Model, pooling: Any = None) -> keras.Mod
 
     After a 2x2 pooling an activation computes one value instead of four. The returned
     model shares layers with `model`; a model that is no chain is returned as it is.
-
-    Args:
-        model: a built model.
-        pooling: a module such as `jax_pooling`; None for Keras' pooling.
+    `pooling` is a module such as `jax_pooling`, or None for Keras' pooling.
     """
     layers = list(model.layers)
     if not is_chain(layers) or not _ends_with_its_last_layer(model):

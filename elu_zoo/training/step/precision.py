@@ -33,14 +33,11 @@ def check(name: str) -> None:
 def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     """Sets the precision of the layers between preprocessing and classifier.
 
-    Rectifiers, ELUs, max-pooling, and dropout before max-pooling, between the first and
-    the last convolution also use bfloat16 if they follow a bfloat16 layer. They then
-    move half the bytes, and outputs do not change, except that training with dropout
-    rounds values once more.
+    Layers that keep values, between the first and the last convolution, also use
+    bfloat16 after a bfloat16 layer, because they then move half the bytes.
 
     Args:
         model: a float32 model that has not been called yet; changed in place.
-        name: a name of `PRECISIONS`.
         classifier: name of the layer that outputs the logits; by default the last
             layer with trainable weights.
     """

@@ -65,7 +65,6 @@ class ResidentStep:
         Args:
             batches: indices of training images, `(count, batch_size)`; `count` is at
                 most `compilation.steps_per_call`.
-            learning_rates: the learning rate of each iteration, `(count,)`.
             first: number of the first iteration in the run.
             draws: random numbers for the augmentation, `(count, batch_size, n)`.
 

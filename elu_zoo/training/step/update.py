@@ -33,10 +33,7 @@ class Update:
         """Updates the model and returns the mean loss before the update.
 
         Args:
-            rate: the learning rate.
-            iteration: number of the iteration in the run.
             batch: indices of the examples of all replicas.
-            draws: random numbers for the augmentation, or None.
             fetch: a function `(start, indices) -> (images, labels)` for a part of the
                 batch; `start` is the part's first row in the batch.
         """

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.weights.hdf5.untrusted import printable
+from elu_zoo.weights.untrusted import printable
 
 Arrays = dict[str, list[np.ndarray]]
 Shapes = dict[str, list[tuple[int, ...]]]

@@ -21,7 +21,8 @@ import h5py
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.weights.hdf5 import cycles, tree, untrusted
+from elu_zoo.weights import untrusted
+from elu_zoo.weights.hdf5 import cycles, tree
 from elu_zoo.weights.hdf5.tree import Arrays, Shapes
 from elu_zoo.weights.manifest import SUFFIX
 

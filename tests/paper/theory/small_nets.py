@@ -25,16 +25,6 @@ def dense(activation="elu", inner=False):
     return net((2, 3, 1), first, hidden, keras.layers.Activation(after))
 
 
-def convolution(**arguments):
-    """Returns a net with a layer of 3 units on maps of 2 channels.
-
-    The layer is a convolution with these arguments; without arguments it is dense.
-    """
-    kind = keras.layers.Conv2D if arguments else keras.layers.Dense
-    layer = kind(3, kernel_initializer=HeUniform(3), name="conv", **arguments)
-    return net((6, 7, 2), layer, keras.layers.ELU())
-
-
 def examples(model, count=230):
     rng = np.random.default_rng(0)
     images = rng.normal(size=(count, *model.input_shape[1:])).astype("float32")

@@ -12,7 +12,7 @@ import sys
 import keras
 import numpy as np
 import pytest
-from small_nets import convolution, dense, examples, net
+from small_nets import dense, examples, net
 
 import elu_zoo
 from elu_zoo import errors
@@ -121,23 +121,22 @@ def test_dead_units_have_nan_and_constant_units_need_damping():
 
 
 def test_the_model_is_unchanged_afterwards():
-    model = convolution(kernel_size=3, activation=keras.layers.ReLU())
-    activation = model.get_layer("conv").activation
+    model = dense(keras.layers.ReLU(), inner=True)
+    activation = model.get_layer("hidden").activation
     before = [len(x._inbound_nodes + x._outbound_nodes) for x in model.layers]
     images, _ = examples(model)
     logits = np.array(model(images))
-    assert list(bias_shift(model, images)) == ["conv", "classifier"]
+    assert list(bias_shift(model, images)) == ["hidden", "classifier"]
     after = [len(x._inbound_nodes + x._outbound_nodes) for x in model.layers]
     assert before == after
-    assert model.get_layer("conv").activation is activation
+    assert model.get_layer("hidden").activation is activation
     np.testing.assert_array_equal(model(images), logits)
 
 
-def test_a_graph_with_a_bypass_and_bfloat16_gives_finite_measures():
+def test_bfloat16_gives_finite_measures():
     image = keras.Input((4, 4, 2))
-    first = keras.layers.Conv2D(3, 3, padding="same", name="one")(image)
-    x = keras.layers.Dense(3, use_bias=False, name="unbiased")(first)
-    x = keras.layers.GlobalAveragePooling2D()(keras.layers.Add()([first, x]))
+    x = keras.layers.GlobalAveragePooling2D()(image)
+    x = keras.layers.Add()([x, keras.layers.Dense(2, name="one")(x)])
     last = keras.layers.Dense(4, name="classifier", dtype="mixed_bfloat16")
     model = keras.Model(image, last(x))
     images, labels = examples(model)
@@ -181,19 +180,12 @@ IMAGES = np.random.default_rng(0).normal(size=(5, 2, 3, 1))
 @pytest.mark.parametrize(
     ("wrong", "message"),
     [
-        ({"images": IMAGES[:, :1]}, r"images must be numbers .* \(examples, \*\(2, 3"),
-        ({"images": IMAGES.astype(str)}, "images must be numbers"),
         ({"images": IMAGES * np.nan}, "logits .* are not finite"),
-        ({"labels": np.zeros(4, int)}, "labels must be 5 integers in 0..3"),
-        ({"labels": [0, 1, 2, 3, -1]}, "labels must be 5 integers in 0..3"),
-        ({"seed": -1}, "seed must be an integer >= 0"),
-        ({"draws": 0}, "draws must be an integer >= 1"),
         ({"damping": -0.1}, "damping must be finite and >= 0"),
         ({"layers": ["hiden"]}, "Did you mean 'hidden'"),
-        ({"layers": ["flatten"]}, "'flatten' is Flatten, neither Dense nor Conv2D"),
+        ({"layers": ["flatten"]}, "'flatten' is Flatten, not Dense"),
         ({"layers": "hidden"}, "layers must be a list of names"),
         ({"damping": 0.0}, "Layer 'hidden': .* singular.* Pass damping > 0"),
-        ({"model": keras.Sequential([keras.layers.Dense(3)])}, "a built Keras model"),
         ({"model": net((2, 3, 1), softmax=True)}, "The model returns probabilities"),
     ],
 )
@@ -204,17 +196,13 @@ def test_wrong_arguments_raise_an_error(wrong, message):
 
 
 def test_unsupported_layers_raise_an_error():
-    shared = keras.layers.Conv2D(2, 3, padding="same", name="shared")
-    grouped = keras.layers.Conv2D(2, 1, groups=2, name="grouped")
-    unbiased = keras.layers.Dense(2, use_bias=False, name="unbiased")
-    model = net((4, 4, 2), unbiased, shared, shared, grouped)
+    shared = keras.layers.Dense(6, name="shared")
+    unbiased = keras.layers.Dense(6, use_bias=False, name="unbiased")
+    model = net((2, 3, 1), keras.layers.Flatten(), unbiased, shared, shared)
     images, _ = examples(model, 3)
-    reasons = "is a convolution with groups", "has no bias", "is used 2 times"
-    for name, message in zip(("grouped", "unbiased", "shared"), reasons, strict=True):
+    for name, message in {"unbiased": "has no bias", "shared": "is used 2 times"}.items():
         with pytest.raises(errors.UsageError, match=f"{name}' {message}.*Remove it"):
             bias_shift(model, images, layers=[name])
-    shared.data_format = "channels_first"
-    assert "channels first" in module._unfit(shared)
 
 
 def test_unsupported_backends_raise_an_error(monkeypatch):
@@ -225,9 +213,9 @@ def test_unsupported_backends_raise_an_error(monkeypatch):
 
 def computed():
     """Returns measures that do not depend on the backend."""
-    model = convolution(kernel_size=3, padding="same", strides=2)
+    model = dense()
     images, labels = examples(model)
-    return arrays(bias_shift(model, images, labels=labels, damping=1e-3, draws=500))
+    return arrays(bias_shift(model, images, labels=labels, damping=1e-3))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import types
 
+import keras
 import numpy as np
 import pytest
 import small_step as small
@@ -57,6 +58,21 @@ def test_results_do_not_depend_on_calls_and_starts(data, assert_same_bits):
     losses, arrays = run(StreamStep, data[StreamStep])
     result = run(StreamStep, data[StreamStep], cut=(2, 1, 3), starts=(2,))
     assert_same_bits([result[0], *result[1]], [losses, *arrays])
+
+
+@pytest.mark.parametrize("kind", [ResidentStep, StreamStep])
+def test_a_changed_dropout_rate_takes_effect_after_compile(data, kind):
+    model, sgd, strategy = small.build(), keras.optimizers.SGD(), tf.distribute.get_strategy()
+    sgd.build(model.trainable_variables)
+    step = make_step(kind, data[kind], strategy, Compilation(False, 1), model, sgd)
+    zero, losses = np.zeros(1, np.float32), []  # a learning rate that keeps the weights
+    for rate, recompile in ((small.DROPPED, False), (0.0, False), (0.0, True)):
+        model.get_layer("drop").rate = rate
+        if recompile:
+            step.compile()
+        step.start(draw_batches()[0])
+        losses.append(float(step.run(draw_batches()[0][:1], zero)[0]))
+    assert losses[0] == losses[1] != losses[2]
 
 
 def test_the_error_names_a_missing_image(tmp_path):
