@@ -78,7 +78,7 @@ for name, code in json.loads(sys.argv[1]).items():
             exec(code, {})
         except SystemExit as stop:
             exit_code = stop.code or 0
-    slow = ("tensorflow", "keras", "jax", "tensorflow_datasets", "matplotlib", "scipy")
+    slow = ("tensorflow", "keras", "jax", "tensorflow_datasets", "matplotlib", "pandas", "scipy")
     loaded = [module for module in slow if module in sys.modules]
     print(json.dumps([name, exit_code, loaded, out.getvalue()]), flush=True)
     os._exit(0)

@@ -16,9 +16,7 @@ from elu_zoo.bin import early, flags
 _DECIDING = "activations", "seeds", "tune", "budget"  # flags that decide the numbers
 absl_flags.DEFINE_list("activations", None, "Names, the reference first.", required=True)
 absl_flags.DEFINE_integer("seeds", None, "Number of seeds; by default 5, in a smoke test 2.")
-absl_flags.DEFINE_integer(
-    "tune", None, "Learning rates to try with each activation; by default 5, in a smoke test 3."
-)
+absl_flags.DEFINE_integer("tune", None, "Learning rates to try; by default 5, in a smoke test 3.")
 flags.define_path("output", None, "Folder for results and runs; by default runs/compare/<config>.")
 flags.define("config", "data", "data_dir", "module")
 flags.define_budget("full", "full: the config's length; short: a fifth of it; smoke: a test.")
@@ -38,7 +36,7 @@ def main(_: list[str]) -> None:
     elif values.budget == "short":
         config, name = trials.shortened(config), "{}-short"
     train_command = configs.command("elu-zoo-train", sys.argv)
-    request = ComparisonConfig(
+    comparison_config = ComparisonConfig(
         config=config,
         command=configs.command("elu-zoo-compare", sys.argv, _DECIDING),
         train_command=f"{train_command} {changed_flags(original, config)}".strip(),
@@ -49,10 +47,10 @@ def main(_: list[str]) -> None:
         data_dir=values.data_dir,
         module=values.module,
     )
-    say = functools.partial(print, flush=True)
-    checked = check(request)
+    checked = check(comparison_config)
     from elu_zoo.compare import comparison  # needs the packages that `check` has found
 
+    say = functools.partial(print, flush=True)
     comparison.compare(checked, values.jobs or runner.default_jobs(), say)
 
 

@@ -55,15 +55,7 @@ class Tested:
 
 
 def compared(runs: Mapping[str, Values]) -> list[Tested]:
-    """Tests each activation against the first.
-
-    Args:
-        runs: error of each run, by activation and by seed. An activation whose tuning
-            runs all diverged has no runs.
-
-    Returns:
-        The tests of all activations, in the order of `runs`.
-    """
+    """Tests each activation against the first, from errors by activation and seed."""
     reference, *others = runs
     errors = {
         name: {seed: x for seed, x in values.items() if not math.isnan(x)}
@@ -105,9 +97,6 @@ def intervals(pairs: Mapping[str, Pair]) -> dict[str, tuple[Interval, float]]:
     """Returns the interval and the corrected p of each test of one family, by name.
 
     Differences that do not vary are no test: their interval and p are NaN.
-
-    Args:
-        pairs: for each test, the values of both runs of its pairs.
     """
     results = {name: statistics.paired_interval(*pair) for name, pair in pairs.items()}
     p = {name: found.p for name, found in results.items() if not math.isnan(found.p)}

@@ -50,12 +50,7 @@ class ComparisonResult:
     costs: Mapping[str, Cost]
 
     def paired(self, activation: str, *, tuned: bool) -> dict[int, RunResult]:
-        """Returns the results of an activation's paired runs, by seed.
-
-        Args:
-            activation: name of the activation.
-            tuned: whether to take runs at the best rates, not at the config's rates.
-        """
+        """Returns the results of paired runs by seed, at the best rate if `tuned`."""
         factor = self.choices[activation].factor if tuned else 1.0
         return {
             trial.seed: measured

@@ -14,13 +14,7 @@ _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
 
 
 def tested(result: ComparisonResult, *, tuned: bool) -> list[Tested]:
-    """Returns the test of each activation against the reference.
-
-    Args:
-        result: the comparison's runs.
-        tuned: whether to test runs at the best learning rates, not at the config's. An
-            activation whose tuning runs all diverged has no best rate and no such runs.
-    """
+    """Returns the tests of runs at the best learning rates if `tuned`, else the config's."""
     return paired_tests.compared(
         {
             name: {

@@ -25,12 +25,10 @@ class Comparison:
 
     Attributes:
         n: number of pairs.
-        w: signed-rank statistic, the sum of the ranks of the pairs in which the first
-            value is larger.
+        w: sum of the ranks of the pairs in which the first value is larger.
         p: exact one-sided p of the claim, the fraction of all 2**n choices of signs
             whose `w` is at most as large.
-        opposite: exact one-sided p of the opposite claim, that the first values are
-            larger.
+        opposite: exact one-sided p that the first values are larger.
         effect: matched-pairs rank-biserial correlation in [-1, 1]; -1 if the first
             value is smaller in every pair.
     """
@@ -49,15 +47,9 @@ class Comparison:
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """Student's interval and two-sided t test of a mean difference.
+    """Student's interval of a mean of n differences, and the two-sided p that it is 0.
 
-    Attributes:
-        n: number of differences.
-        mean: mean of the differences.
-        low: lower end of the interval; NaN for differences that do not vary, as one.
-        high: upper end; NaN without an interval.
-        p: two-sided p of the null hypothesis that the mean is 0; NaN without an
-            interval.
+    `low`, `high` and `p` are NaN for differences that do not vary, such as one.
     """
 
     n: int
@@ -76,17 +68,11 @@ def student_interval(
     of five runs do not show what a sixth run would be.
 
     Args:
-        differences: `(n,)`, one for each pair of runs.
-        level: confidence level, in (0, 1).
         scale: largest of the compared values, see `results.vary`.
     """
     from scipy import stats
 
     values = _finite(differences, "differences")
-    if not 0 < level < 1:
-        raise errors.UsageError(
-            f"The confidence level must be between 0 and 1. Received: {level!r}"
-        )
     n, mean = len(values), float(values.mean())
     if not results.vary(values, scale):
         return Interval(n, mean, math.nan, math.nan, math.nan)
@@ -109,16 +95,8 @@ def holm(p_values: Sequence[float]) -> list[float]:
 
     If every hypothesis with a corrected p of at most alpha is rejected, the probability
     of one or more false rejections is at most alpha.
-
-    Args:
-        p_values: `(tests,)`, each in [0, 1]; may be empty.
-
-    Returns:
-        Corrected p values, in the order of `p_values`.
     """
     p = np.asarray(p_values, np.float64)
-    if not ((p >= 0) & (p <= 1)).all():
-        raise errors.UsageError(f"p values must be between 0 and 1. Received: {p_values!r}")
     order = np.argsort(p)
     factors = np.arange(len(p), 0, -1)  # the smallest p is multiplied by all tests
     corrected = np.empty_like(p)
@@ -132,10 +110,6 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     Pairs without difference receive ranks, but their ranks are in neither sum (Pratt,
     1959). Differences of equal size receive the mean of their ranks; sizes that differ
     only by rounding are equal.
-
-    Args:
-        first: `(n,)`, such as the test errors of ELU networks.
-        second: `(n,)`, the values of the runs with the same seeds, in the same order.
     """
     from scipy import stats
 

@@ -39,8 +39,7 @@ class Effect(NamedTuple):
     Attributes:
         n: number of runs, pairs of runs, rounds or draws; 0 if nothing was measured.
         effect: such as a mean difference, a ratio or a fraction.
-        low: lower end of the effect's 95 % interval; NaN for no interval.
-        high: upper end of the interval.
+        low, high: ends of the effect's 95 % interval; NaN for no interval.
         p: two-sided p of Student's t test that the effect equals the limit; NaN for none.
         wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
         outcome: "" until the p decides it.
@@ -109,10 +108,8 @@ class Claim:
 
     Attributes:
         name: the id in claims.csv.
-        section: section of the paper.
         text: the claim in the paper's words.
         reported: the numbers that the paper reports for the claim.
-        tests: the tests that decide the claim.
         gpu: runs that need a GPU to decide the claim; "" if two CPU cores are enough.
     """
 

@@ -19,24 +19,19 @@ class Experiment:
     the rows of the experiments in `reads`.
 
     Attributes:
-        title: title of the experiment's section in the report.
         section: section of the paper.
         draw: draws the figure to a path without suffix; None if there is no figure.
         summary: returns the results as a Markdown table.
         trials: returns the specs of a plan's runs; None if nothing is trained.
-        measure: returns the rows of a finished run; must be a function of a module,
-            because it is pickled for the worker processes.
+        measure: returns the rows of a finished run; a function of a module, because it
+            is pickled for the worker processes.
         compute: returns the rows of an experiment that trains nothing.
-        columns: columns of the rows.
-        compares: titles by column, for columns in which lower values are better. The
-            report compares the final values in pairs of runs.
+        compares: titles by column whose final values the report compares in pairs of
+            runs; lower values are better.
         tested: selects the rows of these pairs; None selects all rows.
-        reads: names of other experiments whose rows are needed.
-        covers: returns whether the stored rows of a budget are enough for a plan, so
-            that `compute` is not called again; None if `compute` is always called.
-        shows_divergence: whether the rows of diverged runs are shown; such a row has
-            no measured value, only the text `diverged`.
-        claims: claims of the paper that the experiment tests.
+        covers: returns whether the stored rows of a budget are enough for a plan; None
+            if `compute` is always called.
+        shows_divergence: whether rows of diverged runs, without a value, are shown.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
         schedule_of: source of `paper_epochs`, if not the paper's own experiment.
         trains: what the report says of training if the rows have no epochs.

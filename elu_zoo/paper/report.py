@@ -53,25 +53,21 @@ pairs of runs, is at most 0.05. This p is two-sided, and Holm's method corrects 
 all tests of the claim and for their layers. The printed p and the intervals (Student's,
 95 %) are without correction.
 
-Five kinds of tests have no such p. Timings are decided by their 95 % bootstrap
-interval, theorems by the rounding errors of float64, and statements about a whole
-training by the mean over runs in every epoch. An error of the paper is
-reached if the lower end of the interval, of at least five runs, is below it. The
-paper's own tests, p < 0.001, are decided by Wilcoxon's exact p of at least ten pairs.
-Fewer are *too few pairs*, which keep a claim from being reproduced. Differences that
-are *equal* in all pairs have neither an interval nor Student's p, and decide nothing.
-
-A test has *diverged* if its runs diverged and left no pair. Tests that *decide nothing*
-say why.
+Other tests are decided without this p: timings by their 95 % bootstrap interval,
+theorems by the rounding errors of float64, statements about a whole training by the mean
+over runs in every epoch, an error of the paper by the lower end of the interval, and the
+paper's own tests, p < 0.001, by Wilcoxon's exact p of at least ten pairs. Fewer are *too
+few pairs*, which keep a claim from being reproduced. Differences that are *equal* in all
+pairs decide nothing. A test has *diverged* if its runs diverged and left no pair.
 
 Wilcoxon's p is one-sided in this table: it is at least 1/32 = 0.031 with five pairs and
-at least 1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore
-possible by an exact test only one-sided, and only if all ten pairs agree.
+1/1024 = 0.00098 with ten. The paper's p < 0.001 from ten runs is therefore possible by
+an exact test only one-sided, and only if all ten pairs agree.
 
-The column of layers has the range of their effects. If some layers support the claim
-and others contradict it, the layers disagree. Tests marked as *ours* are about an
-activation, a measure or a length of training that the paper does not have there. They
-take no part in the verdict, and are corrected apart."""
+The column of layers has the range of their effects; *layers disagree* if some support the
+claim and others contradict it. Tests marked as *ours* are about an activation, a measure
+or a length of training that the paper does not have there. They take no part in the
+verdict, and are corrected apart."""
 
 _PAIRS = """Pairs of runs, by [Wilcoxon's test](#wilcoxons-signed-rank-tests). The p are
 two-sided and not corrected for the number of tests."""
@@ -148,39 +144,32 @@ def _section(name: str, view: View | None) -> list[str]:
         return [*parts, f"Not run yet: `{command}`."]
     length = schedule(name, view) or experiment.trains
     parts.append(f"{length}. Command: `{command} --budget={view.budget}`.")
-    parts += _diverged(view)
-    if experiment.draw:
-        parts.append(f"![{experiment.title}](figures/{name}.png)")
-    parts.append(experiment.summary(view.frame))
+    parts += _shown(name, view, experiment.title, name)
     if experiment.compares:
         tested = experiment.tested(view.frame) if experiment.tested else view.frame
         if tests := tables.paired_tests(tested, experiment.compares):
             parts.append(f"{_PAIRS}\n\n{tests}")
-    return [*parts, *_longer(name, view.longer)]
+    return parts + (_longer(name, view.longer) if view.longer else [])
 
 
-def _diverged(view: View) -> list[str]:
-    names = "; ".join(view.diverged)
-    return [f"Left out because they diverged: {names}."] if names else []
-
-
-def _longer(name: str, longer: View | None) -> list[str]:
+def _longer(name: str, view: View) -> list[str]:
     """Returns the part of a section on runs of a longer budget, which has few seeds."""
-    if not longer:
-        return []
-    experiment, flag = EXPERIMENTS[name], f"--budget={longer.budget}"
-    count = len({row["seed"] for row in longer.rows})
+    flag = f"--budget={view.budget}"
+    count = len({row["seed"] for row in view.rows})
     seeds = "one seed" if count == 1 else f"{count} seeds"
-    parts = [f"### {flag}"]
-    parts.append(
-        f"{schedule(name, longer)}, {seeds} so far. These runs decide no claim. "
-        f"Command: `elu-zoo-reproduce {name} {flag}`."
-    )
-    parts += _diverged(longer)
+    length = f"{schedule(name, view)}, {seeds} so far. These runs decide no claim."
+    parts = [f"### {flag}", f"{length} Command: `elu-zoo-reproduce {name} {flag}`."]
+    title = f"{EXPERIMENTS[name].title}, {flag}"
+    return [*parts, *_shown(name, view, title, f"{name}_{view.budget}")]
+
+
+def _shown(name: str, view: View, title: str, stem: str) -> list[str]:
+    experiment, parts = EXPERIMENTS[name], []
+    if view.diverged:
+        parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
-        title = f"{experiment.title}, {flag}"
-        parts.append(f"![{title}](figures/{name}_{longer.budget}.png)")
-    return [*parts, experiment.summary(longer.frame)]
+        parts.append(f"![{title}](figures/{stem}.png)")
+    return [*parts, experiment.summary(view.frame)]
 
 
 def _tests(judged: Sequence[Judged]) -> str:

@@ -1,6 +1,6 @@
 """Runs experiments, draws their figures, and writes the claims and the report."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files, results
@@ -13,7 +13,6 @@ from elu_zoo.training import result
 
 # Two rows of results.csv with equal values in these columns are the same run.
 _SAME = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "backend"
-_Run = Callable[[list[Trial], Callable], Iterable[tuple[Trial, list[dict] | str]]]
 _Say = Callable[[str], None]
 
 
@@ -33,20 +32,14 @@ def reproduce(
 
     Args:
         names: names of experiments, as `check` returns them.
-        plan: budget, seeds and folders.
         output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
             `claims.csv`, `claim_tests.csv` and `reproduction.md`; and for the figures
             `<experiment>_<budget>` of longer budgets with few seeds.
-        jobs: number of runs at the same time.
         say: receives each line of progress.
     """
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         if EXPERIMENTS[name].columns:
             points(name, output).check()
-
-    def run(trials: list[Trial], measure: Callable) -> Iterable:
-        return runner.run(trials, plan, measure, jobs)
-
     left_out = []
     for name in names:
         experiment = EXPERIMENTS[name]
@@ -55,7 +48,7 @@ def reproduce(
             if experiment.compute:
                 _compute(name, plan, output)
             elif experiment.trials:
-                _train(name, plan, output, run, say)
+                _train(name, plan, output, jobs, say)
         except (errors.DataError, errors.UsageError, errors.ResourceError) as error:
             # The workers of the next experiment would die for the same reason.
             workers_die = experiment.trials and isinstance(error, errors.ResourceError)
@@ -81,12 +74,13 @@ def _compute(name: str, plan: Plan, output: Path) -> None:
     stored.put_all(plan.budget, experiment.compute(plan))
 
 
-def _train(name: str, plan: Plan, output: Path, run: _Run, say: _Say) -> None:
+def _train(name: str, plan: Plan, output: Path, jobs: int, say: _Say) -> None:
     experiment, stored = EXPERIMENTS[name], points(name, output)
     trials = experiment.trials(plan)
     missing = [trial for trial in trials if not stored.has(trial)]
     say(f"{name}: {len(trials)} runs, {len(missing)} to train")
-    for i, (trial, rows) in enumerate(run(missing, experiment.measure), 1):
+    finished = runner.run(missing, plan, experiment.measure, jobs)
+    for i, (trial, rows) in enumerate(finished, 1):
         progress = f"{name}: {i} of {len(missing)}, {trial.label}"
         if isinstance(rows, str):
             stored.put(trial, [{"diverged": rows}])

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from synthetic_rows import FULL, TRAINED, always, never, set_errors, view, write
+from synthetic_rows import FULL, always, never, set_errors, view, write
 from synthetic_worlds import (
     CLAIMS,
     DECIDING_TESTS,
@@ -50,21 +50,6 @@ def test_claims_are_reproduced_or_contradicted_by_their_rows(
         assert each.verdict == (expected if decisive else "not tested")
 
 
-@pytest.mark.parametrize("seeds", [1, 4])
-def test_fewer_than_five_pairs_decide_nothing(seeds):
-    found = judged(world(plan=Plan("full", seeds, FULL.workdir)))
-    for name in DECIDING_TESTS:
-        expected = "too few pairs" if "p-below" in name else "not measured"
-        assert (found[name].n, found[name].outcome) == (seeds, expected), name
-
-
-@pytest.mark.parametrize("budget", ["smoke", "short"])
-def test_the_start_of_the_papers_schedule_decides_no_claim(budget):
-    plan = Plan(budget, 10, FULL.workdir)
-    seen = world(plan=plan, names=("fig4", "fig5"))
-    assert {each.verdict for each in claim_tables.judge(seen)} == {"not tested"}
-
-
 @pytest.mark.parametrize(
     ("budget", "verdict", "schedule"),
     [
@@ -81,22 +66,13 @@ def test_shorter_runs_decide_early_training(budget, verdict, schedule):
     assert found == {(verdict, schedule)}
 
 
-@pytest.mark.parametrize(
-    ("seeds", "contradicts", "outcome"),
-    [
-        (9, never, "too few pairs"),
-        (10, never, "supports"),
-        (10, lambda row, column: row["seed"] == "0", "no difference"),
-    ],
-)
-def test_the_papers_p_needs_ten_pairs_that_agree(seeds, contradicts, outcome):
+@pytest.mark.parametrize(("seeds", "outcome"), [(9, "too few pairs"), (10, "supports")])
+def test_the_papers_p_needs_ten_pairs(seeds, outcome):
     plan = Plan("full", seeds, FULL.workdir)
     names = [name for name in TESTS if "p-below-.001" in name]
     assert len(names) == 7
-    seen = world(contradicts, plan, ("fig4", "fig5"))
+    seen = world(plan=plan, names=("fig4", "fig5"))
     assert set(outcomes(seen, names).values()) == {outcome}
-    (best,) = [x for x in claim_tables.judge(seen) if x.claim.name == "cifar100-elu-best"]
-    assert best.verdict == ("reproduced" if outcome == "supports" else "mixed")
 
 
 @pytest.mark.parametrize("budget", ["short", "full"])
@@ -108,19 +84,9 @@ def test_the_start_of_the_papers_schedule_decides_tests_of_the_start_and_no_othe
     assert {found[name] for name in others} == {Effect(outcome="not measured")}
 
 
-def test_runs_that_diverged_are_in_no_pair(tmp_path):
-    for name in TRAINED:
-        write(name, tmp_path, plan=FIVE, diverged={(a, 3) for a in ACTIVATIONS})
-    found = judged({name: views.view(name, tmp_path) for name in TRAINED})
-    for name in DECIDING_TESTS:
-        expected = "too few pairs" if "p-below" in name else "not measured"
-        assert (found[name].n, found[name].outcome) == (4, expected), name
-
-
-@pytest.mark.parametrize("contradicts", [never, always])
-def test_runs_that_diverged_keep_claims_mixed(tmp_path, contradicts):
+def test_runs_that_diverged_keep_claims_mixed(tmp_path):
     removed = {("elu", seed) for seed in range(15)}  # five pairs are left
-    write("fig2", tmp_path, contradicts=contradicts, diverged=removed)
+    write("fig2", tmp_path, diverged=removed)
     table = claim_tables.table(claim_tables.judge({"fig2": views.view("fig2", tmp_path)}))
     rows = [row for row in table if row["n"] == 5]
     assert rows and {row["verdict"] for row in rows} == {"mixed"}
@@ -247,12 +213,6 @@ def test_tests_that_the_paper_does_not_claim_are_marked_as_ours():
     assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
 
 
-def test_without_rows_no_claim_is_tested():
-    for each in claim_tables.judge({}):
-        assert each.verdict == "not tested"
-        assert {effect for _, effect in each.effects} == {Effect(outcome="not measured")}
-
-
 def write_tables(output):
     """Writes the tables of claims from the committed rows."""
     seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
@@ -301,9 +261,3 @@ def test_the_number_of_tests_agrees_with_its_verb():
     effects = [(test, effect._replace(outcome=outcome)) for outcome in outcomes]
     (row,) = claim_tables.table([each._replace(effects=effects)])
     assert row["tests"] == "1 supports, 2 contradict, 1 with disagreeing layers"
-
-
-def test_the_range_of_the_layers_is_in_the_table():
-    found = claim_tables.table_of_tests(claim_tables.judge(world(names=["fig7"])))
-    (row,) = [r for r in found if r["id"] == "mnist-medians-vary-less-than-relu-mean"]
-    assert re.fullmatch(r"-[0-9.]+ to -[0-9.]+", row["layers"])

@@ -133,8 +133,9 @@ def rows(tmp_path):
     return lambda name: results.read_file(tmp_path / "out" / name)
 
 
-def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
-    lines = go()
+def test_files_and_lines_of_progress_are_written(go, runs, rows, tmp_path):
+    lines = go(jobs=2)
+    assert runs.arguments == (measure, 2)
     out = tmp_path / "out"
     files = {p.relative_to(out).as_posix() for p in out.rglob("*") if p.is_file()}
     assert files == {
@@ -158,12 +159,6 @@ def test_files_and_lines_of_progress_are_written(go, rows, tmp_path):
         for i, (seed, name) in enumerate([(0, "elu"), (0, "relu"), (1, "elu"), (1, "relu")], 1)
     ]
     assert lines[-1] == str(out / "reproduction.md")
-
-
-def test_the_runner_receives_trials_measure_and_jobs(go, runs):
-    go(jobs=2, seeds=1)
-    assert runs.received == [[("elu", 0), ("relu", 0)]]
-    assert runs.arguments == (measure, 2)
 
 
 def test_finished_runs_without_their_folders_are_not_run_again(go, runs, rows, tmp_path):
@@ -236,32 +231,20 @@ def test_experiments_that_cannot_be_computed_are_left_out(go, rows, monkeypatch)
     assert rows("figures/fake.csv")
 
 
-def test_finished_runs_are_added_to_the_results(go, rows):
-    go(seeds=1)
-    columns = "config", "activation", "seed", "train_loss"
-    assert [tuple(row[c] for c in columns) for row in rows("results.csv")] == [
-        ("mnist_depth-2", "elu", "0", "0.5"),
-        ("mnist_depth-2", "relu", "0", "0.5"),
-    ]
-
-
 def test_smoke_runs_are_not_in_the_results(go, rows):
     go(budget="smoke")
     assert len(rows("figures/fake.csv")) == 4 and rows("results.csv") == []
-
-
-def test_a_run_of_two_experiments_is_one_result(go, rows, monkeypatch):
-    other = dataclasses.replace(FAKE, draw=None, summary=lambda rows: "")
-    monkeypatch.setitem(EXPERIMENTS, "other", other)
-    go("fake", "other", seeds=1)
-    assert rows("figures/fake.csv") == rows("figures/other.csv")
-    assert len(rows("results.csv")) == 2
 
 
 def test_a_repeated_config_and_seed_add_no_second_result(go, rows, tmp_path):
     go(seeds=1)
     path = tmp_path / "out" / "results.csv"
     before = rows("results.csv")
+    columns = "config", "activation", "seed", "train_loss"
+    assert [tuple(row[c] for c in columns) for row in before] == [
+        ("mnist_depth-2", "elu", "0", "0.5"),
+        ("mnist_depth-2", "relu", "0", "0.5"),
+    ]
     for row in before:
         row["sha256"] = "0" * 64  # other weights
     results.write(path, results.COLUMNS, before)
@@ -270,17 +253,6 @@ def test_a_repeated_config_and_seed_add_no_second_result(go, rows, tmp_path):
     assert rows("results.csv") == before
     go(seeds=2)
     assert [row["seed"] for row in rows("results.csv")] == ["0", "0", "1", "1"]
-
-
-def test_the_longest_budget_is_drawn_and_reported(go, rows, tmp_path):
-    for budget in "smoke", "full", "short":
-        go(budget=budget)
-    assert len(rows("figures/fake.csv")) == 2 * (2 + 4 + 6)
-    out = tmp_path / "out"
-    assert (out / "figures/fake.png").read_text() == "12"
-    text = (out / "reproduction.md").read_text()
-    assert "40 epochs. Command: `elu-zoo-reproduce fake --budget=full`" in text
-    assert views.view("fake", out).budget == "full"
 
 
 def test_runs_of_a_longer_budget_with_few_seeds_have_a_figure(go, rows, tmp_path):
@@ -332,11 +304,3 @@ def test_covers_decides_whether_rows_are_computed_again(go, monkeypatch):
     done = [budget for kind, budget in CALLED if kind == "compute"]
     assert done == ["short", "smoke", "short"]
     assert received == [("short", 1, 1), ("short", 3, 1)]
-
-
-def test_an_experiment_without_a_figure_is_reported(go, monkeypatch, tmp_path):
-    monkeypatch.setitem(EXPERIMENTS, "fake", dataclasses.replace(FAKE, draw=None))
-    go()
-    assert not list(tmp_path.rglob("*.png"))
-    text = (tmp_path / "out" / "reproduction.md").read_text()
-    assert "## A fake\n" in text and "figures/fake.png" not in text

@@ -108,12 +108,6 @@ def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
     assert re.search(r"\| ELU - ReLU \| 2 \| -\d.* \| p = 0\.\d+ \(n = 2\)", text)
 
 
-def test_an_experiment_that_reads_two_others_is_reported():
-    text = section("wilcoxon", {"wilcoxon": view("wilcoxon", plan())})
-    assert "10 epochs. " in text
-    assert "figures/wilcoxon.png" in text and "ELU - ReLU + BN" in text
-
-
 @pytest.mark.parametrize(
     ("name", "seen", "words"),
     [
@@ -139,12 +133,6 @@ def test_runs_of_a_longer_budget_have_their_own_part():
     assert "(figures/fig4_full.png)" in part
     assert EXPERIMENTS["fig4"].summary(full.frame) in part
     assert "| elu | 1 |" in part
-
-
-def test_diverged_runs_are_listed():
-    seen = View("short", view("fig4", plan()).rows, ("fig4: relu, 3", "b"))
-    text = section("fig4", {"fig4": seen})
-    assert "Left out because they diverged: fig4: relu, 3; b." in text
 
 
 @pytest.mark.parametrize(("name", "batch_norm"), [("fig4", "False"), ("fig5", "True")])

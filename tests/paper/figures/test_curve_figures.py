@@ -1,31 +1,14 @@
 """Figures 2, 3 and 4 show the expected crossings, notes and panels."""
 
-import contextlib
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from synthetic_rows import rows_of
 
-from elu_zoo.pairs import grouping, plots
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import fig2_mnist_curves, fig3_autoencoders
-
-
-@pytest.fixture
-def drawn(monkeypatch):
-    """Returns the list of drawn figures, each with rows of axes; none is saved."""
-    found = []
-
-    @contextlib.contextmanager
-    def unsaved(stem, layout, height):
-        grid = Figure((8, height)).subplots(len(layout), max(layout), squeeze=False)
-        found.append([list(row[:count]) for row, count in zip(grid, layout, strict=True)])
-        yield found[-1]
-
-    monkeypatch.setattr(plots, "figure", unsaved)
-    return found
 
 
 @pytest.mark.parametrize(
@@ -60,7 +43,7 @@ def test_the_note_of_figure_3_lists_the_learning_rates_that_diverge(drawn, diver
             row |= {"diverged": "nan", "test_squared_error": ""}
             row["measured_squared_error"] = ""
     EXPERIMENTS["fig3"].draw(grouping.frame(rows), Path("fig3"))
-    (grid,) = drawn
+    grid = drawn["fig3"]
     assert [len(row) for row in grid] == lengths
     assert grid[0][0].figure.get_suptitle() == note
 
@@ -81,5 +64,5 @@ def test_the_mean_over_pixels_has_smaller_steps_than_the_sum():
 def test_figure_4_shows_parts_of_whole_runs(drawn, budget, titles):
     rows = rows_of("fig4", Plan(budget, 2, Path("runs")))
     EXPERIMENTS["fig4"].draw(grouping.frame(rows), Path("fig4"))
-    (grid,) = drawn
+    grid = drawn["fig4"]
     assert [[axes.get_title() for axes in row] for row in grid] == titles

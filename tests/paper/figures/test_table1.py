@@ -47,28 +47,6 @@ def test_rows_have_the_papers_errors_and_our_sizes(sizes):
         assert row["multiply_accumulates"] == expected.multiply_accumulates
 
 
-def test_two_networks_have_runs_of_a_whole_schedule():
-    cells = {
-        (row["model"], whose, data): row[f"{whose}_{data}"]
-        for row in table1.compute(None)
-        for whose in ("ours", "elu")
-        for data in ("cifar10", "cifar100")
-    }
-    alexnet, ours = "table1_baselines-alexnet_cifar-cifar10", "elu_cifar_11-cifar100"
-    errors = {
-        (run["config"], run["activation"]): f"{float(run['test_error_percent']):.2f}"
-        for run in results.read("results.csv")
-        if run["config"] in (alexnet, ours)
-    }
-    whole = f"{errors[ours, 'elu']} (1 run of 330 epochs)"
-    assert {key: text for key, text in cells.items() if text} == {
-        ("alexnet_cifar", "ours", "cifar10"): f"{errors[alexnet, 'relu']} {ONE}",
-        ("alexnet_cifar", "elu", "cifar10"): f"{errors[alexnet, 'elu']} {ONE}",
-        ("elu_cifar_11", "ours", "cifar100"): whole,
-        ("elu_cifar_11", "elu", "cifar100"): whole,
-    }
-
-
 def run(**changes):
     base = {"model": "dsn", "dataset": "cifar10", "activation": "elu"}
     base |= {"batch_norm": "False", "schedule": "paper", "schedule_share": "1.0"}
