@@ -1,6 +1,7 @@
 """Checks of command lines before Keras and TensorFlow are imported, which takes seconds."""
 
 import re
+import sys
 from pathlib import Path
 
 from absl import flags as absl_flags
@@ -106,7 +107,8 @@ def _check_names(model: object, weights: object, activations: list) -> None:
         registry.check_name(model)
         if weights and isinstance(weights, str):
             pretrained.check_exists(model, weights)
-    if not absl_flags.FLAGS.module:  # which may register other activations
+    # A module or the config's file may have registered others; both import the table.
+    if "elu_zoo.activations.table" not in sys.modules:
         names, aliases = _activations()
         for name in activations:
             if name and isinstance(name, str) and name not in (*names, *aliases, *_OF_VECTORS):

@@ -116,7 +116,8 @@ def curves(
         if dotted:
             continue
         if runs.shape[1] < _RIBBON_RUNS:
-            axes.plot(runs.index, runs.interpolate(), **style | {"linewidth": 0.8, "marker": ""})
+            thin = runs.interpolate(method="index", limit_area="inside")
+            axes.plot(thin.index, thin, **style | {"linewidth": 0.8, "marker": ""})
             continue
         low, high = _ribbon(runs, summary)
         if axes.get_yscale() == "log":  # a standard deviation may reach below 0

@@ -88,7 +88,8 @@ FIVE = [[1, math.nan, math.nan], [2, math.nan, 4], [2, math.nan, 5], [3, math.na
         (FIVE, {}, "log", [4, 1, 6], [1, 1, 4]),  # ends at the lowest run
         (FIVE, {"summary": "quartiles"}, "linear", [2, 1, 5.5], [2, 1, 4.75]),
         (FIVE, {"dotted": True}, "linear", [4, 1, 6], None),
-        ([[1, 2], [2, 3]], {}, "linear", [1.5, 2.5], [[1, 2], [2, 3]]),  # thin lines
+        # Thin lines join measured points, and end where the run ended.
+        ([[1, math.nan, 5], [2, 4]], {}, "linear", [1.5, 4, 5], [[1, 3, 5], [2, 4, math.nan]]),
         ([[1, 2]], {}, "linear", [1, 2], None),
     ],
 )
@@ -102,7 +103,7 @@ def test_curves_have_a_line_and_the_spread_of_runs(runs, options, scale, middle,
         ribbons = [ribbon.get_paths()[0].vertices[:, 1].min() for ribbon in axes.collections]
         assert ribbons == ([] if spread is None else [pytest.approx(min(spread))]) and not thin[1:]
     else:
-        assert [each.get_ydata().tolist() for each in thin] == spread and not axes.collections
+        np.testing.assert_array_equal([each.get_ydata() for each in thin], spread)
     assert (line.get_label() == "ELU") == (not options.get("dotted"))
 
 

@@ -99,24 +99,10 @@ def test_the_flag_without_a_change_records_nothing(smoke, train, tmp_path):
     assert train(smoke(), tmp_path, allow_config_change=True) == entry
 
 
-@pytest.mark.parametrize(
-    "entries, words",
-    [
-        (
-            {"data.train_examples": 320},
-            "with data.train_examples: .* the examples of an epoch",
-        ),
-        ({"data.name": "mnist"}, "data.name: 'mnist_5k' -> 'mnist', which changes"),
-        ({"train.batch_size": 32}, "train.batch_size: 64 -> 32, which changes the ex"),
-        ({"train.epochs": 1}, "finished 14 iterations, but .* config has only 10"),
-    ],
-)
-def test_changes_of_examples_per_epoch_and_runs_already_too_long_are_refused(
-    smoke, train, stopped, entries, words
-):
+def test_a_run_that_is_already_too_long_is_refused(smoke, train, stopped):
     before = (stopped / "config.json").read_bytes()
-    with pytest.raises(errors.UsageError, match=words):
-        train(smoke(entries), stopped, allow_config_change=True)
+    with pytest.raises(errors.UsageError, match="finished 14 iterations"):
+        train(smoke({"train.epochs": 1}), stopped, allow_config_change=True)
     assert (stopped / "config.json").read_bytes() == before
     assert train(smoke(), stopped)["step"] == 20
 

@@ -1,6 +1,5 @@
 """Training of a network that a user registered, with arguments of its own."""
 
-import re
 import signal
 
 import keras
@@ -82,8 +81,7 @@ def test_changed_code_of_an_own_activation_is_reported(
         train(config, tmp_path / "run", steps_per_call=1)
     path.write_text(path.read_text().replace("sin", "cos"))
     entry = train(config, tmp_path / "run")
-    words = "has changed since the run in .*, after iteration 4"
-    assert re.search(words, caplog.text)
+    assert "has changed since the run" in caplog.text
     (change,) = entry["config_changes"]
     assert change.startswith("after iteration 4: code: ")
     assert change.endswith(f" -> {entry['code']}")
@@ -91,4 +89,4 @@ def test_changed_code_of_an_own_activation_is_reported(
     assert train(config, tmp_path / "run") == entry and "changed" not in caplog.text
     path.write_text(path.read_text().replace("cos", "tan"))
     assert train(config, tmp_path / "run") == entry
-    assert "which is finished. Pass another --workdir" in caplog.text
+    assert "Pass another --workdir" in caplog.text

@@ -48,9 +48,3 @@ def test_a_stopped_run_keeps_the_same_weights(
     entry = train(smoke(KEPT), folder)
     assert (entry["sha256"], entry["kept_step"]) == (best[1]["sha256"], 33)
     assert_same_bits(last_arrays(folder), last_arrays(best[0]))
-
-
-def test_a_run_does_not_begin_to_keep_weights(smoke, train, tmp_path):
-    train(smoke(), tmp_path)
-    with pytest.raises(errors.UsageError, match="cannot be resumed with train.keep_b"):
-        train(smoke({"train.keep_best": True}), tmp_path, allow_config_change=True)

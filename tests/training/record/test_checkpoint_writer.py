@@ -1,5 +1,6 @@
 """The thread that writes checkpoints: copies, errors, and its end."""
 
+import contextlib
 import json
 import threading
 import types
@@ -41,14 +42,21 @@ def make_state(step):
     return {"step": step, "identity": {"config": {"seed": step}}}
 
 
-def test_iterations_during_the_writing_do_not_change_a_checkpoint(
-    tmp_path, checkpoints, variable, held
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_checkpoint_is_that_of_its_iteration_and_completed_at_the_end(
+    tmp_path, checkpoints, variable, held, fails
 ):
-    with CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
+    threads, timer = threading.active_count(), threading.Timer(0.2, held.set)
+    expected = pytest.raises(KeyError) if fails else contextlib.nullcontext()
+    with expected, CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
         writer.begin(make_state(5))
         variable.assign(np.ones(1000))
         assert not (tmp_path / "checkpoints").exists()
-        held.set()
+        timer.start()
+        if fails:
+            raise KeyError
+    timer.join()
+    assert threading.active_count() == threads
     assert checkpoints.restore() == make_state(5)
     assert (np.asarray(variable) == 0).all()
     assert json.loads((tmp_path / "config.json").read_text()) == {"seed": 5}
@@ -60,29 +68,15 @@ def test_an_error_of_the_writing_is_raised_later_and_keeps_the_config_file(
 ):
     variable.assign(np.full(1000, np.nan))
     config = tmp_path / "config.json"
-    with (
-        pytest.raises(errors.TrainingError, match="not finite after iteration 5"),
-        CheckpointWriter(checkpoints, config, 0) as writer,
-    ):
+    words = "not finite after iteration 5"
+    refused = pytest.raises(errors.TrainingError, match=words)
+    with refused, CheckpointWriter(checkpoints, config, 0) as writer:
         writer.begin(make_state(5))
-        if later != "end":
-            getattr(writer, later)(*([make_state(6)] if later == "begin" else []))
+        if later == "join":
+            writer.join()
+        elif later == "begin":
+            writer.begin(make_state(6))
     assert not config.exists()
-
-
-def test_a_run_that_fails_waits_for_its_checkpoint_and_the_thread(tmp_path, checkpoints, held):
-    threads = threading.active_count()
-    timer = threading.Timer(0.2, held.set)
-    with (
-        pytest.raises(KeyError),
-        CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer,
-    ):
-        writer.begin(make_state(5))
-        timer.start()
-        raise KeyError
-    timer.join()
-    assert threading.active_count() == threads
-    assert checkpoints.restore() == make_state(5)
 
 
 def test_a_regular_checkpoint_is_due_after_enough_seconds(tmp_path, checkpoints, monkeypatch):
