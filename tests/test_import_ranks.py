@@ -54,13 +54,11 @@ CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
 # These modules read data files of the package elu_zoo.configs, such as results.csv, but
 # import none of its modules.
 READ_CONFIGS = ("elu_zoo.weights.cards_training", "elu_zoo.results")
-# Training reads names and types of fields from the base config. Model cards read the
-# defaults of fields for old entries, and the names of networks of other papers. The
-# benchmark trains as a config does.
+# Model cards read the names of networks of other papers. The benchmark trains as a config
+# does.
 NAMED_CONFIGS = {
     "benchmark": ("elu_zoo.configs.elu_cifar_11",),
-    "weights": ("elu_zoo.configs.common", "elu_zoo.configs.table1_baselines"),
-    "training": ("elu_zoo.configs.common",),
+    "weights": ("elu_zoo.configs.table1_baselines",),
 }
 
 
@@ -155,7 +153,7 @@ def test_a_wrong_import_is_found(name, source):
     [
         ("elu_zoo.training.train", "from elu_zoo import errors, zoo"),
         ("elu_zoo.training.train", "from elu_zoo.training import records"),
-        ("elu_zoo.training.config", "from elu_zoo.configs import common"),
+        ("elu_zoo.weights.cards", "from elu_zoo.configs import table1_baselines"),
         ("elu_zoo.training.train", "import elu_zoo\nelu_zoo.__version__"),
         ("elu_zoo.bin.train", "from elu_zoo.configs import quickstart"),
         ("elu_zoo.results", "resources.files('elu_zoo.configs')"),
