@@ -9,6 +9,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.data("mnist", "cifar100")
 def test_all_experiments_write_their_figures_and_the_report(tmp_path):
     command = [sys.executable, "-m", "elu_zoo.bin.reproduce", "all", "--budget=smoke"]

@@ -39,6 +39,7 @@ def test_damaged_checkpoints_are_skipped(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.data("cifar10")
 def test_runs_survive_all_faults(tmp_path):
     tried = count_trials(tmp_path / "reliability.csv", kills=10, corruptions=10)

@@ -1,6 +1,6 @@
 """Randomly damaged weight files, and damaged JSON entries beside weight files.
 
-The default tests draw the same few examples in every run. `-m slow` draws thousands of
+The default tests draw the same few examples in every run. `-m nightly` draws thousands of
 new examples in every run, unless `--hypothesis-seed` is set.
 """
 
@@ -40,7 +40,7 @@ def path(tmp_path_factory):
 
 def counts(default, with_mark_slow):
     """Parametrizes a test by its number of examples, as the module docstring says."""
-    slow = pytest.param(with_mark_slow, marks=pytest.mark.slow)
+    slow = pytest.param(with_mark_slow, marks=[pytest.mark.slow, pytest.mark.nightly])
     return pytest.mark.parametrize("count", [default, slow])
 
 
