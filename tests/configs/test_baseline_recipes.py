@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from observed import get_config
+from fake_runs import get_config
 
 from elu_zoo import registry
 from elu_zoo.configs.table1_baselines import NETS

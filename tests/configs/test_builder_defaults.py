@@ -1,7 +1,7 @@
 """The defaults of builders are what `schedule=paper` passes."""
 
 import pytest
-from observed import get_config
+from fake_runs import get_config
 
 from elu_zoo import registry
 from elu_zoo.configs.table1_baselines import NETS

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from observed import flat, get_config, loader
+from fake_runs import flat, get_config, loader
 
 from elu_zoo import errors, training
 from elu_zoo.data import load

@@ -5,7 +5,7 @@ import inspect
 import re
 
 import pytest
-from observed import flat
+from fake_runs import flat
 
 from elu_zoo import errors
 from elu_zoo.bin.config import installed

@@ -1,7 +1,7 @@
 """The config mnist_depth sets the number of hidden layers of mnist_mlp_8x128."""
 
 import pytest
-from observed import flat, get_config, loader
+from fake_runs import flat, get_config, loader
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import load

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from observed import flat, get_config
+from fake_runs import flat, get_config
 
 from elu_zoo import errors, training
 from elu_zoo.bin.config import with_data
