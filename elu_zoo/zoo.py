@@ -139,17 +139,9 @@ def get_model(
     if trained:
         _check_arguments(registered, trained.arguments)
         requested, arguments = arguments, trained.merged(arguments)
-        needs_top = include_top and features is None and "num_classes" not in requested
         if trained.saved:
-            from elu_zoo.models import loading
-
-            loading.check_saved(registered, arguments, trained)
-        if trained.saved and needs_top and not trained.has_classifier:
-            raise errors.UsageError(
-                f"{trained.name} has no layer {registered.classifier!r}. Pass "
-                "num_classes=<number> for a new one, or include_top=False. Load a "
-                "model with a head of your own with keras.models.load_model."
-            )
+            needs_top = include_top and features is None and "num_classes" not in requested
+            _check_saved(registered, arguments, trained, needs_top)
     if registered.is_autoencoder and classifier_activation is not None:
         _check_readout(registered, trained, classifier_activation)
     layers = preprocessing_of.resolve(
@@ -163,6 +155,21 @@ def get_model(
     if model_name is not None:
         model.name = model_name
     return model
+
+
+def _check_saved(
+    registered: registry.ModelEntry, arguments: dict, trained: Pretrained, needs_top: bool
+) -> None:
+    """Checks that a file of Keras fits the network, and has a classifier if one is needed."""
+    from elu_zoo.models import loading
+
+    loading.check_saved(registered, arguments, trained)
+    if needs_top and not trained.has_classifier:
+        raise errors.UsageError(
+            f"{trained.name} has no layer {registered.classifier!r}. Pass "
+            "num_classes=<number> for a new one, or include_top=False. Load a "
+            "model with a head of your own with keras.models.load_model."
+        )
 
 
 def _check_model_name(name: Any) -> None:

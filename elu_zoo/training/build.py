@@ -72,11 +72,7 @@ def build(
 ) -> Run:
     """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
-    config, parent = resolved.config, resolved.parent
-    if config.model.weights is not None:
-        from elu_zoo.training import finetuning
-
-        config = finetuning.fit_batch_size(config, len(split))
+    config, parent = _with_fitting_batch(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
@@ -94,12 +90,7 @@ def build(
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
-        classifier = registry.entry(config.model.name).classifier
-        precision.apply(model, train.precision, classifier)
-        if train.freeze:  # last, because frozen layers keep their precision
-            from elu_zoo.training import finetuning
-
-            finetuning.freeze(model, config)
+        _set_precision_and_freeze(model, config)
         updater = optimizer.create(config, model, length.total)
     compile_, steps, accumulate = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
@@ -132,6 +123,25 @@ def build(
         parent=parent,
         best=_best(model) if train.keep_best else None,
     )
+
+
+def _with_fitting_batch(config: ConfigDict, examples: int) -> ConfigDict:
+    """Returns the config, in fine-tuning with a batch size that the examples fill."""
+    if config.model.weights is None:
+        return config
+    from elu_zoo.training import finetuning
+
+    return finetuning.fit_batch_size(config, examples)
+
+
+def _set_precision_and_freeze(model: keras.Model, config: ConfigDict) -> None:
+    """Sets the precision of the layers, and freezes layers of fine-tuning."""
+    classifier = registry.entry(config.model.name).classifier
+    precision.apply(model, config.train.precision, classifier)
+    if config.train.freeze:  # last, because frozen layers keep their precision
+        from elu_zoo.training import finetuning
+
+        finetuning.freeze(model, config)
 
 
 def _augmentation(

@@ -98,16 +98,28 @@ def write(
     }
     entry |= training_cost.measure(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
-    optional = {"command": provenance["command"], "parent": parent and parent["tag"]}
-    optional |= {"images": data.images, "note": data.note, "code": state.identity.code}
-    optional |= {"config_changes": state.config_changes, "kept_step": state.best_step}
-    entry |= {key: value for key, value in optional.items() if value}
+    entry |= _optional(run, state, provenance)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)
     files.write_json(workdir / (tag + ".json"), entry)
     # Written after the weights, because outcome.json marks the run as finished.
     files.write_json(workdir / "outcome.json", entry)
     files.write_json(workdir / "config.json", state.identity.config)
     return entry
+
+
+def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[str, Any]:
+    """Returns the fields of an entry that some runs have."""
+    data, parent = run.data, run.parent and run.parent.entry
+    fields = {
+        "command": provenance["command"],
+        "parent": parent and parent["tag"],
+        "images": data.images,
+        "note": data.note,
+        "code": state.identity.code,
+        "config_changes": state.config_changes,
+        "kept_step": state.best_step,
+    }
+    return {key: value for key, value in fields.items() if value}
 
 
 def _weight_file(model: keras.Model) -> bytes:
