@@ -59,6 +59,9 @@ def resolve_flag(argv: list[str]) -> list[str]:
             "--config is missing. Set it to the path of a config, or to one of "
             f"{', '.join(installed())}."
         )
+    if names.count("config") > 1:
+        given = [argument for argument, name in zip(argv, names, strict=True) if name == "config"]
+        raise errors.UsageError(f"--config must be set once. Received: {' and '.join(given)}.")
     name, colon, arguments = value.partition(":")
     path = _path(name)
     entries = list(field_names(_load(path, arguments)))

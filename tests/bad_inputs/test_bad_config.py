@@ -29,7 +29,7 @@ CASES = [
     (
         "element_of_a_tuple",
         ["--config.train.learning_rates[0]=0.2"],
-        "the flag for its current value is '--config.train.learning_rates=(0.05,)'",
+        "does not set one whole entry. Set --config.train.learning_rates=...",
     ),
     (
         "element_of_an_unknown_entry",
