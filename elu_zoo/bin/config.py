@@ -15,6 +15,7 @@ from ml_collections import ConfigDict, config_flags
 
 from elu_zoo import errors
 from elu_zoo.configs.arguments import field_names
+from elu_zoo.training import fields
 
 _NOT_CONFIGS = ("__init__", "arguments", "common")
 
@@ -26,7 +27,8 @@ def define() -> None:
         None,
         "Path, or name of an installed config, with arguments: "
         "mnist_mlp_8x128:activation=relu,seed=3. Override any entry by "
-        "--config.train.batch_size=50. Installed: " + ", ".join(installed()) + ".",
+        f"--config.train.batch_size=50. Installed: {', '.join(installed())}. Entries:\n"
+        + fields.help_text(),
         lock_config=True,
     )
     flags.mark_flag_as_required("config")

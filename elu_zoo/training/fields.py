@@ -17,7 +17,6 @@ from typing import Any
 from ml_collections import ConfigDict
 
 from elu_zoo import registry
-from elu_zoo.training.schedules import SHAPES
 
 ALWAYS = object()  # instead of a neutral value
 # Fields of the section `model` that are no arguments of one network's builder.
@@ -160,7 +159,7 @@ _ROWS = (
           "at the boundaries and at the end"),
     Field("train.boundaries", tuple, "iterations, or fractions of the run", ()),
     Field("train.learning_rate_shape", str, "steps, linear or exponential", "steps",
-          choices=SHAPES),
+          choices=("steps", "linear", "exponential")),
     Field("train.learning_rate_factors", tuple, "pairs of a variable's name and a factor", (),
           need=_SGD),
     Field("train.phase_boundaries", tuple, "ends of dropout phases", (), need=_PHASED),

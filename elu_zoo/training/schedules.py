@@ -10,8 +10,6 @@ from ml_collections import ConfigDict
 from elu_zoo import errors
 from elu_zoo.data import load
 
-SHAPES = ("steps", "linear", "exponential")
-
 
 def learning_rates(
     iterations: np.ndarray,
