@@ -52,9 +52,10 @@ def check(folder: Path) -> None:
         model = keras.models.load_model(folder / f"{tag}.keras")
         versions = sorted((folder / "saved_models" / tag).glob("**/saved_model.pb"))
         loaded = tf.saved_model.load(versions[0].parent)
-        served = loaded.signatures["serving_default"](tf.constant(images(model)))
+        serve = loaded.signatures["serving_default"]
+        served = serve(images=tf.constant(images(model), tf.float32))
         outputs = {"keras": model(images(model)), "saved_model": served.get("logits")}
-        operations = {op.type for op in loaded.signatures["serving_default"].graph.get_operations()}
+        operations = {op.type for op in serve.graph.get_operations()}
         assert not {name for name in operations if "Xla" in name}, operations
         for form, values in outputs.items():
             if values is not None:
