@@ -55,4 +55,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    binary.run(main, binary.no_arguments, verbose=True)
+    binary.binary(main, binary.no_arguments, verbose=True)()

@@ -126,4 +126,4 @@ def main(argv: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    binary.run(main, lambda argv: None)
+    binary.binary(main, lambda argv: None)()

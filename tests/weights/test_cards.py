@@ -129,7 +129,8 @@ def test_a_card_omits_sentences_that_the_entry_excludes(entry, changes, text):
 
 
 def test_the_card_of_a_model_that_crops_states_the_uncropped_shape():
-    config = CIFAR["config"] | {"data": {"image_size": 256}}
+    data = CIFAR["config"]["data"] | {"image_size": 256}
+    config = CIFAR["config"] | {"data": data}
     preprocessing = {"kind": "mean_crop", "statistics": "m", "crop": [32, 32]}
     changes = {"config": config, "preprocessing": preprocessing}
     assert "shape `(n, 256, 256, 3)`" in cards.text(CIFAR | changes, ROWS)

@@ -22,7 +22,7 @@ AUTOENCODER = {
     "model.name": "mnist_autoencoder",
     "model.width": 0.05,
     "train.loss": "sigmoid_cross_entropy",
-    "train.learning_rates": (0.001,),
+    "train.learning_rates": (0.0001,),
 }
 BFLOAT16 = {"train.precision": "mixed_bfloat16"}
 # In the first phase, at its end, and in the other phases.

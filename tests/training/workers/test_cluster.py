@@ -85,7 +85,7 @@ def free_address():
 def test_the_wait_is_limited_and_restores_alarm_and_ctrl_c(monkeypatch, free_address, caplog):
     monkeypatch.setenv("TF_CONFIG", tf_config({"worker": [free_address, "b:1"]}))
     before = signal.getsignal(signal.SIGINT)
-    with caplog.at_level("INFO"), cluster.limited_wait():
+    with caplog.at_level("INFO", "absl"), cluster.limited_wait():
         assert signal.getsignal(signal.SIGINT) is signal.SIG_DFL
         assert 590 < signal.getitimer(signal.ITIMER_REAL)[0] <= 600
     assert signal.getsignal(signal.SIGINT) is before
