@@ -1,8 +1,9 @@
 """Transcript of what the package says about wrong inputs: class, exit code, seconds.
 
-Run it before and after a change of error messages, and read the difference:
+Run it after a change of error messages, and read the difference from transcript.txt, its
+last output: no remedy may be lost. Paths depend on the machine.
 
-    python tests/bad_inputs/transcript.py > transcript.txt
+    python tests/bad_inputs/transcript.py > new.txt
 
 Seconds are in the last column of a row, to stderr, because they differ in each run.
 Rows of Python calls have `class: message`, rows of commands `exit code: last line`.
