@@ -25,10 +25,9 @@ def define() -> None:
     config_flags.DEFINE_config_file(
         "config",
         None,
-        "Path, or name of an installed config, with arguments: "
-        "mnist_mlp_8x128:activation=relu,seed=3. Override any entry by "
-        f"--config.train.batch_size=50. Installed: {', '.join(installed())}. Entries:\n"
-        + fields.help_text(),
+        "Path, or name of an installed config, with arguments: mnist_mlp_8x128:activation=relu. "
+        f"Override any entry by --config.train.batch_size=50. Installed: {', '.join(installed())}. "
+        f"Entries:\n{fields.help_text()}",
         lock_config=True,
     )
     flags.mark_flag_as_required("config")
