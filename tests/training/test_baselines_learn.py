@@ -14,6 +14,10 @@ from elu_zoo.models import cost
 
 # Decoding the images of CIFAR-100 takes half a minute.
 pytestmark = [pytest.mark.slow, pytest.mark.data("cifar100")]
+LARGE = "highway_19", "fmp"  # a run takes more than a minute
+NETS = [
+    pytest.param(net, marks=[pytest.mark.nightly] * (net in LARGE)) for net in table1_baselines.NETS
+]
 
 
 def make_config(net, schedule="quick", **entries):
@@ -31,7 +35,7 @@ def read_losses(workdir):
     return [json.loads(line)["train_loss"] for line in lines]
 
 
-@pytest.mark.parametrize("net", table1_baselines.NETS)
+@pytest.mark.parametrize("net", NETS)
 def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_path):
     entry = training.train(make_config(net, epochs=6), tmp_path)
     losses = read_losses(tmp_path)
@@ -48,6 +52,7 @@ def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_pa
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 
+@pytest.mark.nightly
 def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
     entries = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
     # float32, because runs in bfloat16 evaluate a second model even without a field.
