@@ -1,8 +1,8 @@
 """The table of a config's fields: type, neutral value, range, and what each field needs.
 
 The neutral value of a field means the same as its absence, and never changes. `complete`
-adds missing fields at their neutral values, and hashes of configs leave these values out,
-so that a new field changes no earlier hash. A field without a neutral value is always
+adds missing fields, and hashes of configs leave neutral values out, so that a new field
+changes no earlier hash. A field without a neutral value is always
 hashed, and is required if what it needs is there.
 
 The arguments of a network's builder are fields of the section `model` too. The table has
@@ -197,13 +197,18 @@ def get(config: ConfigDict, key: str) -> Any:
 
 
 def complete(config: ConfigDict) -> None:
-    """Adds the missing fields that have a neutral value, at this value."""
-    known = types(get(config, "model.name"))
+    """Adds the missing fields that have a neutral value, at this value.
+
+    An argument gets the default of its builder, which may be another one in a user's network.
+    """
+    network = registry.entry(config.model.name)
+    known = types(network.name)
     for name in NEUTRAL:
         section, _, key = name.rpartition(".")
         part = get(config, section) if section else config
         if isinstance(part, ConfigDict) and key not in part and name in known:
-            part[key] = FIELDS[name].neutral
+            is_argument = section == "model" and network.takes(key)
+            part[key] = network.default(key) if is_argument else FIELDS[name].neutral
 
 
 def types(model: Any) -> dict[str, type]:

@@ -19,6 +19,7 @@ def own_network(
     width=1.0,
     seed=0,
     preprocessing=None,
+    kernel_decay=0.25,
     dropout=0.5,
     units=4,
     copies=None,
@@ -45,6 +46,7 @@ def test_arguments_of_the_builder_are_fields_of_the_config(config, train, tmp_pa
     config.model.dropout, config.model.units, config.model.copies = 0.25, 7, 2
     entry = train(config, tmp_path / "run")
     assert entry["arguments"]["units"] == 7
+    assert entry["arguments"]["kernel_decay"] == 0.25  # the builder's default, not our neutral 0
     assert "dropout" not in entry["arguments"]
     assert entry["config"]["model"]["dropout"] == 0.25
     assert entry["parameters"] == 785 * 14 + 15 * 10
