@@ -9,7 +9,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import build
+from elu_zoo.training import build, fields
 from elu_zoo.training.config import resolve
 
 TUNING_SEED = 10_000  # the first one, above all seeds of paired runs
@@ -55,10 +55,15 @@ class ComparisonConfig:
 
 
 def check(comparison: ComparisonConfig) -> ComparisonConfig:
-    """Returns the comparison with canonical names, after checks that need no training."""
+    """Returns the comparison with canonical names, after checks that need no training.
+
+    Its config gets every field, because runs change fields that a user's config may lack.
+    """
     errors.check_integer("--seeds", comparison.seeds, minimum=1)
     errors.check_integer("--tune", comparison.tune, minimum=1)
     config = comparison.config
+    with config.unlocked():
+        fields.complete(config)
     if config.model.activation.alpha is not None:
         raise errors.UsageError(
             "Activations are compared with their own default parameters. Remove "

@@ -11,6 +11,7 @@ from elu_zoo.activations import table
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
 from elu_zoo.pairs.spec import Trial, changed_flags
 from elu_zoo.training import schedules
+from elu_zoo.training.fields import get
 
 _SHORT = 5  # divides the config's epochs in a short comparison
 
@@ -76,7 +77,7 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
     """Returns the config with boundaries as shares of the run, not iterations."""
     config = config.copy_and_resolve_references()
     schedules.use_shares(config)
-    boundaries = *config.train.boundaries, *config.train.get("phase_boundaries", ())
+    boundaries = *get(config, "train.boundaries"), *get(config, "train.phase_boundaries")
     counted = [str(b) for b in boundaries if isinstance(b, numbers.Integral)]
     if counted:
         raise errors.UsageError(

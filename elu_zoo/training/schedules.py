@@ -9,6 +9,7 @@ from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.data import load
+from elu_zoo.training.fields import get
 
 
 def learning_rates(
@@ -102,7 +103,8 @@ def use_shares(config: ConfigDict) -> None:
     data, train = config.data, config.train
     if data.name not in load.names():
         return
-    examples = data.train_examples or load.training_images(data.name, data.train_on_validation)
+    on_validation = get(config, "data.train_on_validation")
+    examples = get(config, "data.train_examples") or load.training_images(data.name, on_validation)
     total = examples // max(1, train.batch_size) * train.epochs
     with config.unlocked():
         for key in [key for key in ("boundaries", "phase_boundaries") if key in train]:

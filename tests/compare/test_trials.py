@@ -10,7 +10,7 @@ import pytest
 from elu_zoo import errors, registry
 from elu_zoo.activations import table
 from elu_zoo.compare import trials
-from elu_zoo.compare.config import TUNING_SEED, with_images
+from elu_zoo.compare.config import TUNING_SEED, check, with_images
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.data import load
 from elu_zoo.pairs.spec import Plan
@@ -57,8 +57,7 @@ def test_tuning_reads_validation_images_only(of_run):
     run = of_run(config, "elu", 1.0, TUNING_SEED)
     assert not run.data.train_on_validation and not run.data.measure_test
     assert config.data.train_on_validation and config.data.measure_test
-    # 50,000 images make 500 iterations an epoch.
-    total = 500 * config.train.epochs
+    total = 500 * config.train.epochs  # 50,000 images make 500 iterations an epoch
     assert run.train.boundaries == tuple(b / total for b in config.train.boundaries)
     assert all(0 < share < 1 for share in run.train.phase_boundaries)
 
@@ -69,6 +68,13 @@ def test_a_short_run_keeps_the_shape_of_its_schedule():
     assert short.train.epochs == config.train.epochs // 5
     assert 0 < short.train.boundaries[0] < short.train.boundaries[-1] < 1
     assert changed(config, short) == {"train.epochs", "train.boundaries"}
+
+
+def test_a_users_config_may_lack_neutral_fields(comparison):
+    with comparison.config.unlocked() as config:
+        del config.data.measure_test, config.train.boundaries, config.model.activation.alpha
+    comparison = check(dataclasses.replace(comparison, config=trials.shortened(config)))
+    assert not trials.create(comparison, "relu", 1.0, TUNING_SEED).load().data.measure_test
 
 
 def test_boundaries_of_unknown_data_are_refused():
