@@ -42,7 +42,9 @@ def follow() -> None:
 
 def _is_for_the_user(record: logging.LogRecord) -> bool:
     """Whether a record is an error, or not of a library."""
-    is_library = "-packages" in record.pathname and "elu_zoo" not in record.pathname
+    # A clone in a folder elu_zoo/ may contain the environment with the libraries.
+    _, packages, module = record.pathname.rpartition("-packages" + os.sep)
+    is_library = packages and not module.startswith("elu_zoo" + os.sep)
     return record.levelno >= logging.ERROR or not is_library
 
 

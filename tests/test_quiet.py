@@ -96,6 +96,7 @@ KERAS = INSTALLED.format("keras/layers.py")
         (zoo.__file__, logging.WARNING, "a %d", "warning: a 1\n"),
         (INSTALLED.format("elu_zoo/zoo.py"), logging.INFO, "a %d", "a 1\n"),
         (KERAS, logging.WARNING, "a %d", ""),
+        (f"/home/me/elu_zoo{KERAS}", logging.WARNING, "a %d", ""),
         (KERAS, logging.ERROR, "a %d", "warning: a 1\n"),
         ("/home/me/units.py", logging.INFO, "a %d", "a 1\n"),
         (zoo.__file__, logging.INFO, "class \x1b[31m%d\nb", "class \ufffd[31m1\nb\n"),
