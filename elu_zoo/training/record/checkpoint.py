@@ -170,12 +170,14 @@ class Checkpoints:
         for path in unfinished.checkpoints(self._workdir):
             try:
                 state, arrays = self._read(path)
-            except (OSError, MemoryError) as error:
-                raise errors.ResourceError(
-                    f"{path} cannot be read: {error}. Nothing was changed. Run it again."
-                ) from error
             except Exception as error:  # damaged files raise errors of many types
                 kind = type(error).__name__
+                # A link may lead to no file, or the chief has just deleted a damaged file.
+                is_missing = isinstance(error, FileNotFoundError)
+                if isinstance(error, OSError | MemoryError) and not is_missing:
+                    raise errors.ResourceError(
+                        f"{path} cannot be read: {error}. Nothing was changed. Run it again."
+                    ) from error
                 logging.error("%s is damaged (%s: %s) and is not used.", path, kind, error)
                 damaged.append(path)
                 continue

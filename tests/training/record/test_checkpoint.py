@@ -85,6 +85,11 @@ def make_pipe(path):
     os.mkfifo(path)
 
 
+def make_link_to_nothing(path):
+    path.unlink()
+    path.symlink_to("nothing")
+
+
 DAMAGES = {
     **{f"cut at {s}": lambda p, s=s: os.truncate(p, int(p.stat().st_size * s)) for s in (0, 0.7)},
     "last byte cut": lambda p: os.truncate(p, p.stat().st_size - 1),
@@ -92,6 +97,7 @@ DAMAGES = {
     "of another iteration": lambda p: shutil.copy(path_of(p.parent.parent, 20), p),
     "without an array": drop_an_array,
     "a named pipe": make_pipe,
+    "a link to nothing": make_link_to_nothing,
 }
 
 
