@@ -137,9 +137,12 @@ def read(path: Path, limit: int = _MAX_BYTES) -> bytes:
         raise errors.CorruptError(f"{path} {error}. Restore or delete it.") from None
 
 
-def read_json(path: Path) -> Any:
-    """Returns the value in a JSON file; `CorruptError` for other files, see `read`."""
-    return _parsed(read(path), path)
+def read_json(path: Path) -> dict[str, Any]:
+    """Returns the object in a JSON file; `CorruptError` for other files, see `read`."""
+    value = _parsed(read(path), path)
+    if not isinstance(value, dict):
+        raise errors.CorruptError(f"{path} is damaged: no JSON object. Restore or delete it.")
+    return value
 
 
 def read_rows(path: Path) -> list[Any]:

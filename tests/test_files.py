@@ -205,6 +205,12 @@ def test_damaged_and_nested_json_is_refused(tmp_path, read, text):
         read(tmp_path / "x.json")
 
 
+def test_json_that_is_no_object_is_refused(tmp_path):
+    (tmp_path / "x.json").write_text("[1]")
+    with pytest.raises(errors.CorruptError, match="x.json is damaged.*delete"):
+        files.read_json(tmp_path / "x.json")
+
+
 def test_rows_end_before_the_part_of_a_row(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n[2]\n{"a"')
     assert files.read_rows(tmp_path / "x.jsonl") == [{"a": 1}, [2]]

@@ -40,9 +40,7 @@ def read(version: Path) -> dict[str, Any] | None:
     """Returns the elu_zoo.json of a version, or None if it is missing or damaged."""
     for file in (version / FILE, version / Path(FILE).name):
         with contextlib.suppress(OSError, errors.CorruptError):
-            content = files.read_json(file)
-            if isinstance(content, dict):
-                return content
+            return files.read_json(file)
     return None
 
 

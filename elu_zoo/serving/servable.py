@@ -120,7 +120,4 @@ def _class_names(file: Path) -> tuple[str, ...]:
 
 
 def _origin(file: Path) -> dict[str, Any]:
-    origin = files.read_json(file) if file.exists() else {}
-    if not isinstance(origin, dict):
-        raise errors.CorruptError(f"{file} must contain a JSON object.")
-    return origin
+    return files.read_json(file) if file.exists() else {}
