@@ -114,16 +114,17 @@ def limited_wait() -> Iterator[None]:
             others,
             _WAIT_SECONDS // 60,
         )
-    # TensorFlow would also delay Python's handler of Ctrl-C.
+    # TensorFlow would also delay Python's handlers, of Ctrl-C and of the alarm.
+    numbers = (signal.SIGINT, signal.SIGALRM)
     in_main_thread = threading.current_thread() is threading.main_thread()
-    handler = signal.signal(signal.SIGINT, signal.SIG_DFL) if in_main_thread else None
+    handlers = {n: signal.signal(n, signal.SIG_DFL) for n in numbers if in_main_thread}
     earlier_alarm = signal.alarm(_WAIT_SECONDS)
     try:
         yield
     finally:
         signal.alarm(earlier_alarm)
-        if in_main_thread:
-            signal.signal(signal.SIGINT, handler)
+        for number, handler in handlers.items():
+            signal.signal(number, handler)
 
 
 def _check_port(name: str, address: str) -> None:
