@@ -32,3 +32,7 @@ def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module 'elu_zoo.layers' has no attribute {name!r}")
     return getattr(importlib.import_module(f"elu_zoo.layers.{_MODULES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
