@@ -194,7 +194,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
             known += [key for key in get_model.__kwdefaults__ if key not in known]
-            raise errors.unknown(f"argument of {registered.name}", argument, known)
+            raise errors.unknown_name_error(f"argument of {registered.name}", argument, known)
 
 
 def _check_readout(
@@ -202,7 +202,7 @@ def _check_readout(
 ) -> None:
     """Checks that an activation turns an autoencoder's outputs into pixels."""
     if trained and trained.entry:
-        origin, fits = trained.name, [registry.READOUTS[trained.loss]]
+        origin, fits = trained.name, [registry.OUTPUT_ACTIVATION[trained.loss]]
     else:
         origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:

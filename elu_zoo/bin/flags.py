@@ -192,7 +192,7 @@ def _check_backend() -> None:
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
     known = ("tensorflow", "jax", "torch")
     if name not in known:
-        raise errors.unknown("KERAS_BACKEND", name, known)
+        raise errors.unknown_name_error("KERAS_BACKEND", name, known)
     if importlib.util.find_spec(name) is None:
         remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
         raise errors.UsageError(

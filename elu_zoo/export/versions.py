@@ -34,7 +34,7 @@ def check_name(name: object) -> None:
 def check_quantize(kind: str | None, format: str) -> None:
     """Checks that a format has a kind of quantization; None stands for float32."""
     if kind is not None and kind not in QUANTIZATIONS:
-        raise errors.unknown("quantization", kind, QUANTIZATIONS)
+        raise errors.unknown_name_error("quantization", kind, QUANTIZATIONS)
     if kind is not None and format != "litert":
         raise errors.UsageError(
             f"Only --format=litert can be quantized, got --quantize={kind} and "

@@ -135,7 +135,7 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     tags = manifest.list_weights(pattern)
     if not tags:
         models = sorted({f"{entry['model']}.*" for entry in listed.values()})
-        raise errors.unknown("weights", pattern, [*models, *manifest.list_weights()])
+        raise errors.unknown_name_error("weights", pattern, [*models, *manifest.list_weights()])
     groups = [files_of(listed[tag]) for tag in tags]
     all_files = [group[0] for group in groups]
     all_files += [file for group in groups for file in group[1:]]

@@ -77,7 +77,7 @@ class Pretrained:
 
     @property
     def loss(self) -> str:
-        """The name of the training loss, a key of `registry.READOUTS`.
+        """The name of the training loss, a key of `registry.OUTPUT_ACTIVATION`.
 
         A file without an entry has the loss with which the network was registered.
         """
@@ -264,7 +264,7 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
             f"{manifest.offer(model)}"
         )
     choices = [*datasets, *(e["tag"] for e in of_model)]
-    unknown = errors.unknown(f"weights of {model}", name, choices)
+    unknown = errors.unknown_name_error(f"weights of {model}", name, choices)
     if of_model:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
