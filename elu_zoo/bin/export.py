@@ -15,7 +15,7 @@ from elu_zoo.export import versions
 flags.define_path("export_dir", None, "Folder for <name>/<version>/.", required=True)
 absl_flags.DEFINE_string("name", None, "Name on a server; by default the value of --model.")
 _FORMATS = ["saved_model", "onnx", "litert"]
-absl_flags.DEFINE_enum("format", "saved_model", _FORMATS, "onnx, litert: extras of elu-zoo.")
+absl_flags.DEFINE_enum("format", "saved_model", _FORMATS, "Needs elu-zoo[onnx], elu-zoo[litert].")
 absl_flags.DEFINE_enum("quantize", None, versions.QUANTIZATIONS, "Makes a LiteRT file smaller.")
 absl_flags.DEFINE_integer("version", None, "Version; by default the next free number.", 1)
 absl_flags.DEFINE_bool("replace", False, "Replace a version that has other weights.")
