@@ -52,7 +52,8 @@ def get_model(
             `"mnist"`, for the weights trained on it with this activation (if none is
             passed, with the default, or else with another, and a warning); a tag of
             `list_weights()`; a finished run's folder; the path of a `.weights.h5` or
-            `.keras` file; or a result of `elu_zoo.weights.pretrained.find`.
+            `.keras` file; `"hf:owner/repo[@revision]"`, a repository of the Hugging
+            Face Hub; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;
             False for a model of preprocessed images, see `preprocess_input`. Without
             weights, `preprocessing` may also be the name of the data set whose

@@ -31,7 +31,7 @@ _STRINGS = {
     "activations; the command imports the module first.",
     "model": "Name of a model, see list_models().",
     "weights": "A data set's name, a tag of list_weights(), the folder of a finished "
-    "training run, or a .weights.h5 or .keras file.",
+    "training run, a .weights.h5 or .keras file, or hf:owner/repo[@revision].",
     "activation": "Name of the activation; selects the weight file if --weights is the "
     "name of a data set. By default the network's own, or another that has weights.",
 }

@@ -10,7 +10,7 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import early, flags, table
-from elu_zoo.weights.download import fetch_weights
+from elu_zoo.weights.fetch import fetch_weights
 
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)

@@ -9,6 +9,7 @@ from elu_zoo import errors, files
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
+FILES = {"saved_model": SAVED_MODEL, "onnx": ONNX, "litert": LITERT}  # by format
 QUANTIZATIONS = ("dynamic", "float16")
 MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version on servers
 # Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights import download, manifest, unfinished, untrusted, unverified
+from elu_zoo.weights import fetch, manifest, unfinished, untrusted, unverified
 from elu_zoo.weights.hdf5 import weight_file
 
 
@@ -18,7 +18,7 @@ def find(
         registered, allow_unverified, assumed: see `unverified.find`.
     """
     try:
-        path, entry = _with_entry(path.expanduser())
+        path, entry = with_entry(path.expanduser())
         if entry:
             return path, entry, None
         return path, None, unverified.find(path, registered, allow_unverified, assumed)
@@ -41,7 +41,8 @@ def check_exists(path: Path) -> None:
         raise weight_file.not_found(path)
 
 
-def _with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
+def with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
+    """Returns a weight file, and its entry or None, from its path or that of its folder."""
     path = _weight_file(path)
     if path.exists():
         weight_file.check_name(path)
@@ -50,7 +51,7 @@ def _with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
     if entry_path.is_file():
         entry = manifest.read(entry_path)
         manifest.check_beside(entry, str(entry_path))
-        download.keep_statistics(entry, path.parent)
+        fetch.keep_statistics(entry, path.parent)
         return path, entry
     if not path.exists():
         raise weight_file.not_found(path)
