@@ -12,7 +12,7 @@ from elu_zoo import errors, files, registry
 from elu_zoo.weights import manifest
 
 if TYPE_CHECKING:
-    from elu_zoo.weights.hdf5.tree import Arrays, Shapes
+    from elu_zoo.weights.hdf5 import Arrays, Shapes
     from elu_zoo.weights.unverified import Saved
 
 _OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
@@ -127,8 +127,8 @@ class Pretrained:
         return {"activation": self.activation, **merged}
 
     def read(self, shapes: "Shapes") -> "Arrays":
-        """Returns the arrays of the file by layer name, see `weight_file.read`."""
-        from elu_zoo.weights.hdf5 import weight_file
+        """Returns the arrays of the file by layer name, see `hdf5.read`."""
+        from elu_zoo.weights import hdf5
 
         entry = self.entry or {}
         is_downloaded = files.home() / "hub" in self.path.parents
@@ -136,7 +136,7 @@ class Pretrained:
             remedy = "Delete the file. The next use of the weights downloads it again."
         else:
             remedy = "Delete the file and download it again."
-        return weight_file.read(self.path, shapes, entry.get("sha256"), remedy)
+        return hdf5.read(self.path, shapes, entry.get("sha256"), remedy)
 
 
 def find(

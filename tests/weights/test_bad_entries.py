@@ -96,7 +96,7 @@ ROWS = {
         with_entry(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
     ),
     "network larger than its file": (
-        with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
+        with_arguments(width=1e6), {}, CORRUPT, r"too few for the 11468\d+ weights"
     ),
     "infinite network": (
         with_arguments(width=1e308), {}, CORRUPT, "cannot be built from the entry"
