@@ -40,7 +40,7 @@ def _unknown(key: str, value: str, known: dict[str, Any]) -> errors.UsageError:
     # Of the fields without a group, `schedule` is a label, and others are arguments.
     fields = [x for x in field_names(common.base()) if "." in x and f".{x}".endswith(f".{key}")]
     if len(fields) != 1:
-        return errors.unknown("config argument", key, known)
+        return errors.unknown_name_error("config argument", key, known)
     value = "..." if value.startswith("(") else value  # the comma has split a tuple
     return errors.UsageError(
         f"Unknown config argument {key!r}. It is a field: set --config.{fields[0]}={value}. "

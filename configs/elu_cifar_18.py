@@ -53,7 +53,7 @@ def build(args: dict) -> ConfigDict:
     if args["schedule"] == "quick":
         return _quick(config, args["epochs"] or 30)
     if args["schedule"] != "paper":
-        raise errors.unknown("schedule", args["schedule"], ("paper", "quick"))
+        raise errors.unknown_name_error("schedule", args["schedule"], ("paper", "quick"))
     if args["epochs"]:
         raise errors.UsageError(
             "Only schedule=quick has another number of epochs. Received: epochs="

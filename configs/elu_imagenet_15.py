@@ -19,8 +19,7 @@ variance 1 / fan-in (reason: results/tuning.md). Without the mean image of a run
 `get_model` subtracts ILSVRC's channel means, 123.68, 116.779 and 103.939, instead.
 
 The images can be imagenet2012 of tensorflow-datasets, or a folder <class>/<file>.JPEG
-(or train/<class>/ and val/<class>/). Training is fastest on the files that
-`python tools/prepare_data.py` writes from either source.
+(or train/<class>/ and val/<class>/).
 """
 
 from ml_collections import ConfigDict

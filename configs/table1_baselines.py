@@ -215,9 +215,9 @@ def build(args: dict) -> ConfigDict:
 def _check(args: dict) -> None:
     net, schedule = args["net"], args["schedule"]
     if net not in NETS:
-        raise errors.unknown("net", net, NETS)
+        raise errors.unknown_name_error("net", net, NETS)
     if schedule not in SCHEDULES:
-        raise errors.unknown("schedule", schedule, SCHEDULES)
+        raise errors.unknown_name_error("schedule", schedule, SCHEDULES)
     if args["epochs"] and schedule == "paper":
         raise errors.UsageError(
             "epochs needs schedule=quick. Received: schedule=paper. Remove epochs, or pass "

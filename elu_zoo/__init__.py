@@ -25,7 +25,8 @@ _PUBLIC = {
     "preprocess_input": "elu_zoo.predictions",
     "decode_predictions": "elu_zoo.predictions",
     "list_weights": "elu_zoo.weights.manifest",
-    "fetch_weights": "elu_zoo.weights.download",
+    "fetch_weights": "elu_zoo.weights.fetch",
+    "push_weights": "elu_zoo.export.release",
 }
 
 _MODULES = "errors", "training"

@@ -88,7 +88,7 @@ def printable(text: str) -> str:
     return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
 
 
-def unknown(kind: str, name: object, known: Iterable[str]) -> UsageError:
+def unknown_name_error(kind: str, name: object, known: Iterable[str]) -> UsageError:
     """Returns the error for a `name` that is not in `known`."""
     known = list(known)
     return UsageError(
@@ -105,7 +105,7 @@ def check_bool(name: str, value: Any) -> None:
 def check_choice(name: str, value: Any, choices: Iterable[str]) -> None:
     """Raises `UsageError` unless a value is one of the choices."""
     if value not in tuple(choices):
-        raise unknown(name, value, choices)
+        raise unknown_name_error(name, value, choices)
 
 
 def check_integer(name: str, value: Any, *, minimum: int) -> None:

@@ -18,7 +18,7 @@ from typing import Any
 from elu_zoo import errors
 
 # For each loss, the activation that turns outputs into probabilities or pixels.
-READOUTS = {
+OUTPUT_ACTIVATION = {
     "softmax_cross_entropy": "softmax",
     "squared_hinge": "softmax",  # only the order of these probabilities has a meaning
     "sigmoid_cross_entropy": "sigmoid",
@@ -139,8 +139,8 @@ def register_model(
     Raises:
         UsageError: another function has this name, or the loss is unknown.
     """
-    if loss not in READOUTS:
-        raise errors.unknown("loss", loss, READOUTS)
+    if loss not in OUTPUT_ACTIVATION:
+        raise errors.unknown_name_error("loss", loss, OUTPUT_ACTIVATION)
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.isfunction(builder):
@@ -292,14 +292,15 @@ def check_name(name: str) -> None:
         )
     if name not in names():
         raise errors.UsageError(
-            f"{errors.unknown('model', name, names())} Register your own model "
+            f"{errors.unknown_name_error('model', name, names())} Register your own model "
             "with elu_zoo.register_model; for a command, set --module."
         )
 
 
 def unknown_activation(name: str, known: Iterable[str]) -> errors.UsageError:
     """Returns the error for an activation whose name is not `known`."""
+    unknown = errors.unknown_name_error("activation", name, [*known, "maxout"])
     return errors.UsageError(
-        f"{errors.unknown('activation', name, [*known, 'maxout'])} Register your own activation "
-        "with elu_zoo.register_activation. In a command, pass its file as --module."
+        f"{unknown} Register your own activation with elu_zoo.register_activation. "
+        "In a command, pass its file as --module."
     )

@@ -52,7 +52,8 @@ def get_model(
             `"mnist"`, for the weights trained on it with this activation (if none is
             passed, with the default, or else with another, and a warning); a tag of
             `list_weights()`; a finished run's folder; the path of a `.weights.h5` or
-            `.keras` file; or a result of `elu_zoo.weights.pretrained.find`.
+            `.keras` file; `"hf:owner/repo[@revision]"`, a repository of the Hugging
+            Face Hub; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without;
             False for a model of preprocessed images, see `preprocess_input`. Without
             weights, `preprocessing` may also be the name of the data set whose
@@ -194,7 +195,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
             known += [key for key in get_model.__kwdefaults__ if key not in known]
-            raise errors.unknown(f"argument of {registered.name}", argument, known)
+            raise errors.unknown_name_error(f"argument of {registered.name}", argument, known)
 
 
 def _check_readout(
@@ -202,7 +203,7 @@ def _check_readout(
 ) -> None:
     """Checks that an activation turns an autoencoder's outputs into pixels."""
     if trained and trained.entry:
-        origin, fits = trained.name, [registry.READOUTS[trained.loss]]
+        origin, fits = trained.name, [registry.OUTPUT_ACTIVATION[trained.loss]]
     else:
         origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:

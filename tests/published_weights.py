@@ -6,8 +6,7 @@ from pathlib import Path
 import elu_zoo
 from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 MODEL = "mnist_mlp_8x128"
 WIDTH = 0.1
@@ -33,7 +32,7 @@ def make(
         "width": width,
     }
     model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
-    content = weight_file.write(model)
+    content = hdf5.write(model)
     sha256 = files.sha256(content)
     entry = dict.fromkeys(manifest.FIELDS, "")
     entry |= {
@@ -82,6 +81,6 @@ def publish(monkeypatch, home: Path, *made) -> None:
     monkeypatch.setattr(manifest, "published", lambda: table)
 
 
-def read(path: Path, model, sha256: str | None = None) -> weight_file.Arrays:
+def read(path: Path, model, sha256: str | None = None) -> hdf5.Arrays:
     """Reads a weight file for a model; by default the hash is not checked."""
-    return weight_file.read(path, weight_file.shapes(model), sha256)
+    return hdf5.read(path, hdf5.shapes(model), sha256)

@@ -59,10 +59,10 @@ def test_did_you_mean_names_the_closest_name(name, known, expected):
 
 
 def test_the_error_for_an_unknown_name_lists_the_known_names():
-    error = errors.unknown("model", "nim", iter(["nin", "fmp"]))
+    error = errors.unknown_name_error("model", "nim", iter(["nin", "fmp"]))
     assert isinstance(error, errors.UsageError)
     assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
-    assert str(errors.unknown("model", 7, [])) == "Unknown model 7. Known: none."
+    assert str(errors.unknown_name_error("model", 7, [])) == "Unknown model 7. Known: none."
 
 
 @pytest.mark.parametrize("value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]])

@@ -39,7 +39,6 @@ TENSORFLOW_AT_MODULE_LEVEL = (
     "elu_zoo/benchmark/op.py",
     "elu_zoo/data/orientation.py",
     "elu_zoo/data/images.py",
-    "elu_zoo/data/prepare.py",
     "elu_zoo/data/records.py",
     "elu_zoo/export/",
     "elu_zoo/serving/",

@@ -9,7 +9,7 @@ import elu_zoo
 
 NAMES = """ELU elu elu_xla register_activation register_model get_model list_models
     model_info model_card load_image preprocess_input decode_predictions list_weights
-    fetch_weights""".split()
+    fetch_weights push_weights""".split()
 MODULES = {"errors": "EluZooError", "training": "train"}
 
 

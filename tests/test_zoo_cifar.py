@@ -9,8 +9,7 @@ from published_weights import signed
 import elu_zoo
 from elu_zoo import activations, errors, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 NETS = ["elu_cifar_11", "elu_cifar_18"]
 NET = "elu_cifar_11"
@@ -44,7 +43,7 @@ def path(trained, tmp_path_factory):
         "input_shape": [32, 32, 3],
         "padding": "caffe",
     }
-    content = weight_file.write(trained)
+    content = hdf5.write(trained)
     sha256 = files.sha256(content)
     entry = dict.fromkeys(manifest.FIELDS, "") | {
         "format": manifest.FORMAT,

@@ -10,8 +10,7 @@ from published_weights import signed
 import elu_zoo
 from elu_zoo import activations, errors, files, initializers, registry
 from elu_zoo.layers import statistics_file
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 NET = "elu_imagenet_15"
 SMALL = {"width": 0.01, "num_classes": 3, "spp_levels": (1, 2)}
@@ -46,7 +45,7 @@ def trained(mean, tmp_path):
         "input_shape": [224, 224, 3],
         "stem_stride": 2,
     }
-    content = weight_file.write(model)
+    content = hdf5.write(model)
     sha256 = files.sha256(content)
     entry = dict.fromkeys(manifest.FIELDS, "") | {
         "format": manifest.FORMAT,

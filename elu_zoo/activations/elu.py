@@ -29,7 +29,7 @@ def form(name: str) -> Iterator[None]:
             `"polynomial"` for calls inside a function that XLA compiles.
     """
     if name not in FORMS:
-        raise errors.unknown("form", name, FORMS)
+        raise errors.unknown_name_error("form", name, FORMS)
     token = _form.set(name)
     try:
         yield

@@ -212,7 +212,7 @@ def _from_mapping(mapping: dict[str, Any], name: str, seed: int | None) -> keras
     for key in mapping:
         # Configs have alpha=None for activations without alpha.
         if key not in known and (key != "alpha" or key in arguments):
-            raise errors.unknown(f"argument of the activation {kind!r}", key, known)
+            raise errors.unknown_name_error(f"argument of the activation {kind!r}", key, known)
     return _build(entry, arguments, name, seed)
 
 

@@ -222,7 +222,7 @@ def check(
     """Checks the names of parts and models, and the batch size."""
     for name in names:
         if name not in PARTS:
-            raise errors.unknown("part", name, PARTS)
+            raise errors.unknown_name_error("part", name, PARTS)
         if backend != "tensorflow" and name not in ON_JAX:
             raise errors.UsageError(
                 f"The part {name} needs KERAS_BACKEND=tensorflow. Received: {backend}. "

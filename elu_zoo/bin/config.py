@@ -55,7 +55,7 @@ def resolve_flag(argv: list[str]) -> list[str]:
     if not at or not value:
         for name in names:
             if name and name.partition(".")[0] not in flags.FLAGS:
-                raise errors.unknown("flag", f"--{name}", ["--config"])
+                raise errors.unknown_name_error("flag", f"--{name}", ["--config"])
         raise errors.UsageError(
             "--config is missing. Set it to the path of a config, or to one of "
             f"{', '.join(installed())}."
@@ -82,7 +82,7 @@ def _check_entry(key: str, known: Collection[str]) -> None:
     entry = key.partition("[")[0]
     members = [other for other in known if other == entry or other.startswith(f"{entry}.")]
     if not members:
-        raise errors.unknown("config entry", entry, known)
+        raise errors.unknown_name_error("config entry", entry, known)
     if members != [key]:
         raise errors.UsageError(
             f"--config.{key} does not set one whole entry. Set "
@@ -162,7 +162,7 @@ def _path(name: str) -> Path:
             raise errors.NotFoundError(f"There is no config file {name}.")
         return path
     if name not in installed():
-        raise errors.unknown("config", name, installed())
+        raise errors.unknown_name_error("config", name, installed())
     return _folder() / f"{name}.py"
 
 

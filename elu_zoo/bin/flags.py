@@ -31,7 +31,7 @@ _STRINGS = {
     "activations; the command imports the module first.",
     "model": "Name of a model, see list_models().",
     "weights": "A data set's name, a tag of list_weights(), the folder of a finished "
-    "training run, or a .weights.h5 or .keras file.",
+    "training run, a .weights.h5 or .keras file, or hf:owner/repo[@revision].",
     "activation": "Name of the activation; selects the weight file if --weights is the "
     "name of a data set. By default the network's own, or another that has weights.",
 }
@@ -192,7 +192,7 @@ def _check_backend() -> None:
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
     known = ("tensorflow", "jax", "torch")
     if name not in known:
-        raise errors.unknown("KERAS_BACKEND", name, known)
+        raise errors.unknown_name_error("KERAS_BACKEND", name, known)
     if importlib.util.find_spec(name) is None:
         remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
         raise errors.UsageError(

@@ -10,7 +10,7 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import early, flags, table
-from elu_zoo.weights.download import fetch_weights
+from elu_zoo.weights.fetch import fetch_weights
 
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
@@ -44,14 +44,13 @@ def main(argv: list[str]) -> int | None:
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
     rows, pixels = images.predict(model, values.top)
-    has_picture = model.is_autoencoder and (values["picture"].present or not values.json)
-    note = has_picture and predictor.picture(values.picture, images.images, pixels)
+    if model.is_autoencoder and (values["picture"].present or not values.json):
+        note = predictor.picture(values.picture, images.images, pixels)
+        print(note, file=sys.stderr if values.json else sys.stdout)
     if values.json:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
-    if note:
-        print(note, file=sys.stderr if values.json else sys.stdout)
     return 1 if images.left_out else 0
 
 

@@ -14,7 +14,9 @@ def protect() -> None:
     """
     for name in ("stdin", "stdout", "stderr"):
         if getattr(sys, name) is None:  # the next opened file would get its descriptor
-            setattr(sys, name, open(os.devnull, "r+"))
+            stream = open(os.devnull, "r+")
+            os.set_inheritable(stream.fileno(), True)  # or that file of a child process
+            setattr(sys, name, stream)
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")

@@ -11,19 +11,12 @@ from absl import flags as absl_flags
 from elu_zoo.bin import early, flags
 from elu_zoo.bin.config import command, default_workdir, with_data
 
-_WORKDIR = flags.define_path(
-    "workdir",
-    None,
-    "Folder of the run. A run that was stopped in this folder is resumed. By default "
-    "runs/<config>/<activation>[_bn]-s<seed>[-smoke].",
-)
+_FOLDER = "Folder of the run, where a stopped run is resumed. By default runs/<config>/"
+flags.define_path("workdir", None, _FOLDER + "<activation>[_bn]-s<seed>[-smoke].")
 absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
-_ACTIVATION_IMAGES = absl_flags.DEFINE_integer(
-    "activation_images",
-    0,
-    "Number of training images for the mean and median activation of each unit, which "
-    "are recorded after each epoch in activations/; -1: all images.",
-)
+_IMAGES = "Training images for the mean and median activation of each unit, recorded "
+_IMAGES += "after each epoch in activations/; -1: all images."
+absl_flags.DEFINE_integer("activation_images", 0, _IMAGES)
 flags.define("config", "data", "data_dir", "module")
 _OPTIONS = flags.define_training()  # arguments of `train`
 
@@ -37,13 +30,14 @@ def main(_: list[str]) -> None:
     values = absl_flags.FLAGS
     resolved = resolve(with_data(values.config, values.data))
     config = resolved.config
-    workdir = default_workdir(config) if _WORKDIR.value is None else _WORKDIR.value
+    workdir = default_workdir(config) if values.workdir is None else values.workdir
+    images = values.activation_images
     entry = train(
         resolved,
         workdir,
         data_dir=values.data_dir,
         **{option.name: option.value for option in _OPTIONS},
-        observers=[Activations(_ACTIVATION_IMAGES.value)] if _ACTIVATION_IMAGES.value else [],
+        observers=[Activations(images)] if images else [],
         command=command("elu-zoo-train", sys.argv),
     )
     if entry:

@@ -60,6 +60,8 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     Its config gets every field, because runs change fields that a user's config may lack.
     """
     errors.check_integer("--seeds", comparison.seeds, minimum=1)
+    if comparison.seeds > TUNING_SEED:
+        raise errors.UsageError(f"--seeds must be <= {TUNING_SEED}. Received: {comparison.seeds}.")
     errors.check_integer("--tune", comparison.tune, minimum=1)
     config = comparison.config
     with config.unlocked():

@@ -5,7 +5,6 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from absl import logging
@@ -30,7 +29,6 @@ class DecodedImage:
         pixels: uint8 `(height, width, channels)`; None for an unusable image.
         unusual: unusual properties of the image, see `images.decode_checked`.
         problem: the reason why the image cannot be used; "" for a usable image.
-        processed: result of `process` for the pixels, see `decode_all`.
     """
 
     name: str
@@ -38,7 +36,6 @@ class DecodedImage:
     pixels: np.ndarray | None = None
     unusual: str = ""
     problem: str = ""
-    processed: Any = None
 
 
 def readers(examples: Examples, positions: Iterable[int]) -> Iterator[Callable[[], Example]]:
@@ -47,17 +44,12 @@ def readers(examples: Examples, positions: Iterable[int]) -> Iterator[Callable[[
         yield lambda position=position: examples.read([position])[0]
 
 
-def decode_all(
-    readers: Iterable[Callable[[], Example]],
-    shape: Shape,
-    process: Callable[[np.ndarray], Any] | None = None,
-) -> Iterator[DecodedImage]:
+def decode_all(readers: Iterable[Callable[[], Example]], shape: Shape) -> Iterator[DecodedImage]:
     """Yields all images in order, after reading and decoding on all cores.
 
     Args:
         readers: one function per example, which reads the example.
         shape: `(height, width, channels)` of the pixels, see `images.decode`.
-        process: function of the pixels, called on the thread that decoded the image.
     """
 
     def decode(read: Callable[[], Example]) -> DecodedImage:
@@ -69,8 +61,7 @@ def decode_all(
             pixels, unusual = images.decode_checked(example.image, shape)
         except errors.DataError as error:
             return DecodedImage(example.name, example.label, problem=str(error))
-        processed = process(pixels) if process else None
-        return DecodedImage(example.name, example.label, pixels, unusual, processed=processed)
+        return DecodedImage(example.name, example.label, pixels, unusual)
 
     workers = os.cpu_count() or 1
     pending: collections.deque[Future[DecodedImage]] = collections.deque()
@@ -88,26 +79,8 @@ def decode_all(
             pool.shutdown(cancel_futures=True)
 
 
-class ExactMean:
-    """The exact mean of images. The order of the images does not change the mean."""
-
-    def __init__(self):
-        self._sum, self._count = np.zeros((), np.uint64), 0
-
-    def add(self, image: np.ndarray) -> None:
-        """Adds one image, uint8 `(height, width, channels)`."""
-        self._sum = self._sum + image
-        self._count += 1
-
-    def value(self) -> np.ndarray:
-        """Returns the mean, float64."""
-        if not self._count:
-            raise errors.DataError("There are no images to train on.")
-        return self._sum / self._count
-
-
 def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
-    """Returns the mean of a split's images, float64 `(side, side, 3)`.
+    """Returns the exact mean of a split's images, float64 `(side, side, 3)`.
 
     Unusual images are counted and named in the log.
 
@@ -116,7 +89,7 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
         *others: splits whose images are checked but do not count in the mean.
         classes: number of classes. Labels must be in [0, classes).
     """
-    mean, bad = ExactMean(), []
+    total, count, bad = np.zeros(split.image_shape, np.uint64), 0, []
     unusual: dict[str, list[str]] = {}
     for part in (split, *others):
         in_order = readers(part.examples, np.sort(part.positions))
@@ -128,17 +101,14 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
                 bad.append(image)
                 continue
             if part is split:
-                mean.add(image.pixels)
+                total, count = total + image.pixels, count + 1
             if image.unusual:
                 unusual.setdefault(image.unusual, []).append(image.name)
     if bad:
-        raise errors.DataError(
-            f"{unusable_error(bad, sum(map(len, (split, *others))))} "
-            "Or leave them out with tools/prepare_data.py --max_bad_examples=N."
-        )
+        raise unusable_error(bad, sum(map(len, (split, *others))))
     for properties, names in unusual.items():
         logging.info("%d images are %s: %s", len(names), properties, _listed(names))
-    return mean.value()
+    return total / count
 
 
 def unusable_error(bad: Sequence[DecodedImage], count: int) -> errors.DataError:

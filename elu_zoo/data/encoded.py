@@ -63,7 +63,6 @@ class EncodedImages:
         class_names: display name of each label, see `class_names.read`. Two labels may
             have the same display name.
         splits: the examples of each split.
-        is_indexed: whether the examples can be read by position.
     """
 
     name: str
@@ -71,7 +70,6 @@ class EncodedImages:
     classes: tuple[str, ...]
     class_names: tuple[str, ...]
     splits: dict[str, Examples]
-    is_indexed: bool = True
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

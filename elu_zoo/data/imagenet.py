@@ -9,12 +9,11 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
-from elu_zoo.data import order, records, splits, statistics, tfds
+from elu_zoo.data import order, records, splits, tfds
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.data.encoded import EncodedImages, EncodedSplit
 
 NAME = "imagenet2012"
-SPLITS = ("train", "validation")
 VALIDATION_IMAGES = 5000  # the paper's number
 _HELD_OUT = 10  # one image in ten is held out of a folder without splits
 _TERMS = (
@@ -37,35 +36,14 @@ def load(
     split is shuffled in a fixed order, so that its first examples are of many classes.
 
     Args:
-        folder: a folder of image files, see `folder.find`, or the output of
-            tools/prepare_data.py; "" for the imagenet2012 of tensorflow-datasets.
+        folder: a folder of image files, see `folder.find`, or of ArrayRecord files, see
+            `records.find`; "" for the imagenet2012 of tensorflow-datasets.
         image_size: height and width to which every image is resized, in pixels.
         validation_images: greatest number of images in the validation split.
         data_dir: see `tfds.find_folder`.
     """
     folder = find_folder(folder, data_dir)
     source = find(folder)
-    if not source.is_indexed:
-        raise errors.DataError(
-            f"The files of {folder} have no index of their examples; expected "
-            "ArrayRecord files of tensorflow-datasets. Convert the files and reduce "
-            f"the images with `python tools/prepare_data.py --folder={folder} "
-            "--output=<new folder>`."
-        )
-    data = shuffled(source, image_size, validation_images)
-    for path in folder.glob(f"{data.images}_mean-*.npz"):  # written by prepare_data
-        statistics.copy_to_cache(path)
-    return data
-
-
-def shuffled(
-    source: EncodedImages, image_size: int, validation_images: int = VALIDATION_IMAGES
-) -> ImageData:
-    """Returns the shuffled data set of an indexed folder; see `load`.
-
-    A folder of images and the records prepared from this folder list the images in
-    different orders, so that their validation images differ.
-    """
     held_out = "validation" if "validation" in source.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(source.splits[held_out]))
     if held_out == "train":
@@ -101,9 +79,9 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
     except errors.DataError as error:
         raise errors.DataError(
             f"{error} The command needs the archives of ImageNet in the folder "
-            "downloads/manual of data_dir. Add --file_format=array_record to avoid a "
-            "conversion. Or use a folder of image files: set --config.data.folder="
-            "<folder> for training, or --data=<folder> for evaluation."
+            "downloads/manual of data_dir. Add --file_format=array_record. Or use a folder "
+            "of image files: set --config.data.folder=<folder> for training, or "
+            "--data=<folder> for evaluation."
         ) from error
 
 

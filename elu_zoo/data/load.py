@@ -96,9 +96,10 @@ def check_exists(name: str, data_dir: str | Path | None = None) -> None:
         try:
             tfds.find_folder(name, None, data_dir)
         except errors.DataError as error:
+            unknown = errors.unknown_name_error("data set", name, names())
             raise errors.UsageError(
-                f"{errors.unknown('data set', name, names())} There is no folder or .npz "
-                f"file {name} either. {files.similar(path)}tensorflow-datasets: {error}"
+                f"{unknown} There is no folder or .npz file {name} either. "
+                f"{files.similar(path)}tensorflow-datasets: {error}"
             ) from error
 
 
@@ -126,7 +127,7 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
 def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape | None) -> ImageData:
     """Loads images that are not a data set of the zoo; see `load`."""
     if not isinstance(name, str) or not name:
-        raise errors.unknown("data set", name, names())
+        raise errors.unknown_name_error("data set", name, names())
     check_exists(name, data_dir)
     path = Path(name).expanduser()
     terms = f"{path.name}: the terms of its images."

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data import damage, shapes, splits
+from elu_zoo.data import shapes, splits
 from elu_zoo.data.cache import Arrays
 
 
@@ -151,7 +151,7 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
     # TFDS raises errors of many types for damaged records and metadata, such as
     # OpError, ParseError, ValueError and AssertionError.
     except Exception as error:
-        raise _unreadable(folder, error, remedy, "train", "test") from error
+        raise _unreadable(folder, error, remedy) from error
     return arrays
 
 
@@ -196,7 +196,7 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         try:
             arrays |= _read_split(builder, split, decode, decoders)
         except Exception as error:
-            raise _unreadable(folder, error, remedy, split) from error
+            raise _unreadable(folder, error, remedy) from error
     return arrays
 
 
@@ -249,6 +249,6 @@ def _terms(info: Any) -> str:
     return f"{info.full_name}: {licence or 'terms unknown to tensorflow-datasets'}.{page}"
 
 
-def _unreadable(folder: Path, error: Exception, remedy: str, *in_splits: str) -> errors.DataError:
-    described = damage.describe(folder, error, *in_splits)
-    return errors.DataError(f"Cannot read the data set in {folder}: {described} {remedy}")
+def _unreadable(folder: Path, error: Exception, remedy: str) -> errors.DataError:
+    reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
+    return errors.DataError(f"Cannot read the data set in {folder}: {reason}. {remedy}")

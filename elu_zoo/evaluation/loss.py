@@ -91,7 +91,7 @@ class Objective:
     def __init__(self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0):
         self._loss = get(loss)
         self._label_smoothing = label_smoothing
-        self._readout = keras.activations.get(registry.READOUTS[loss])
+        self._readout = keras.activations.get(registry.OUTPUT_ACTIVATION[loss])
         self._preprocessing = []
         if self._loss.of_images:
             from elu_zoo.layers.preprocessing import preprocessing_layers

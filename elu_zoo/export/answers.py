@@ -35,7 +35,7 @@ class Autoencoder:
 
     def __post_init__(self):
         if self.readout not in _READOUTS:
-            raise errors.unknown("readout", self.readout, _READOUTS)
+            raise errors.unknown_name_error("readout", self.readout, _READOUTS)
         if not isinstance(self.scale, int | float) or not 0 < self.scale < math.inf:
             raise errors.UsageError(f"scale must be a finite number above 0, got {self.scale!r}.")
 
@@ -171,7 +171,7 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
 def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:
     names = [layer.name for layer in model.layers]
     if name not in names:
-        raise errors.unknown(f"layer of {model.name}", name, names)
+        raise errors.unknown_name_error(f"layer of {model.name}", name, names)
     return model.get_layer(name)
 
 

@@ -112,7 +112,7 @@ def export_interchange(
         The version's folder.
     """
     if format not in FORMATS:
-        raise errors.unknown("format", format, FORMATS)
+        raise errors.unknown_name_error("format", format, FORMATS)
     chosen = FORMATS[format]
     _check_installed(format)
     if keras.config.backend() != "tensorflow":

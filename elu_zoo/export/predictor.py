@@ -83,7 +83,7 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
         )
     autoencoder = answers.Autoencoder(
         code=registered.code,
-        readout=registry.READOUTS[(weights or registered).loss],
+        readout=registry.OUTPUT_ACTIVATION[(weights or registered).loss],
         scale=preprocessing["scale"],
     )
     return {"class_names": None, "autoencoder": autoencoder, "classifier": None}

@@ -8,10 +8,48 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from elu_zoo import errors, files, zoo
+from elu_zoo import errors, files, results, zoo
 from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import cards, manifest, pretrained
+from elu_zoo.weights import cards, fetch, hub, local, manifest, pretrained
+
+
+def push_weights(run: str | os.PathLike, to: str) -> str:
+    """Publishes the weights of a finished run in a repository of the Hugging Face Hub.
+
+    One commit has the weights, their entry, the model card, the exported SavedModel,
+    and the statistics of the preprocessing. `get_model(..., weights="hf:owner/repo")`
+    loads them. Use one repository a run, because a repository has one model card.
+
+    Args:
+        run: the folder of a finished run, or its weight file.
+        to: `hf:owner/repo`. A missing repository is created, and is public.
+
+    Returns:
+        `hf:owner/repo@<commit>`, the name of these weights that never changes.
+
+    Raises:
+        UsageError: `to` has another form, huggingface_hub is missing, or the weights
+            have no entry.
+        NotFoundError: there are no weights, or no statistics that they need.
+        CorruptError: a file is damaged.
+        ResourceError: the hub did not accept the files.
+
+    Example:
+        >>> elu_zoo.push_weights("runs/finetune/elu-s0", "hf:me/my-photos")
+    """
+    hub.check(to, revision=False)
+    path, entry = local.with_entry(Path(run).expanduser())
+    if entry is None:
+        raise errors.UsageError(
+            f"{path} has no entry beside it. Pass the folder of a finished run of elu-zoo-train."
+        )
+    statistics = [file.find() for file in fetch.files_of(entry)[1:]]
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch, "release")
+        write(path, entry, results.read("results.csv"), folder, *statistics)
+        commit = hub.upload(folder, to, f"Release {entry['tag']}")
+    return f"{to}@{commit}"
 
 
 def write(

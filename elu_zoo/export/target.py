@@ -121,7 +121,7 @@ def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
     A program that loads the highest version fails if this version has another format.
     """
     for path in paths.values():
-        for other in (versions.SAVED_MODEL, versions.ONNX, versions.LITERT):
+        for other in versions.FILES.values():
             if other != file and (path / other).exists():
                 raise errors.UsageError(
                     f"{path} holds {other}, and all versions of a name must have the "

@@ -9,6 +9,7 @@ from elu_zoo import errors, files
 SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
+FILES = {"saved_model": SAVED_MODEL, "onnx": ONNX, "litert": LITERT}  # by format
 QUANTIZATIONS = ("dynamic", "float16")
 MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version on servers
 # Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
@@ -34,7 +35,7 @@ def check_name(name: object) -> None:
 def check_quantize(kind: str | None, format: str) -> None:
     """Checks that a format has a kind of quantization; None stands for float32."""
     if kind is not None and kind not in QUANTIZATIONS:
-        raise errors.unknown("quantization", kind, QUANTIZATIONS)
+        raise errors.unknown_name_error("quantization", kind, QUANTIZATIONS)
     if kind is not None and format != "litert":
         raise errors.UsageError(
             f"Only --format=litert can be quantized, got --quantize={kind} and "

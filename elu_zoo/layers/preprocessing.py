@@ -104,12 +104,12 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
     """
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
-        raise errors.unknown("preprocessing", kind, _KINDS)
+        raise errors.unknown_name_error("preprocessing", kind, _KINDS)
     arguments = {}
     parameters = inspect.signature(_KINDS[kind]).parameters
     for key in preprocessing:
         if key not in ("kind", *parameters):
-            raise errors.unknown(f"entry of preprocessing {kind!r}:", key, parameters)
+            raise errors.unknown_name_error(f"entry of preprocessing {kind!r}:", key, parameters)
     for key, parameter in parameters.items():
         if key in preprocessing:
             arguments[key] = preprocessing[key]

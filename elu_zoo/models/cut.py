@@ -58,7 +58,7 @@ def cut(
         known = [layer.name for layer in model.layers]
         for layer_name in names:
             if layer_name not in known:
-                raise errors.unknown(f"layer of {model.name}", layer_name, known)
+                raise errors.unknown_name_error(f"layer of {model.name}", layer_name, known)
         outputs = {n: model.get_layer(n).output for n in names}
         if isinstance(features, str):
             outputs = outputs[features]
@@ -89,6 +89,6 @@ def cut(
         except ValueError:
             known = ["softmax", "sigmoid", "log_softmax"]
             name = "classifier_activation"
-            raise errors.unknown(name, classifier_activation, known) from None
+            raise errors.unknown_name_error(name, classifier_activation, known) from None
         return keras.Model(model.input, layer(model.output), name=model.name)
     return model

@@ -10,20 +10,19 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights import untrusted
-from elu_zoo.weights.hdf5 import tree, weight_file
+from elu_zoo.weights import hdf5, untrusted
 from elu_zoo.weights.pretrained import Pretrained
 
 
 def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained) -> None:
     """Checks the shapes in a file without an entry, which can state any image size."""
     model, classifier = _abstract(registered, arguments, weights), registered.classifier
-    expected = weight_file.shapes(model)
+    expected = hdf5.shapes(model)
     if not weights.has_classifier:
         expected.pop(classifier, None)
     if weights.saved.shapes != expected:
         weights.saved.check(model, classifier)
-        tree.check_shapes(weights.saved.shapes, expected, weights.path)
+        hdf5.check_shapes(weights.saved.shapes, expected, weights.path)
 
 
 def build_unpublished(
@@ -35,8 +34,8 @@ def build_unpublished(
     """Builds a network from a manifest entry that is not trusted."""
     entry = weights.entry
     try:
-        shapes = weight_file.shapes(_abstract(registered, arguments, weights))
-        weight_file.check_fits(weights.path, shapes, entry["bytes"], entry["tag"])
+        shapes = hdf5.shapes(_abstract(registered, arguments, weights))
+        hdf5.check_size(weights.path, shapes)
         return build(registered, arguments)
     except errors.EluZooError:
         raise
@@ -77,7 +76,7 @@ def load(
         weights.saved.check(model, classifier)
     num_classes = arguments.get("num_classes", in_file)
     if in_file in (None, num_classes):
-        expected = weight_file.shapes(model)
+        expected = hdf5.shapes(model)
         if weights.saved and not weights.has_classifier:
             del expected[classifier]
             logging.info(
@@ -93,7 +92,7 @@ def load(
             f"num_classes={num_classes}. Pass num_classes={in_file}."
         )
     else:
-        arrays = weights.read(weight_file.shapes(_abstract(registered, arguments, weights)))
+        arrays = weights.read(hdf5.shapes(_abstract(registered, arguments, weights)))
         del arrays[classifier]
         if weights.has_classifier:
             logging.info(
@@ -106,4 +105,4 @@ def load(
             )
     if not weights.has_classifier:
         arrays.pop(classifier, None)
-    weight_file.assign(model, arrays)
+    hdf5.assign(model, arrays)

@@ -28,7 +28,7 @@ def check(names: Sequence[str]) -> None:
     """Checks the names of experiments, `all` for every experiment, and the packages."""
     for name in names:
         if name not in (*MODULES, "all"):
-            raise errors.unknown("experiment", name, [*MODULES, "all"])
+            raise errors.unknown_name_error("experiment", name, [*MODULES, "all"])
     if not names:
         raise errors.UsageError(
             f"Pass at least one experiment: all, or some of {', '.join(MODULES)}."

@@ -80,7 +80,7 @@ def _check_names_and_types(config: ConfigDict) -> None:
         if key not in types:
             if key.startswith("model.activation."):
                 continue  # the activation checks its own parameters
-            raise errors.unknown("config entry", key, types)
+            raise errors.unknown_name_error("config entry", key, types)
         value, kind = get(config, key), types[key]
         if value is None and fields.NEUTRAL.get(key, ALWAYS) is None:
             continue

@@ -140,7 +140,7 @@ _ROWS = (
                                   lambda config: config.data.whole_epochs <= config.train.epochs)),
     Field("train.batch_size", int, "over all replicas", range=_at_least(1)),
     Field("train.epochs", int, "of this run", range=_at_least(1)),
-    Field("train.loss", str, "name of a loss", choices=registry.READOUTS),
+    Field("train.loss", str, "name of a loss", choices=registry.OUTPUT_ACTIVATION),
     Field("train.label_smoothing", float, "for gradients, not for the recorded loss", 0.0,
           _FRACTION, need=_is("train.loss", "softmax_cross_entropy")),
     Field("train.precision", str, "a policy of training/step/precision.py", "float32"),

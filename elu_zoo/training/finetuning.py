@@ -148,7 +148,7 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
             chosen = [x for x in layers if part.search(x.name)]
         if not chosen:
             parts = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
-            raise errors.unknown("part of train.freeze", name, [BODY, *parts])
+            raise errors.unknown_name_error("part of train.freeze", name, [BODY, *parts])
         for layer in chosen:
             layer.trainable = False
     if not model.trainable_variables:

@@ -124,12 +124,12 @@ def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[s
 
 def _weight_file(model: keras.Model) -> bytes:
     """Returns the content of a weight file, and rounds the model's weights as in it."""
-    from elu_zoo.weights.hdf5 import weight_file
+    from elu_zoo.weights import hdf5
 
-    content = weight_file.write(model)
+    content = hdf5.write(model)
     for layer in model.layers:
         for variable in layer.weights:
-            variable.assign(weight_file.rounded(variable))
+            variable.assign(hdf5.rounded(variable))
     return content
 
 

@@ -76,7 +76,7 @@ def model_card(tag: str | os.PathLike) -> None:
 def _read(name: str | os.PathLike) -> manifest.Entry:
     path = Path(os.path.expanduser(name))
     if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
-        raise errors.unknown("weights", name, manifest.list_weights())
+        raise errors.unknown_name_error("weights", name, manifest.list_weights())
     if path.is_dir():
         entry_path = path / "outcome.json"
     else:
@@ -221,7 +221,7 @@ def _how_to_use(entry: manifest.Entry) -> str:
     weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
     extra, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
     if not entry["classes"]:
-        readout = registry.READOUTS[manifest.loss(entry)]
+        readout = registry.OUTPUT_ACTIVATION[manifest.loss(entry)]
         extra = f', classifier_activation="{readout}"'
         last = "reconstructions = model(images)  # in [0, 1]"
     *size, channels = entry["arguments"]["input_shape"]

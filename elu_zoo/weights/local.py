@@ -4,8 +4,7 @@ from pathlib import Path
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights import download, manifest, unfinished, untrusted, unverified
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import fetch, hdf5, manifest, unfinished, untrusted, unverified
 
 
 def find(
@@ -18,7 +17,7 @@ def find(
         registered, allow_unverified, assumed: see `unverified.find`.
     """
     try:
-        path, entry = _with_entry(path.expanduser())
+        path, entry = with_entry(path.expanduser())
         if entry:
             return path, entry, None
         return path, None, unverified.find(path, registered, allow_unverified, assumed)
@@ -38,22 +37,23 @@ def check_exists(path: Path) -> None:
     except (OSError, RuntimeError):  # `find` reports a path that cannot be read.
         return
     if not exists:
-        raise weight_file.not_found(path)
+        raise hdf5.not_found(path)
 
 
-def _with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
+def with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
+    """Returns a weight file, and its entry or None, from its path or that of its folder."""
     path = _weight_file(path)
     if path.exists():
-        weight_file.check_name(path)
+        hdf5.check_name(path)
         untrusted.check_regular(path)
     entry_path = _entry_path(path)
     if entry_path.is_file():
         entry = manifest.read(entry_path)
         manifest.check_beside(entry, str(entry_path))
-        download.keep_statistics(entry, path.parent)
+        fetch.keep_statistics(entry, path.parent)
         return path, entry
     if not path.exists():
-        raise weight_file.not_found(path)
+        raise hdf5.not_found(path)
     return path, None
 
 
@@ -72,7 +72,7 @@ def _weight_file(path: Path) -> Path:
             raise errors.UsageError(
                 f"{path} is a folder with {len(candidates)} weight files; expected the "
                 "folder of a finished training run, which has one weight file, or a "
-                f"weight file. {hint if runs else weight_file.nearby(path)}"
+                f"weight file. {hint if runs else hdf5.nearby(path)}"
             )
         path = candidates[0]
     return path

@@ -237,13 +237,13 @@ def offer(model: str) -> str:
 
 
 def loss(entry: Entry) -> str:
-    """Returns the name of the training loss, a key of `registry.READOUTS`."""
+    """Returns the name of the training loss, a key of `registry.OUTPUT_ACTIVATION`."""
     try:
         name = entry["config"]["train"]["loss"]
-        _ = registry.READOUTS[name]
+        _ = registry.OUTPUT_ACTIVATION[name]
     except (KeyError, TypeError):
         raise errors.CorruptError(
-            f"The entry {entry['tag']} must name one of {', '.join(registry.READOUTS)} "
+            f"The entry {entry['tag']} must name one of {', '.join(registry.OUTPUT_ACTIVATION)} "
             "as config.train.loss. The entry is damaged, or a newer elu_zoo wrote it."
         ) from None
     return name

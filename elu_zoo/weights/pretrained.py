@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
-from elu_zoo import errors, registry
+from elu_zoo import errors, files, registry
 from elu_zoo.weights import manifest
 
 if TYPE_CHECKING:
-    from elu_zoo.weights.hdf5.tree import Arrays, Shapes
+    from elu_zoo.weights.hdf5 import Arrays, Shapes
     from elu_zoo.weights.unverified import Saved
 
 _OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
@@ -77,7 +77,7 @@ class Pretrained:
 
     @property
     def loss(self) -> str:
-        """The name of the training loss, a key of `registry.READOUTS`.
+        """The name of the training loss, a key of `registry.OUTPUT_ACTIVATION`.
 
         A file without an entry has the loss with which the network was registered.
         """
@@ -127,17 +127,16 @@ class Pretrained:
         return {"activation": self.activation, **merged}
 
     def read(self, shapes: "Shapes") -> "Arrays":
-        """Returns the arrays of the file by layer name, see `weight_file.read`."""
-        from elu_zoo.weights import download
-        from elu_zoo.weights.hdf5 import weight_file
+        """Returns the arrays of the file by layer name, see `hdf5.read`."""
+        from elu_zoo.weights import hdf5
 
         entry = self.entry or {}
-        is_cached = self.path.parent == download.weights_folder()
-        if is_cached and entry.get("sources"):
+        is_downloaded = files.home() / "hub" in self.path.parents
+        if is_downloaded or (files.home() in self.path.parents and entry.get("sources")):
             remedy = "Delete the file. The next use of the weights downloads it again."
         else:
             remedy = "Delete the file and download it again."
-        return weight_file.read(self.path, shapes, entry.get("sha256"), remedy)
+        return hdf5.read(self.path, shapes, entry.get("sha256"), remedy)
 
 
 def find(
@@ -154,8 +153,9 @@ def find(
 
     Args:
         model: the model's name.
-        weights: the name of a data set, a tag, the path of a weight file, or the folder
-            of a finished run. None and a `Pretrained` are returned unchanged.
+        weights: the name of a data set, a tag, the path of a weight file, the folder of
+            a finished run, or `hf:owner/repo[@revision]`. None and a `Pretrained` are
+            returned unchanged.
         activation: the activation of the network, which selects one of the weight files
             of a data set. None stands for the builder's default, or for another
             activation if no file has the default. For a tag or a path, `activation`
@@ -182,6 +182,10 @@ def find(
             "weights must be the name of a data set, a tag or a path. Received: "
             f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
         )
+    if str(weights).startswith("hf:"):
+        from elu_zoo.weights import hub
+
+        weights = hub.fetch(str(weights))
     if _is_path(weights):
         from elu_zoo.weights import local
 
@@ -189,7 +193,7 @@ def find(
         assumed = [name for name in assumed if warns and assumed[name]]
         path, entry, saved = local.find(Path(weights), registered, allow_unverified, assumed)
     else:
-        from elu_zoo.weights import download
+        from elu_zoo.weights import fetch
 
         entry = _from_manifest(str(weights), model, filled, activation is None)
         used, default = entry["arguments"]["activation"]["name"], filled["activation"]
@@ -199,7 +203,7 @@ def find(
                 f"default activation. Those with {used} are used. To choose them, pass "
                 f"activation={used!r}, or set --activation={used}."
             )
-        path, *_ = download.ensure(entry)
+        path, *_ = fetch.ensure(entry)
     if entry:
         _check_model(entry["tag"], entry["model"], model)
         selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
@@ -217,6 +221,11 @@ def check_exists(model: str, weights: str) -> None:
 
     Commands call this function first, so that a misspelled name fails at once.
     """
+    if weights.startswith("hf:"):
+        from elu_zoo.weights import hub
+
+        hub.check(weights)
+        return
     if not _is_path(weights):
         _published_entries(weights, model)
         return
@@ -264,7 +273,7 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
             f"{manifest.offer(model)}"
         )
     choices = [*datasets, *(e["tag"] for e in of_model)]
-    unknown = errors.unknown(f"weights of {model}", name, choices)
+    unknown = errors.unknown_name_error(f"weights of {model}", name, choices)
     if of_model:
         raise unknown
     models = sorted({e["model"] for e in published.values()}, key=manifest.natural)

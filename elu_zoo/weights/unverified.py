@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import untrusted
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, untrusted
 
 if TYPE_CHECKING:
     import keras
@@ -58,7 +57,7 @@ class Saved:
     path: Path
     arguments: dict[str, Any]
     has_classifier: bool
-    shapes: weight_file.Shapes
+    shapes: hdf5.Shapes
     layers: Layers | None = None
     preprocessing: dict[str, Any] | None = None
 
@@ -107,7 +106,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: li
         allowed: whether such a file is allowed.
         assumed: the arguments of `get_model` that a warning names if the file lacks them.
     """
-    is_model = path.name.endswith(weight_file.KERAS)
+    is_model = path.name.endswith(hdf5.KERAS)
     if not allowed:
         kind = "a model of keras.Model.save" if is_model else "a weight file"
         raise errors.UsageError(
@@ -116,7 +115,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: li
             "allow_unverified=True to get_model, or set --allow_unverified; a training "
             "run starts only from weights with an entry."
         )
-    shapes = weight_file.stored_shapes(path)
+    shapes = hdf5.stored_shapes(path)
     classifier = shapes.get(registered.classifier or "")
     arguments = {}
     if classifier and classifier[-1]:
@@ -125,7 +124,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: li
     if not is_model:
         _warn(path, registered, assumed)
         return Saved(path, arguments, has_classifier, shapes)
-    text = weight_file.member(path, "config.json", _CONFIG_BYTES)
+    text = hdf5.member(path, "config.json", _CONFIG_BYTES)
     try:
         config = json.loads(text)
         kind = untrusted.printable(str(config["class_name"]))

@@ -10,8 +10,7 @@ from elu_zoo import zoo
 from elu_zoo.data import load
 from elu_zoo.export import pictures, predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.weights import pretrained
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, pretrained
 
 MODEL = "--model=mnist_autoencoder"
 
@@ -19,7 +18,7 @@ MODEL = "--model=mnist_autoencoder"
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
     path = tmp_path_factory.mktemp("weights") / "alone.weights.h5"
-    path.write_bytes(weight_file.write(zoo.get_model("mnist_autoencoder")))
+    path.write_bytes(hdf5.write(zoo.get_model("mnist_autoencoder")))
     return {"weights": path, "allow_unverified": True}
 
 
@@ -76,15 +75,12 @@ def test_the_table_has_errors_but_no_codes(cli, exported, tmp_path):
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
     result = cli("predict", exported, "digit.png")
     assert result.code == 0, result.err
-    *table, note = result.out.splitlines()
+    note, *table = result.out.splitlines()
     assert "squared_error" in table[1] and "true" not in table[1]
     assert "digit.png" in table[3] and "code" not in result.out
     assert note == "1 of 1 images, each above its reconstruction: reconstructions.png"
-    assert tf.io.decode_png((tmp_path / "reconstructions.png").read_bytes()).shape == (
-        226,
-        112,
-        1,
-    )
+    picture = tf.io.decode_png((tmp_path / "reconstructions.png").read_bytes())
+    assert picture.shape == (226, 112, 1)
 
 
 @pytest.mark.parametrize(

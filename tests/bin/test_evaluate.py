@@ -9,8 +9,7 @@ import pytest
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 MODEL = "--model=mnist_mlp_8x128"
 DATA = "--data=mnist_5k"
@@ -106,7 +105,7 @@ def test_an_unverified_autoencoder_is_measured_by_the_networks_loss(cli, tmp_pat
     for variable in model.get_layer("pixels").weights:
         variable.assign(0 * variable)
     path = tmp_path / "alone.weights.h5"
-    path.write_bytes(weight_file.write(model))
+    path.write_bytes(hdf5.write(model))
     result = cli(
         "evaluate",
         "--model=mnist_autoencoder",

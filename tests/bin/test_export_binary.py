@@ -72,7 +72,7 @@ def test_a_wrong_name_is_refused_before_the_lookup_of_weights(cli, trained, tmp_
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "Missing: --export_dir, --model, --weights."),
+        ([], "Missing: --model, --weights."),
         ([MODEL, "--weights=RUN", "--export_dir=o", "extra"], "Unexpected arguments"),
         (
             [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=dynamic"],

@@ -63,4 +63,4 @@ def test_a_failed_download_is_an_error(cli, tmp_path, monkeypatch):
     path(tmp_path, made[0]["tag"]).unlink()
     result = cli("predict", "--prefetch=*")
     assert result.code == 1
-    assert "http://127.0.0.1:1: [Errno 111] Connection refused" in result.error
+    assert "Connection refused" in result.error

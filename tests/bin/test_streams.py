@@ -7,6 +7,7 @@ import sys
 import pytest
 
 SCRIPT = """
+import subprocess
 import sys
 from absl import logging
 from elu_zoo import errors, quiet
@@ -19,6 +20,9 @@ def main(argv):
         logging.warning("message %d: %s", i, "." * 80)
         print("progress", file=sys.stderr, flush=True)
     opened = open("data", "w")  # may get the descriptor of a closed stream
+    if argv[1:] == ["child"]:
+        code = "import os; file = open('data', 'a'); os.write(2, b'message')"
+        subprocess.run([sys.executable, "-c", code])
     logging.warning("after")
     print("result", "\\N{SNOWMAN}", flush=True)
     if argv[1:] == ["fail"]:
@@ -54,7 +58,7 @@ def run(tmp_path):
 @pytest.mark.parametrize(
     ("redirection", "argument", "code"),
     [
-        ("2>&-", "", 0),
+        ("2>&-", "child", 0),
         ("2>/dev/full", "one", 1),
         ("2> >(:)", "fail", 1),
         ("<&- 2>&-", "fail", 1),

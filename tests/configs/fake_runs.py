@@ -85,7 +85,7 @@ def observe(config, workdir, shape):
             patch.setattr(step, "run", record)
         patch.setattr(Evaluator, "__call__", evaluate)
         patch.setitem(loss.LOSSES, "constant", constant)
-        patch.setitem(registry.READOUTS, "constant", "linear")
+        patch.setitem(registry.OUTPUT_ACTIVATION, "constant", "linear")
         run.entry = training.train(config, workdir, compile="off")
     lines = (workdir / "metrics.jsonl").read_text().splitlines()
     run.rows = [json.loads(line) for line in lines]

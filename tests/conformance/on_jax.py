@@ -15,7 +15,7 @@ from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
 from elu_zoo.training.step import jax_step
 from elu_zoo.training.step.learner import Learner
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5
 
 
 def train(row, path):
@@ -32,9 +32,9 @@ def train(row, path):
     losses = step.run(*schedule(row, JAX_STEPS))
     step.sync()
     weights = path.with_name(f"{row.name}.weights.h5")
-    weights.write_bytes(weight_file.write(model))
+    weights.write_bytes(hdf5.write(model))
     # test_on_jax.py reads these weights from the file, where they are in float16.
-    weight_file.assign(model, weight_file.read(weights, weight_file.shapes(model), None))
+    hdf5.assign(model, hdf5.read(weights, hdf5.shapes(model), None))
     np.savez(path, losses=losses, logits=logits(model, data.images), **initial)
 
 

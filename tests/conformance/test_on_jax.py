@@ -15,7 +15,7 @@ from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5
 
 # A fast test of JAX is tests/layers/test_layers_on_jax.py.
 pytestmark = pytest.mark.slow
@@ -84,7 +84,7 @@ def test_losses_of_the_first_steps_are_equal_up_to_rounding(row, on_jax):
 def test_weights_trained_on_jax_give_the_same_logits_on_tensorflow(row, on_jax):
     arrays, path = on_jax(row)
     model = row.make()
-    weight_file.assign(model, weight_file.read(path, weight_file.shapes(model), None))
+    hdf5.assign(model, hdf5.read(path, hdf5.shapes(model), None))
     expected = arrays["logits"]
     limit = 1e-5 * max(1, np.abs(expected).max())
     computed = logits(model, examples(row).images)

@@ -11,7 +11,7 @@ from rows import QUICK, QUICK_LAYERS, ROWS, each, examples, logits, scramble
 
 from elu_zoo import activations, files, registry
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model, load_saved_model
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5
 
 each_row = each(ROWS)
 
@@ -60,12 +60,10 @@ def test_every_layer_has_a_row():
 def test_logits_are_equal_after_loading_our_weight_file(row, tmp_path):
     model, fresh = row.make(), row.make()
     scramble(model)
-    content = weight_file.write(model)
+    content = hdf5.write(model)
     path = tmp_path / "x.weights.h5"
     path.write_bytes(content)
-    weight_file.assign(
-        fresh, weight_file.read(path, weight_file.shapes(fresh), files.sha256(content))
-    )
+    hdf5.assign(fresh, hdf5.read(path, hdf5.shapes(fresh), files.sha256(content)))
     images = examples(row).images
     np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
 
@@ -77,7 +75,7 @@ def test_keras_and_elu_zoo_load_a_weight_file_of_keras(row, tmp_path):
     path = tmp_path / "x.weights.h5"
     model.save_weights(path)
     fresh.load_weights(path)
-    weight_file.assign(ours, weight_file.read(path, weight_file.shapes(ours), None))
+    hdf5.assign(ours, hdf5.read(path, hdf5.shapes(ours), None))
     images = examples(row).images
     for loaded in (fresh, ours):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))

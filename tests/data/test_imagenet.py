@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from image_files import classes, fill, jpeg, noise, png, write_imagenet
 
-from elu_zoo import errors, files
-from elu_zoo.data import decoding, imagenet, records, statistics
+from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
-from elu_zoo.layers import statistics_file
+from elu_zoo.data import imagenet, records, statistics
 
 SIDE = 16
 COUNTS = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}  # images per class
@@ -174,16 +173,6 @@ def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
     assert imagenet.load("~/images", 8).name == "images"
 
 
-def test_the_error_for_files_without_index_states_a_command(tmp_path):
-    folder = write(tmp_path / "x", {"train": 3}, file_format="tfrecord")
-    with pytest.raises(errors.DataError) as caught:
-        imagenet.load(folder, SIDE)
-    text = str(caught.value)
-    assert text.startswith(f"The files of {folder} have no index of their examples")
-    command = f"python tools/prepare_data.py --folder={folder} --output=<new folder>"
-    assert f"`{command}`" in text
-
-
 def test_a_data_set_without_a_training_split_is_refused(tmp_path):
     folder = write(tmp_path / "x", {"test": 3, "validation": 1})
     message = f"^The data set in {folder} has no split 'train'.$"
@@ -191,37 +180,7 @@ def test_a_data_set_without_a_training_split_is_refused(tmp_path):
         imagenet.load(folder, SIDE)
 
 
-@pytest.fixture
-def with_mean(tmp_path):
-    """The tuple (prepared folder, file of its mean image, whose values are 7)."""
-    folder = write(tmp_path / "x", {"train": 5})
-    mean = np.full((SIDE, SIDE, 3), 7.0)
-    images = f"things-{records.find(folder).fingerprint}-{SIDE}"
-    return folder, statistics_file.write_mean(folder, images, mean)
-
-
-def test_the_mean_of_a_prepared_folder_is_copied_and_used(with_mean, home, monkeypatch):
-    folder, path = with_mean
-    data = imagenet.load(folder, SIDE)
-    copied = home / "statistics" / path.name
-    assert copied.read_bytes() == path.read_bytes()
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
-    name = statistics.find_encoded_mean(data)
-    assert name == path.stem
-    np.testing.assert_array_equal(statistics_file.read_mean(name), 7.0)
-    monkeypatch.setattr(files, "write_bytes", lambda *_: pytest.fail("wrote"))
-    assert imagenet.load(folder, SIDE).images == data.images
-
-
-def test_a_prepared_mean_is_not_used_for_another_image_size(with_mean, home):
-    folder, _ = with_mean
-    data = imagenet.load(folder, 8)
-    assert not home.exists()
-    mean = statistics_file.read_mean(statistics.find_encoded_mean(data))
-    assert mean.shape == (8, 8, 3) and not np.any(mean == 7.0)
-
-
-def test_a_cache_folder_that_cannot_be_written_is_an_error(with_mean, monkeypatch):
+def test_a_cache_folder_that_cannot_be_written_is_an_error(flat, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     with pytest.raises(errors.ResourceError, match=r"/dev/null.* Set \$ELU_ZOO_HOME"):
-        statistics.find_encoded_mean(imagenet.load(with_mean[0], SIDE))
+        statistics.find_encoded_mean(imagenet.load(flat, SIDE))

@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 import small_images
 
-from elu_zoo.data import decoding, imagenet, prepare, statistics
+from elu_zoo.data import decoding, imagenet, statistics
 from elu_zoo.data import folder as image_folder
-from elu_zoo.data.encoded import EncodedSplit
 from elu_zoo.layers import statistics_file
 
 pytestmark = pytest.mark.data("imagenet_sample")
@@ -17,10 +16,6 @@ pytestmark = pytest.mark.data("imagenet_sample")
 @pytest.fixture
 def imagenet_sample():
     return small_images.sample()
-
-
-def names_of(split):
-    return ["/".join(x.name.split("/")[-2:]) for x in split.examples.read(split.positions)]
 
 
 def test_the_classes_of_the_sample_are_found(imagenet_sample):
@@ -47,28 +42,6 @@ def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
     # The mean colour of photographs is near the mean colour of ImageNet.
     assert np.abs(read.mean((0, 1, 2)) - [123, 117, 104]).max() < 25
     assert not home.exists()
-
-
-def test_prepared_images_are_near_the_originals(imagenet_sample, tmp_path):
-    folder = tmp_path / "twenty"
-    for class_folder in sorted(path for path in imagenet_sample.glob("n*"))[::50]:
-        folder.mkdir(exist_ok=True)
-        (folder / class_folder.name).symlink_to(class_folder)
-    source = imagenet.load(folder, 64)
-    report = prepare.prepare(folder, tmp_path / "out", image_size=64, quality=95)
-    assert (report.images, report.bad) == ({"train": 18, "validation": 2}, [])
-    data = imagenet.load(tmp_path / "out", 64)
-    assert data.class_names == source.class_names
-    for original, prepared in ((source.train, data.train), (source.test, data.test)):
-        positions = {name: i for i, name in enumerate(names_of(prepared))}
-        order = np.array([positions[name] for name in names_of(original)])
-        originals, copies = (
-            next(EncodedSplit(split.examples, split.positions[o], 64).parts(20))
-            for split, o in ((original, np.arange(len(original))), (prepared, order))
-        )
-        np.testing.assert_array_equal(originals.labels, copies.labels)
-        differences = np.subtract(originals.images, copies.images, dtype=np.float64)
-        assert np.sqrt(np.mean(differences**2)) < 8
 
 
 @pytest.mark.slow

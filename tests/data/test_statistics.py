@@ -165,7 +165,7 @@ def test_the_error_states_all_bad_images(encoded, home):
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
         rf"{encoded}/b/02\.png: it is text; expected PNG or JPEG; "
-        rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them. "
+        rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them\.$"
     )
     with pytest.raises(errors.DataError, match=message):
         statistics.find_encoded_mean(data)

@@ -112,8 +112,8 @@ def test_outputs_that_are_not_finite_give_losses_that_are_not_finite(name):
 
 
 def test_every_loss_has_a_readout_that_keras_knows():
-    assert registry.READOUTS.keys() == loss.LOSSES.keys()
-    for name in registry.READOUTS.values():
+    assert registry.OUTPUT_ACTIVATION.keys() == loss.LOSSES.keys()
+    for name in registry.OUTPUT_ACTIVATION.values():
         assert callable(keras.activations.get(name))
 
 

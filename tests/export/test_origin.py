@@ -11,8 +11,7 @@ import elu_zoo
 from elu_zoo import files, zoo
 from elu_zoo.export import origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import pretrained
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, pretrained
 
 OUTPUTS = ["classes", "logits", "probabilities"]
 
@@ -70,7 +69,7 @@ def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
 
 def test_origin_of_weights_without_an_entry(tmp_path):
     path = tmp_path / "x.weights.h5"
-    path.write_bytes(weight_file.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
+    path.write_bytes(hdf5.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
     assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}

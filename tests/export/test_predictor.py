@@ -10,8 +10,7 @@ import pytest
 from elu_zoo import activations, errors, files, registry, zoo
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
-from elu_zoo.weights import manifest, pretrained
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest, pretrained
 
 NAME = "mnist_autoencoder"
 # (loss, scale of the preprocessing, output -> pixels 0..255)
@@ -31,7 +30,7 @@ def made(request, tmp_path_factory):
         "input_shape": [28, 28, 1],
         "width": 0.1,
     }
-    content = weight_file.write(zoo.get_model(NAME, seed=4, **arguments))
+    content = hdf5.write(zoo.get_model(NAME, seed=4, **arguments))
     sha256 = files.sha256(content)
     entry = made_weights.make()[0] | {
         "tag": manifest.tag(NAME, "mnist", arguments, sha256),
@@ -133,7 +132,7 @@ def test_classes_with_the_same_name_get_an_index(images):
 )
 def test_description_of_a_file_without_an_entry(tmp_path, name, described):
     path = tmp_path / "x.weights.h5"
-    path.write_bytes(weight_file.write(zoo.get_model(name)))
+    path.write_bytes(hdf5.write(zoo.get_model(name)))
     weights = pretrained.find(name, path, allow_unverified=True)
     model = zoo.get_model(name, weights=weights)
     description = predictor.description(model, name, weights)

@@ -2,17 +2,12 @@
 
 import csv
 import gzip
-import importlib.util
 import json
 import os
 import re
-import shutil
 import tarfile
 import types
 
-import hub_stand_in
-import huggingface_hub.constants
-import loopback
 import numpy as np
 import published_weights as made_weights
 import pytest
@@ -22,14 +17,12 @@ import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.export import release
 from elu_zoo.export.saved_model import load_saved_model
-from elu_zoo.layers import statistics_file
 from elu_zoo.weights import manifest
 
-TO = "hf:owner/repo"
 # The defaults are read at import, because other tests remove the flags.
 DEFAULTS = {
     name: getattr(release_weights, f"_{name.upper()}").default
-    for name in ("results_only", "push", "to", "output")
+    for name in ("results_only", "push", "output")
 }
 METRICS = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
 
@@ -66,22 +59,6 @@ def repository(tmp_path, monkeypatch):
     manifest.published.cache_clear()
 
 
-@pytest.fixture
-def hub(monkeypatch):
-    """The handler class of a fake hub, which huggingface_hub uses."""
-    monkeypatch.setattr(hub_stand_in.Hub, "files", {}, raising=False)
-    monkeypatch.setattr(hub_stand_in.Hub, "commits", [], raising=False)
-    monkeypatch.setenv("HF_TOKEN", hub_stand_in.TOKEN)
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    with loopback.serve(hub_stand_in.Hub) as server:
-        constants = huggingface_hub.constants
-        template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
-        monkeypatch.setattr(constants, "ENDPOINT", server.address)
-        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
-        monkeypatch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
-        yield hub_stand_in.Hub
-
-
 def tree(folder):
     return {
         str(p.relative_to(folder)): p.read_bytes() for p in sorted(folder.rglob("*")) if p.is_file()
@@ -98,7 +75,7 @@ def rows(repository):
 
 def test_a_dry_run_writes_files_outside_the_package_only(run, repository, tmp_path):
     workdir, entry = run
-    lines = release_weights.release({workdir: entry}, "package", tmp_path / "o", False)
+    lines = release_weights.release({workdir: entry}, tmp_path / "o", False)
     assert tree(repository) == {}
     tag = entry["tag"]
     folder = tmp_path / "o" / tag
@@ -112,7 +89,7 @@ def test_a_dry_run_writes_files_outside_the_package_only(run, repository, tmp_pa
         f"  {folder}: {', '.join(names)}",
         "  configs/results/results.csv: a new row",
         f"  elu_zoo/weights: {names[3]}, N bytes",
-        f"  elu_zoo/weights/manifest.json: lists {tag}, no download source",
+        f"  elu_zoo/weights/manifest.json: lists {tag}",
         "This was a dry run; --push makes the changes.",
     ]
 
@@ -164,11 +141,9 @@ def test_an_archive_is_reproducible(tmp_path):
 def cheap(monkeypatch):
     """Replaces the export of a release by small files, to save time."""
 
-    def write(weights, entry, rows, folder, statistics=None):
+    def write(weights, entry, rows, folder):
         made_weights.write(folder, entry, weights.read_bytes())
-        (folder / "README.md").write_text("---\nlicense: x\n---\n")
-        if statistics:
-            (folder / statistics.name).write_bytes(statistics.read_bytes())
+        (folder / "README.md").write_text("card")
 
     monkeypatch.setattr(release_weights.export_release, "write", write)
 
@@ -176,7 +151,7 @@ def cheap(monkeypatch):
 def test_a_push_adds_weights_to_the_package_once(run, repository, tmp_path, cheap):
     workdir, entry = run
     for _ in range(2):  # the second time changes nothing
-        release_weights.release({workdir: entry}, "package", tmp_path / "o", True)
+        release_weights.release({workdir: entry}, tmp_path / "o", True)
         name = entry["tag"] + manifest.SUFFIX
         weights = repository / "weights"
         assert (weights / name).read_bytes() == (workdir / name).read_bytes()
@@ -185,97 +160,26 @@ def test_a_push_adds_weights_to_the_package_once(run, repository, tmp_path, chea
         assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
 
 
-def test_a_push_to_the_hub_uploads_one_commit(run, repository, tmp_path, hub):
-    workdir, entry = run
-    lines = release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
-    folder = tmp_path / "o" / entry["tag"]
-    assert len(tree(folder)) == 4 and hub.files == tree(folder)
-    assert hub.commits == [f"Release {entry['tag']}"]
-    listed = {**entry, "sources": [TO]}
-    assert entries(repository)[entry["tag"]] == listed
-    assert manifest.read(folder / f"{entry['tag']}.json") == listed
-    assert sorted(tree(repository)) == ["results.csv", "weights/manifest.json"]
-    assert [row["sha256"] for row in rows(repository)] == [entry["sha256"]]
-    size = sum(len(content) for content in hub.files.values())
-    assert f"  {TO}: 4 files, {size} bytes" in lines
-
-
-@pytest.mark.parametrize("fault", ["token", "damage", "gone"])
-def test_a_failed_upload_changes_nothing(run, repository, tmp_path, hub, cheap, monkeypatch, fault):
-    workdir, entry = run
-    reason = f"{TO} did not accept the files: .*HF_TOKEN"
-    if fault == "token":
-        monkeypatch.setenv("HF_TOKEN", "another")
-    elif fault == "gone":
-        monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", "http://127.0.0.1:1")
-    else:
-        monkeypatch.setattr(hub, "damages", True)
-        reason = f"no source sent the file: {TO}: its SHA-256 is "
-    with pytest.raises(errors.ResourceError, match=reason) as caught:
-        release_weights.release({workdir: entry}, TO, tmp_path / "o", True)
-    assert "\n" not in str(caught.value)
-    assert tree(repository) == {}
-
-
-def test_statistics_outside_the_package_are_uploaded(repository, tmp_path, hub, cheap, monkeypatch):
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-    path = statistics_file.write_mean(statistics_file.cache_folder(), "images", np.zeros((2, 2, 3)))
-    described = {"kind": "mean_crop", "statistics": path.stem}
+def test_statistics_outside_the_package_are_refused(repository, tmp_path):
+    name = f"images_mean-{'0' * 16}"
+    described = {"kind": "mean_crop", "statistics": name}
     entry = finish_run(tmp_path / "run", preprocessing=described)
-    message = f"{path.stem}, which the package does not have"
-    with pytest.raises(errors.UsageError, match=message):
-        release_weights.check({tmp_path / "run": entry}, "package")
-    in_package = repository / "weights" / path.name
-    shutil.copy(path, in_package)
-    release_weights.check({tmp_path / "run": entry}, "package")
-    in_package.unlink()
-    release_weights.release({tmp_path / "run": entry}, TO, tmp_path / "o", True)
-    assert hub.files[path.name] == path.read_bytes()
-    missing = {**entry, "preprocessing": {"statistics": f"images_zca-{'0' * 16}"}}
-    with pytest.raises(errors.NotFoundError, match="no whitening statistics"):
-        release_weights.check({tmp_path / "run": missing}, TO)
-
-
-def test_known_sources_are_kept(run, monkeypatch):
-    _, entry = run
-    known = {**entry, "sources": ["https://host/x"]}
-    monkeypatch.setattr(manifest, "published", lambda: {entry["tag"]: known})
-    for to, expected in [("package", []), (TO, [TO])]:
-        sources = release_weights.published(entry, to)["sources"]
-        assert sources == ["https://host/x", *expected]
-
-
-@pytest.mark.parametrize(
-    ("to", "message"),
-    [
-        ("hub", "--to must be package or hf:owner/repo. Received: 'hub'"),
-        ("hf:owner", "--to must be package or hf:owner/repo"),
-        (TO, "must have one run, .* Received: 2 runs"),
-    ],
-)
-def test_wrong_destinations_are_refused(run, to, message):
-    workdir, entry = run
-    with pytest.raises(errors.UsageError, match=message):
-        release_weights.check({workdir: entry, workdir / "x": entry}, to)
-
-
-def test_the_hub_needs_its_library(run, monkeypatch):
-    workdir, entry = run
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(errors.UsageError, match=r'pip install "elu-zoo\[hub\]"'):
-        release_weights.check({workdir: entry}, TO)
+    with pytest.raises(errors.UsageError, match=f"{name}, which the package does not have"):
+        release_weights.check({tmp_path / "run": entry})
+    (repository / "weights" / f"{name}.npz").touch()
+    release_weights.check({tmp_path / "run": entry})
 
 
 def test_runs_that_cannot_be_reproduced_are_refused(run):
     workdir, entry = run
     smoke = {**entry, "config": {**entry["config"], "smoke": True}}
     with pytest.raises(errors.UsageError, match="is a smoke run"):
-        release_weights.check({workdir: smoke}, TO)
+        release_weights.check({workdir: smoke})
     changed = {**entry, "config_changes": ["after iteration 20: seed: 0 -> 1"]}
     with pytest.raises(errors.UsageError, match="config of .* changed during the run"):
-        release_weights.check({workdir: changed}, TO)
+        release_weights.check({workdir: changed})
     with pytest.raises(errors.CorruptError, match="h5 is damaged: its SHA-256 is not"):
-        release_weights.check({workdir: {**entry, "sha256": "0" * 64}}, TO)
+        release_weights.check({workdir: {**entry, "sha256": "0" * 64}})
 
 
 @pytest.fixture
@@ -302,7 +206,7 @@ def test_folders_of_finished_runs_are_required(script, run, tmp_path):
         script()
 
 
-def test_flags_select_the_changes(script, run, repository, tmp_path, cheap, hub):
+def test_flags_select_the_changes(script, run, repository, tmp_path, cheap):
     (workdir, entry), output = run, tmp_path / "o"
     assert script(workdir, output=output).endswith("--push makes the changes.\n")
     finish_run(tmp_path / "smoke", config={**entry["config"], "smoke": True})
@@ -312,8 +216,6 @@ def test_flags_select_the_changes(script, run, repository, tmp_path, cheap, hub)
     out = script(workdir, results_only=True)
     assert out.startswith(f"{entry['tag']}: error ") and len(out.splitlines()) == 1
     assert list(tree(repository)) == ["results.csv"]
-    script(workdir, output=output, push=True, to=TO)
-    assert entries(repository)[entry["tag"]]["sources"] == [TO]
     script(workdir, output=output, push=True)
     assert (repository / "weights" / (entry["tag"] + manifest.SUFFIX)).is_file()
     assert len(rows(repository)) == 1
@@ -324,7 +226,6 @@ def test_a_release_is_a_dry_run_into_the_package_by_default():
     assert DEFAULTS == {
         "results_only": False,
         "push": False,
-        "to": "package",
         "output": str(root / "dist" / "weights"),
     }
     assert "/dist/" in (root / ".gitignore").read_text().splitlines()

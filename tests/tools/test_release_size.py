@@ -21,13 +21,13 @@ def test_weights_that_do_not_fit_are_refused(tmp_path, monkeypatch, suffix):
     packed = len(zlib.compress(content))
     monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * packed - 1)
     shutil.copy(file, weights)
-    release_weights.check(runs, "package")  # the file is replaced
+    release_weights.check(runs)  # the file is replaced
     other = weights / ("x" + suffix)
     other.write_bytes(bytes(10 * packed))  # zeros, which become small
-    release_weights.check(runs, "package")
+    release_weights.check(runs)
     shutil.copy(file, other)
-    with pytest.raises(errors.ResourceError, match=r"limit. .*--to=hf:owner/repo"):
-        release_weights.check(runs, "package")
+    with pytest.raises(errors.ResourceError, match=r"limit. .*--push=hf:owner/repo"):
+        release_weights.check(runs)
     with pytest.raises(errors.ResourceError, match="limit"):
-        release_weights.release(runs, "package", tmp_path / "o", False)
+        release_weights.release(runs, tmp_path / "o", False)
     assert not (tmp_path / "o").exists()

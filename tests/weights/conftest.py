@@ -6,8 +6,7 @@ import published_weights
 import pytest
 
 import elu_zoo
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 
 @pytest.fixture(scope="module")
@@ -17,7 +16,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def content(model):
-    return weight_file.write(model)
+    return hdf5.write(model)
 
 
 @pytest.fixture

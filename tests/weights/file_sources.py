@@ -50,25 +50,10 @@ class Handler(loopback.Handler):
     def wrong(self):
         self.answer(WRONG)
 
-    def long(self):
-        self.answer(self.content + b"?")
-
     def endless(self):
         self.answer(b"", Content_Length="9" * 18)
-        self.repeat(self.content, seconds=0)
-
-    def unsized(self):
-        self.send_response(200)
-        self.end_headers()
-        self.wfile.write(self.content)
-
-    def chunked(self):
-        self.protocol_version = "HTTP/1.1"
-        self.send_response(200)
-        self.send_header("Transfer-Encoding", "chunked")
-        self.end_headers()
-        for part in (self.content[:70_000], self.content[70_000:], b""):
-            self.wfile.write(b"%x\r\n%s\r\n" % (len(part), part))
+        while not self.server.stopped.is_set():
+            self.wfile.write(self.content)
 
     def absent(self):
         self.send_error(404)
@@ -83,27 +68,11 @@ class Handler(loopback.Handler):
     def silent(self):
         self.server.stopped.wait()
 
-    def drips(self):
-        self.answer(b"", Content_Length=str(len(self.content)))
-        self.repeat(b"x")
-
-    def repeat(self, part, seconds=0.02):
-        while not self.server.stopped.wait(seconds):
-            self.wfile.write(part)
-
     def moved(self):
-        """Redirects to `good`, with a body that has no end."""
-        self.answer(b"", 302, Location=self.folder("good"), Content_Length="9" * 18)
-        self.repeat(self.content, seconds=0)
-
-    def circle(self):
-        self.answer(b"", 302, Location=self.path)
+        self.answer(b"", 302, Location=self.folder("good"))
 
     def to_a_file(self):
         self.answer(b"", 302, Location="file:///etc/passwd")
-
-    def to_ftp(self):
-        self.answer(b"", 302, Location="ftp://127.0.0.1/x")
 
     def folder(self, name):
         return f"/{name}/{self.path.rpartition('/')[2]}"

@@ -7,8 +7,7 @@ import pytest
 from file_sources import present
 
 import elu_zoo
-from elu_zoo.weights import manifest
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5, manifest
 
 
 def entry_path(path):
@@ -41,7 +40,7 @@ def check_refused(run, home, monkeypatch, row):
     spoil, arguments, kind, message = row
     weights = spoil(run) or run
     before = present(run.parent.parent)
-    monkeypatch.setattr(weight_file, "assign", lambda *_: pytest.fail("weights were assigned"))
+    monkeypatch.setattr(hdf5, "assign", lambda *_: pytest.fail("weights were assigned"))
     with pytest.raises(kind, match=message) as caught:
         elu_zoo.get_model(made_weights.MODEL, weights=weights, **arguments)
     assert type(caught.value) is kind

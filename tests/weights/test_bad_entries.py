@@ -8,7 +8,7 @@ from spoiling import change_entry, check_refused, entry_path
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.weights import download, manifest
+from elu_zoo.weights import fetch, manifest
 
 MODEL = made_weights.MODEL
 STATISTICS = b"no statistics at all"
@@ -96,7 +96,7 @@ ROWS = {
         with_entry(b"[" * 500 + b"]" * 500), {}, CORRUPT, "nested more than 20 levels"
     ),
     "network larger than its file": (
-        with_arguments(width=1e6), {}, CORRUPT, r"network of 11468\d+ weights, too many"
+        with_arguments(width=1e6), {}, CORRUPT, r"too few for the 11468\d+ weights"
     ),
     "infinite network": (
         with_arguments(width=1e308), {}, CORRUPT, "cannot be built from the entry"
@@ -119,7 +119,7 @@ ROWS = {
         with_statistics(NAME, b"?"), {}, CORRUPT, "npz is damaged: its SHA-256 is"
     ),
     "large statistics": (
-        with_statistics(NAME, bytes(download._STATISTICS_BYTES + 1)), {}, CORRUPT,
+        with_statistics(NAME, bytes(fetch._STATISTICS_BYTES + 1)), {}, CORRUPT,
         "32000001 bytes; a file of statistics has at most",
     ),
 }  # fmt: skip

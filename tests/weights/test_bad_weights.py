@@ -81,11 +81,11 @@ ROWS = {
     "a zero byte": (lambda path: "/x\0.weights.h5", {}, NOT_FOUND, "There is no file"),
     "a folder": (make_folder, {}, USAGE, "is a folder with 0 weight files; expected"),
     "a named pipe": (make_pipe, {}, CORRUPT, "not a regular file: it is a named pipe"),
-    "truncated": (truncate, {}, CORRUPT, r"1000 bytes, but its entry states \d+. Del"),
+    "truncated": (truncate, {}, CORRUPT, r"1000 bytes, too few"),
     "a terabyte": (extend, {}, CORRUPT, r"is 1099511627776 bytes; .*at most \d+"),
     "one bit": (flip_bit, {}, CORRUPT, "is [0-9a-f]{64}, expected [0-9a-f]{64}. De"),
     "another activation": (write_relu, {}, CORRUPT, "damaged or another file: its"),
-    "NaN": (write_nan, UNVERIFIED, CORRUPT, "weight 1 of layer dense3 is not finite"),
+    "NaN": (write_nan, UNVERIFIED, CORRUPT, "layer dense3 is not finite"),
     "a link out of the folder": (link_to_parent, {}, CORRUPT, "is a link out of its"),
     "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "file ../mnist"),
 }  # fmt: skip

@@ -6,7 +6,7 @@ import published_weights as made_weights
 import pytest
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import download, manifest, pretrained
+from elu_zoo.weights import fetch, manifest, pretrained
 
 MODEL = made_weights.MODEL
 
@@ -76,7 +76,7 @@ def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
     file = published["elu"]["tag"] + manifest.SUFFIX
     package.mkdir()
     (package / file).write_bytes(b"")
-    monkeypatch.setattr(download.resources, "files", lambda name: package)
+    monkeypatch.setattr(fetch.resources, "files", lambda name: package)
     assert find("mnist").path == package / file
     (package / file).unlink()
     assert find("mnist").path == tmp_path / "home" / "weights" / file

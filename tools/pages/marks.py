@@ -73,7 +73,7 @@ def _names(page: str, text: str, contents: Mapping[str, Content]) -> list[str]:
     marks = [(m[1], bool(m[2])) for m in _MARK.finditer(text)]
     for name, _ in marks:
         if name not in contents:
-            raise errors.unknown(f"mark in {page}", name, contents)
+            raise errors.unknown_name_error(f"mark in {page}", name, contents)
     names = [name for name, begins in marks if begins]
     if marks != [mark for name in names for mark in ((name, True), (name, False))]:
         raise errors.UsageError(

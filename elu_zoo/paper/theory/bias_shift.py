@@ -174,7 +174,7 @@ def _select(model, names):
         )
     for name in names:
         if name not in reasons:
-            raise errors.unknown(f"layer of {model.name}", name, reasons)
+            raise errors.unknown_name_error(f"layer of {model.name}", name, reasons)
         if reasons[name]:
             raise errors.UsageError(f"Layer {name!r} {reasons[name]}. Remove it from `layers`.")
     return [layer for layer in model.layers if layer.name in names]

@@ -4,12 +4,19 @@ A commit contains all files in base64. The real hub stores large files outside c
 """
 
 import base64
+import contextlib
+import hashlib
 import json
+from collections.abc import Iterator
 
+import huggingface_hub.constants
 import loopback
+import pytest
 import yaml
 
 TOKEN = "secret"
+COMMIT = "a" * 40
+_API = "/api/models/owner/repo"
 
 
 class Hub(loopback.Handler):
@@ -17,7 +24,7 @@ class Hub(loopback.Handler):
 
     files: dict[str, bytes]  # contents by name
     commits: list[str]  # summaries
-    damages = False  # whether downloads are damaged
+    revisions = ("main", COMMIT)
 
     def do_POST(self):
         body = self.body()
@@ -32,11 +39,11 @@ class Hub(loopback.Handler):
             valid = isinstance(yaml.safe_load(front_matter), dict)
             errors = [] if valid else [{"message": "no mapping"}]
             self.reply({"errors": errors, "warnings": []})
-        elif self.path == "/api/models/owner/repo/preupload/main":
+        elif self.path == f"{_API}/preupload/main":
             modes = {"uploadMode": "regular", "shouldIgnore": False}
             fields = json.loads(body)["files"]
             self.reply({"files": [{"path": f["path"], **modes} for f in fields]})
-        elif self.path == "/api/models/owner/repo/commit/main":
+        elif self.path == f"{_API}/commit/main":
             self.commit([json.loads(line) for line in body.splitlines()])
         else:
             self.send_error(404)
@@ -48,15 +55,30 @@ class Hub(loopback.Handler):
                 self.commits.append(value["summary"])
             else:
                 self.files[value["path"]] = base64.b64decode(value["content"])
-        url = f"{self.server.address}/owner/repo/commit/{'a' * 40}"
-        self.reply({"commitOid": "a" * 40, "commitUrl": url, "success": True})
+        url = f"{self.server.address}/owner/repo/commit/{COMMIT}"
+        self.reply({"commitOid": COMMIT, "commitUrl": url, "success": True})
 
     def do_GET(self):
-        content = self.files.get(self.path.removeprefix("/owner/repo/resolve/main/"))
-        if content is None:
-            self.send_error(404)
+        path = self.path.partition("?")[0]
+        names = [{"rfilename": name} for name in self.files]
+        if path in [f"{_API}/revision/{revision}" for revision in self.revisions]:
+            self.reply({"id": "owner/repo", "sha": COMMIT, "siblings": names})
+        elif path == f"{_API}/tree/{COMMIT}":
+            self.reply(
+                [
+                    {"type": "file", "path": name, "size": len(content), "oid": "b" * 40}
+                    for name, content in self.files.items()
+                ]
+            )
+        elif (name := path.removeprefix(f"/owner/repo/resolve/{COMMIT}/")) in self.files:
+            content = self.files[name]
+            etag = f'"{hashlib.sha256(content).hexdigest()}"'
+            self.answer(content, X_Repo_Commit=COMMIT, ETag=etag)
         else:
-            self.answer(content[:-1] + b"?" if self.damages else content)
+            kind = "RepoNotFound" if not path.startswith(_API) else "RevisionNotFound"
+            self.answer(b"", 404, X_Error_Code=kind)
+
+    do_HEAD = do_GET
 
     def body(self) -> bytes:
         """Returns the body of a request with a Content-Length or in chunks."""
@@ -70,3 +92,20 @@ class Hub(loopback.Handler):
 
     def reply(self, value, code=200):
         self.answer(json.dumps(value).encode(), code, Content_Type="application/json")
+
+
+@contextlib.contextmanager
+def serve(cache) -> Iterator[type[Hub]]:
+    """Serves an empty hub, which huggingface_hub uses with a folder as its cache."""
+    constants = huggingface_hub.constants
+    with pytest.MonkeyPatch.context() as patch, loopback.serve(Hub) as server:
+        patch.setattr(Hub, "files", {}, raising=False)
+        patch.setattr(Hub, "commits", [], raising=False)
+        patch.setenv("HF_TOKEN", TOKEN)
+        patch.setenv("no_proxy", "127.0.0.1")
+        template = server.address + "/{repo_id}/resolve/{revision}/{filename}"
+        patch.setattr(constants, "ENDPOINT", server.address)
+        patch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
+        patch.setattr(constants, "HF_HUB_DISABLE_TELEMETRY", True)
+        patch.setattr(constants, "HF_HUB_CACHE", str(cache))
+        yield Hub

@@ -8,7 +8,7 @@ import pytest
 from published_weights import read
 
 from elu_zoo import errors, files
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5
 
 
 def link_to(target):
@@ -39,7 +39,7 @@ def huge(path):
         (link_to("/dev/zero"), "is a link out of its folder, to /dev/zero"),
         (put(b"PK\x03\x04" * 9), "is not an HDF5 file. Expected"),
         (user_block, "is not an HDF5 file. Expected"),
-        (put(weight_file._MAGIC), "cannot be read"),
+        (put(hdf5._MAGIC), "cannot be read"),
         (huge, "is 100000000 bytes; a weight file of this network has at most"),
     ],
 )

@@ -8,7 +8,7 @@ from published_weights import read
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.weights.hdf5 import weight_file
+from elu_zoo.weights import hdf5
 
 MODEL = "mnist_mlp_8x128"
 VARIANTS = {
@@ -62,7 +62,7 @@ def test_keras_and_elu_zoo_read_each_others_files(variant, compiled, tmp_path):
     model = get(**VARIANTS[variant])
     other = get(seed=4, **VARIANTS[variant])
     ours, theirs = tmp_path / "ours.weights.h5", tmp_path / "keras.weights.h5"
-    ours.write_bytes(weight_file.write(model))
+    ours.write_bytes(hdf5.write(model))
     model.save_weights(theirs)
     assert layout(ours) == layout(theirs)
     if compiled:
@@ -73,7 +73,7 @@ def test_keras_and_elu_zoo_read_each_others_files(variant, compiled, tmp_path):
     for name, arrays in arrays_of(other).items():
         for value, expected in zip(arrays, exact[name], strict=True):
             np.testing.assert_array_equal(value, expected.astype(np.float16))
-    weight_file.assign(other, read(theirs, other))
+    hdf5.assign(other, read(theirs, other))
     for name, arrays in arrays_of(other).items():
         for value, expected in zip(arrays, exact[name], strict=True):
             np.testing.assert_array_equal(value, expected)
@@ -90,7 +90,7 @@ def test_values_are_rounded_to_float16(model, path):
 
 
 def test_writing_twice_gives_equal_bytes(model, content):
-    assert weight_file.write(model) == content
+    assert hdf5.write(model) == content
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
@@ -98,7 +98,7 @@ def test_weights_that_are_not_finite_are_refused(value):
     model = get()
     model.get_layer("dense3").bias.assign(np.full(13, value))
     with pytest.raises(errors.CorruptError, match="dense3/bias is not finite"):
-        weight_file.write(model)
+        hdf5.write(model)
 
 
 @pytest.mark.parametrize(
@@ -109,11 +109,11 @@ def test_an_array_that_overflows_float16_is_stored_in_float32(tmp_path, value, s
     model, path = get(batch_norm=True), tmp_path / "net.weights.h5"
     variance = model.get_layer("norm_dense3").moving_variance
     variance.assign([value] + [1 / 3] * 12)
-    path.write_bytes(weight_file.write(model))
+    path.write_bytes(hdf5.write(model))
     read_back = read(path, model)["norm_dense3"][3]
     third = np.float16(1 / 3) if stored == 65504 else np.float32(1 / 3)
     np.testing.assert_array_equal(read_back, np.float32([stored] + [third] * 12))
-    np.testing.assert_array_equal(weight_file.rounded(variance), read_back)
+    np.testing.assert_array_equal(hdf5.rounded(variance), read_back)
     get(batch_norm=True).load_weights(path)
 
 
@@ -122,7 +122,7 @@ def test_assign_keeps_the_weights_of_layers_without_arrays(model, path):
     before = arrays_of(other)
     arrays = read(path, model)
     del arrays["classifier"]
-    weight_file.assign(other, arrays)
+    hdf5.assign(other, arrays)
     after = arrays_of(other)
     np.testing.assert_array_equal(after["classifier"][0], before["classifier"][0])
     np.testing.assert_array_equal(after["dense8"][0], arrays["dense8"][0])

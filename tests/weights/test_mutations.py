@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.weights.hdf5 import weight_file
 
 # With so few weights, most bytes of the file are structure and not weights.
 ARGUMENTS = {"width": 0.02, "input_shape": [2, 2, 1]}
@@ -64,32 +63,13 @@ def check_examples(count, check_one):
 
 
 @counts(60, 2000)
-def test_damaged_files_raise_an_error_if_the_hash_is_known(path, count):
+def test_damaged_files_raise_an_error(path, count):
     entry, content, model = good_weights()
 
     def check_one(draw):
         path.write_bytes(spoilt_files.draw_damaged(draw, content))
         with pytest.raises(errors.CorruptError):
             made_weights.read(path, model, entry["sha256"])
-
-    check_examples(count, check_one)
-
-
-@counts(200, 20_000)
-def test_damaged_files_without_a_hash_raise_an_error_or_have_valid_weights(path, count):
-    _, content, model = good_weights()
-
-    def check_one(draw):
-        path.write_bytes(spoilt_files.draw_damaged(draw, content))
-        try:
-            arrays = made_weights.read(path, model)
-        except errors.CorruptError as error:
-            assert str(error).isprintable() and len(str(error)) < 2000
-            return
-        shapes = {name: [v.shape for v in values] for name, values in arrays.items()}
-        assert shapes == weight_file.shapes(model)
-        for value in (v for values in arrays.values() for v in values):
-            assert value.dtype == np.float32 and np.isfinite(value).all()
 
     check_examples(count, check_one)
 

@@ -1,0 +1,326 @@
+"""Writing and checked reading of weight files in the layout of Keras.
+
+An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
+`<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
+`write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
+
+Only groups, hard links and contiguous arrays are read: others could take values from
+another file or fill the memory. A forged file can still crash or stop the C library of
+HDF5, if its hash is not known (see SECURITY.md).
+"""
+
+import collections
+import contextlib
+import io
+import itertools
+import math
+import os
+import re
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import h5py
+import numpy as np
+
+from elu_zoo import errors, files
+from elu_zoo.weights import untrusted
+from elu_zoo.weights.manifest import SUFFIX
+from elu_zoo.weights.untrusted import printable
+
+if TYPE_CHECKING:
+    import keras
+
+Arrays = dict[str, list[np.ndarray]]
+Shapes = dict[str, list[tuple[int, ...]]]
+
+KERAS = ".keras"
+_MAGIC = b"\x89HDF\r\n\x1a\n"
+_FORMAT = (
+    f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it, or "
+    f"a file {KERAS} of keras.Model.save"
+)
+_OVERHEAD_BYTES = 4 << 20  # an upper bound of the size of groups and attributes
+_MAX_BYTES = 1 << 32  # the largest weight file of any network
+_MAX_LEVELS = 7  # Keras needs 5, and 2 more for a model in a model
+_MAX_OBJECTS = 20_000
+_NAME_BYTES = 1000  # the longest name of a layer
+
+
+def shapes(model: "keras.Model") -> Shapes:
+    """Returns the shapes of the weights by layer name, in the order of the file."""
+    return {
+        layer.name: [tuple(v.shape) for v in layer.weights]
+        for layer in model.layers
+        if layer.weights
+    }
+
+
+def write(model: "keras.Model") -> bytes:
+    """Returns the content of a weight file, with values of `rounded`."""
+    buffer = io.BytesIO()
+    counts = collections.Counter()
+    with h5py.File(buffer, "w") as file:
+        file.create_group("vars")
+        for layer in model.layers:
+            kind = _snake_case(type(layer).__name__)
+            number = counts[kind]
+            counts[kind] += 1
+            group = file.create_group(f"layers/{kind}_{number}".removesuffix("_0"))
+            group.attrs["name"] = layer.name
+            values = group.create_group("vars")
+            for index, variable in enumerate(layer.weights):
+                value = values[str(index)] = rounded(variable)
+                if not np.isfinite(value).all():
+                    raise errors.CorruptError(
+                        f"{variable.path} is not finite. The weights are not written."
+                    )
+    return buffer.getvalue()
+
+
+def rounded(variable: "keras.Variable") -> np.ndarray:
+    """Returns the values of a variable in float16, or in float32 if one overflows.
+
+    The variances of batch normalisation may be larger than float16 can be.
+    """
+    value = np.asarray(variable, np.float32)
+    with np.errstate(over="ignore"):
+        half = value.astype(np.float16)
+    return half if np.isfinite(half).all() else value
+
+
+def read(
+    path: Path,
+    expected: Shapes,
+    sha256: str | None,
+    remedy: str = "Delete the file and download it again.",
+) -> Arrays:
+    """Returns the arrays of a weight file by layer name, in float32, after all checks.
+
+    Args:
+        path: a regular file named `*.weights.h5` or `*.keras`.
+        expected: the expected shapes by layer name, see `shapes`.
+        sha256: the expected hash of the file; None skips the verification.
+        remedy: the advice in the error message about a wrong hash.
+    """
+    # Four times the size in float64, because Keras may save the optimizer in the file.
+    limit = min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
+    content = _content(path, limit)
+    if sha256 is not None and (actual := files.sha256(content)) != sha256:
+        raise errors.CorruptError(
+            f"{path} is damaged or another file: its SHA-256 is {actual}, "
+            f"expected {sha256}. {remedy}"
+        )
+    return _parsed(path, content, lambda file: _arrays(file, expected, path))
+
+
+def stored_shapes(path: Path) -> Shapes:
+    """Returns the shapes of the arrays in a file by layer name, see `read`."""
+    content = _content(path, _MAX_BYTES, _MAGIC)
+    return _parsed(path, content, lambda file: _shapes(_datasets(file, path)))
+
+
+def check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
+    """Raises `UsageError` unless the shapes in a file are those of a network."""
+    if stored != expected:
+        names = [name for name in {**expected, **stored} if stored.get(name) != expected.get(name)]
+        differences = "; ".join(
+            f"{printable(name)}: file {_text(stored.get(name))}, model {_text(expected.get(name))}"
+            for name in names[:5]
+        )
+        raise errors.UsageError(
+            f"{path} holds the weights of another network. {differences}. Pass the network "
+            "and the arguments, such as width, whose weights these are."
+        )
+
+
+def check_size(path: Path, expected: Shapes) -> None:
+    """Checks that a file can hold weights of these shapes.
+
+    This check runs before the network is built, because an entry can describe a network
+    that is larger than the memory.
+    """
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        raise not_found(path) from None
+    count = _count(expected)
+    if count * np.dtype(np.float16).itemsize > size:
+        raise errors.CorruptError(
+            f"{path} has {size} bytes, too few for the {count} weights of the network in its "
+            "entry. Delete the file and its entry and download them again."
+        )
+
+
+def assign(model: "keras.Model", arrays: Arrays) -> None:
+    """Assigns arrays by layer name. Layers without arrays keep their weights."""
+    for layer in model.layers:
+        if layer.name in arrays:
+            for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
+                variable.assign(value)
+
+
+def member(path: Path, name: str, limit: int) -> bytes:
+    """Returns a file in a `.keras` file, which may be forged."""
+    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}", b"PK\3\4")
+    try:
+        with zipfile.ZipFile(io.BytesIO(packed)) as archive:
+            # Keras writes stored files. A compressed one can fill the memory.
+            if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
+                raise ValueError(f"{name} is compressed")
+            content = archive.read(name)
+    # zipfile raises errors of many types for damaged files.
+    except Exception as error:
+        reason = printable(str(error), 300)
+        raise errors.CorruptError(f"{path} is not a file of keras.Model.save: {reason}.") from None
+    if len(content) > limit:
+        raise errors.CorruptError(
+            f"{path} has {len(content)} bytes of {name}; at most {limit} are expected."
+        )
+    return content
+
+
+def check_name(path: Path) -> None:
+    """Raises `UsageError` for a name of another suffix, such as `.h5`."""
+    if not path.name.endswith((SUFFIX, KERAS)):
+        raise errors.UsageError(
+            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor "
+            f"{KERAS}. Expected: {_FORMAT}. Load it with Keras, and save it as one."
+        )
+
+
+def not_found(path: Path) -> errors.NotFoundError:
+    """Returns the error for a path that does not exist, with similar paths."""
+    return errors.NotFoundError(f"There is no file {path}. {nearby(path)}")
+
+
+def nearby(path: Path) -> str:
+    """Returns a similar path and the weights beside a path, for messages."""
+    existing = (p for p in path.parents if p != p.parent and p.is_dir())
+    folder = next(existing, path.parent)
+    names: list[str] = []
+    counts: collections.Counter[str] = collections.Counter()
+    with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
+        names = sorted(p.name for p in folder.iterdir() if p != path)
+        for level in ("*", "*/*"):  # runs/<run>, and the default runs/<config>/<run>
+            files_below = folder.glob(f"{level}/*{SUFFIX}")
+            counts.update(str(p.parent.relative_to(folder)) for p in files_below)
+    runs = sorted(name for name, count in counts.items() if count == 1)
+    weights = [name for name in names if name.endswith((SUFFIX, KERAS))] + runs
+    prefix = "" if folder == Path() else f"{folder}{os.sep}"
+    closest = errors.did_you_mean(path.relative_to(folder), [*names, *weights], prefix)
+    return f"{closest}Weights in {folder}: {errors.listed(weights) or 'none'}."
+
+
+def _content(path: Path, limit: int, magic: bytes = b"") -> bytes:
+    """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
+    check_name(path)
+    try:
+        if path.name.endswith(KERAS):
+            return member(path, "model.weights.h5", limit)
+        return untrusted.read(path, limit, "a weight file of this network", magic)
+    except FileNotFoundError:
+        raise not_found(path) from None
+
+
+def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> Any:
+    if not content.startswith(_MAGIC):
+        raise errors.CorruptError(f"{path} is not an HDF5 file. Expected: {_FORMAT}.")
+    try:
+        with h5py.File(io.BytesIO(content), "r") as file:
+            return parse(file)
+    except errors.EluZooError:
+        raise
+    # h5py raises many types of errors for a damaged file.
+    except Exception as error:
+        reason = printable(str(error), 300)
+        raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
+
+
+def _arrays(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
+    datasets = _datasets(file, path)
+    check_shapes(_shapes(datasets), expected, path)
+    arrays = {
+        name: [items[i][...].astype(np.float32) for i in range(len(items))]
+        for name, items in datasets.items()
+    }
+    for name, values in arrays.items():
+        if not all(np.isfinite(value).all() for value in values):
+            raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
+    return arrays
+
+
+def _datasets(file: h5py.File, path: Path) -> dict[str, dict[int, h5py.Dataset]]:
+    """Returns HDF5 datasets by layer name and index; their values are not read yet."""
+    datasets: dict[str, dict[int, h5py.Dataset]] = {}
+    visited = itertools.count(1)
+
+    def visit(group: h5py.Group, layer: str | None, level: int) -> None:
+        for key in group:
+            if level == 0 and key == "optimizer":
+                continue  # Keras saves the optimizer of a compiled model.
+            location = printable(f"{group.name}/{key}".replace("//", "/"))
+            prefix = f"{path} is unsafe: {location}"
+            if type(group.get(key, getlink=True)) is not h5py.HardLink:
+                raise errors.CorruptError(f"{prefix} is a link.")
+            if level == _MAX_LEVELS or next(visited) > _MAX_OBJECTS:
+                raise errors.CorruptError(f"{prefix} is too deep, or in a cycle.")
+            item = group[key]
+            if isinstance(item, h5py.Group):
+                visit(item, _layer_name(item, prefix) or layer, level + 1)
+                continue
+            _check_dataset(item, prefix)
+            if layer is None or not re.fullmatch("0|[1-9][0-9]{0,3}", key):
+                raise errors.CorruptError(f"{path} holds {location}, outside a layer.")
+            datasets.setdefault(layer, {})[int(key)] = item
+
+    visit(file, None, 0)
+    return datasets
+
+
+def _layer_name(group: h5py.Group, prefix: str) -> str | None:
+    """Returns the attribute `name` of a group; None if the attribute is missing."""
+    if "name" not in group.attrs:
+        return None
+    attribute = group.attrs.get_id("name")
+    # A small file can claim an attribute that fills the memory when it is read.
+    is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
+    if not is_text or attribute.get_storage_size() > _NAME_BYTES:
+        raise errors.CorruptError(f"{prefix} has a name that is not a short string.")
+    name = group.attrs["name"]
+    return name.decode() if isinstance(name, bytes | np.bytes_) else name
+
+
+def _check_dataset(item: Any, prefix: str) -> None:
+    if not isinstance(item, h5py.Dataset) or item.dtype.kind != "f":
+        raise errors.CorruptError(f"{prefix} is not an array of floats.")
+    if item.is_virtual or item.external:
+        raise errors.CorruptError(f"{prefix} takes its values from another file.")
+    # A chunked or compressed array could fill the memory. Keras writes neither kind.
+    stored = item.id.get_storage_size()
+    if item.chunks or item.id.get_create_plist().get_nfilters() or stored != item.nbytes:
+        raise errors.CorruptError(f"{prefix} is not stored whole, in one piece.")
+
+
+def _shapes(datasets: dict[str, dict[int, h5py.Dataset]]) -> Shapes:
+    return {
+        name: [tuple(items[i].shape) for i in sorted(items)] for name, items in datasets.items()
+    }
+
+
+def _text(shapes: list | None) -> str:
+    if shapes is None:
+        return "nothing"
+    return str(shapes) if len(shapes) <= 8 else f"{len(shapes)} weights"
+
+
+def _count(expected: Shapes) -> int:
+    return sum(math.prod(shape) for layer in expected.values() for shape in layer)
+
+
+def _snake_case(name: str) -> str:
+    """Returns the name of the group that Keras gives to a class of layers."""
+    name = re.sub(r"\W+", "", name)
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()

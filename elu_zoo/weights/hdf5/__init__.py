@@ -1,1 +1,0 @@
-"""Writing of weight files, and reading of files that may be damaged or forged."""

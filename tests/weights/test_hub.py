@@ -1,0 +1,74 @@
+"""Repositories of the Hugging Face Hub, by a stand-in of the hub."""
+
+import importlib.util
+
+import hub_stand_in
+import huggingface_hub.constants
+import numpy as np
+import published_weights as made_weights
+import pytest
+from file_sources import present
+
+import elu_zoo
+from elu_zoo import errors
+from elu_zoo.weights import hub, manifest, pretrained
+
+MODEL = made_weights.MODEL
+
+
+@pytest.fixture
+def repository(home, tmp_path, run, run_parts):
+    """The stand-in of the hub, with the weights and the entry of `run`."""
+    with hub_stand_in.serve(tmp_path / "cache") as stand_in:
+        entry, content, _ = run_parts
+        stand_in.files[entry["tag"] + manifest.SUFFIX] = content
+        stand_in.files[f"{entry['tag']}.json"] = (run.parent / f"{entry['tag']}.json").read_bytes()
+        stand_in.files["README.md"] = b"card"
+        yield stand_in
+
+
+@pytest.mark.parametrize("revision", ["", "@main", f"@{hub_stand_in.COMMIT}"])
+def test_models_load_weights_from_a_repository(repository, home, run_parts, revision):
+    model = elu_zoo.get_model(MODEL, weights=f"hf:owner/repo{revision}")
+    for value, expected in zip(model.get_weights(), run_parts[2].get_weights(), strict=True):
+        np.testing.assert_array_equal(value, expected.astype(np.float16))
+    tag = run_parts[0]["tag"]
+    names = sorted(f"hub/{hub_stand_in.COMMIT}/{tag}{end}" for end in (".json", manifest.SUFFIX))
+    assert present(home) == names
+
+
+def test_without_a_network_the_last_download_is_used(repository, home, run_parts, monkeypatch):
+    path = pretrained.find(MODEL, "hf:owner/repo").path
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    assert pretrained.find(MODEL, "hf:owner/repo").path == path
+    with pytest.raises(errors.ResourceError, match="hf:owner/other was not read"):
+        pretrained.find(MODEL, "hf:owner/other")
+
+
+@pytest.mark.parametrize("name", ["hf:owner/repo@v9", "hf:owner/absent"])
+def test_a_missing_repository_or_revision_is_refused(repository, home, name):
+    with pytest.raises(errors.ResourceError, match=f"{name} was not read") as raised:
+        pretrained.find(MODEL, name)
+    assert str(raised.value).isprintable() and present(home) == []
+
+
+def test_damaged_weights_are_refused(repository, home, run_parts):
+    name = run_parts[0]["tag"] + manifest.SUFFIX
+    repository.files[name] = repository.files[name][:-1] + b"?"
+    with pytest.raises(errors.CorruptError, match="Delete the file. The next use"):
+        elu_zoo.get_model(MODEL, weights="hf:owner/repo")
+
+
+@pytest.mark.parametrize(
+    ("name", "revision"),
+    [("hf:owner", True), ("hf:owner/repo@", True), ("hf:a/b c", True), ("hf:a/b@c", False)],
+)
+def test_wrong_names_are_refused(name, revision):
+    with pytest.raises(errors.UsageError, match="hf:owner/repo"):
+        hub.check(name, revision=revision)
+
+
+def test_the_hub_needs_its_library(monkeypatch):
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(errors.UsageError, match=r'pip install "elu-zoo\[hub\]"'):
+        pretrained.check_exists(MODEL, "hf:owner/repo")
