@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 import elu_zoo
-from elu_zoo.paper import experiments, names
 
 BINARIES = sorted(
     path.stem
@@ -117,7 +116,3 @@ def test_help_lists_the_flags(started, name):
 def test_early_errors_load_no_slow_package(started, line, message):
     exit_code, loaded, text = started[line]
     assert (exit_code, loaded) == (2, []) and message in text
-
-
-def test_names_of_experiments_are_known_without_imports():
-    assert names.NAMES == tuple(experiments.EXPERIMENTS)

@@ -38,11 +38,10 @@ def main(argv: list[str]) -> None:
 
     values = absl_flags.FLAGS
     output, workdir = Path(values.output), Path(values.workdir)
-    chosen = reproduce.check(argv[1:], output)
     plan = Plan(values.budget, values.seeds, workdir, values.data_dir, values.imagenet)
     jobs = values.jobs or runner.default_jobs()
     say = functools.partial(print, flush=True)
-    reproduce.reproduce(chosen, plan, output, jobs=jobs, say=say)
+    reproduce.reproduce(argv[1:], plan, output, jobs=jobs, say=say)
 
 
 run = flags.binary(main, lambda argv: names.check(argv[1:]))

@@ -1,15 +1,12 @@
-"""Markdown tables of results and paired tests, and numbers as text."""
+"""Markdown tables of results, and numbers as text."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 
-from elu_zoo.pairs import grouping, palette, statistics
-from elu_zoo.pairs.grouping import Arm
-
-_TITLES = "measure", "pair", "n", "difference", "W", "p", "effect", "lower, at p <= .05"
+from elu_zoo.pairs import grouping, statistics
 
 
 def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
@@ -67,45 +64,3 @@ def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
     """Returns the mean paired difference with Student's 95 % interval."""
     found = statistics.paired_interval(first, second)
     return interval(found.mean, found.low, found.high)
-
-
-def paired_tests(frame: pd.DataFrame, measures: Mapping[str, str]) -> str:
-    """Returns a table of Wilcoxon's exact tests of final values, "" without a pair.
-
-    `grouping.reference` is compared with each other activation. The networks of a pair
-    are alike in their variant and in batch normalisation.
-
-    Args:
-        frame: rows of one experiment and budget.
-        measures: titles by column, for columns in which lower values are better.
-    """
-    lines = []
-    for arm in grouping.arms(frame):
-        first = arm._replace(activation=grouping.reference(frame))
-        for column, title in measures.items():
-            if arm != first and (cells := _cells(frame, first, arm, column)):
-                lines.append([arm.variant, title, *cells])
-    if not lines:
-        return ""
-    if any(variant for variant, *_ in lines):
-        return markdown(["of", *_TITLES], lines)
-    return markdown(_TITLES, [line[1:] for line in lines])
-
-
-def _cells(frame: pd.DataFrame, first: Arm, second: Arm, column: str) -> list[object]:
-    pair = grouping.pairs(*(grouping.final_values(frame, a, column) for a in (first, second)))
-    if not pair[0]:
-        return []
-    comparison = statistics.paired(*pair)
-    names = [palette.label(arm.activation, arm.batch_norm) for arm in (first, second)]
-    verdict = statistics.verdict(comparison)
-    lower = dict(zip(("holds", "does not hold"), names, strict=True))
-    return [
-        " - ".join(names),
-        comparison.n,
-        mean_difference(*pair),
-        f"{comparison.w:g}",
-        statistics.p_text(comparison),
-        f"{comparison.effect:+.2f}",
-        lower.get(verdict, verdict),
-    ]

@@ -8,27 +8,18 @@ from typing import NamedTuple
 
 from elu_zoo import results
 from elu_zoo.paper import claims
-from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Outcome
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View, schedule, schedule_share
 
 COLUMNS = (
     "id section claim reported experiment schedule n measure supports_if effect low "
-    "high tests gpu verdict"
+    "high tests verdict"
 ).split()
 TEST_COLUMNS = (
     "id whose claim experiment budget measure supports_if n effect low high layers p "
     "wilcoxon outcome"
 ).split()
-# Texts of outcomes after the number of tests, for one test and for several tests.
-_COUNTED = {
-    "supports": ("supports", "support"),
-    "contradicts": ("contradicts", "contradict"),
-    "decides nothing": ("decides nothing", "decide nothing"),
-    "layers disagree": ("with disagreeing layers",) * 2,
-    "too few pairs": ("with too few pairs",) * 2,
-    "equal": ("with equal differences",) * 2,
-}
 _NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]
 
@@ -74,7 +65,7 @@ def table(judged: Sequence[Judged]) -> Table:
     for claim, experiment, view, effects, verdict in judged:
         test, effect = next((pair for pair in effects if pair[1].n), effects[0])
         outcomes = [x.outcome for t, x in effects if t.in_paper and x.outcome != "not measured"]
-        counts = [_count(*count) for count in Counter(outcomes).items()]
+        counts = [f"{outcome}: {n}" for outcome, n in Counter(outcomes).items()]
         row = {
             "id": claim.name,
             "section": claim.section,
@@ -84,15 +75,10 @@ def table(judged: Sequence[Judged]) -> Table:
             "schedule": schedule(experiment, view),
             **_of_test(test, effect),
             "tests": ", ".join(counts + ["runs diverged"] * bool(view and view.diverged)),
-            "gpu": claim.gpu,
             "verdict": verdict,
         }
         rows.append({column: row[column] for column in COLUMNS})
     return rows
-
-
-def _count(outcome: Outcome, n: int) -> str:
-    return f"{n} {_COUNTED.get(outcome, (outcome, outcome))[n > 1]}"
 
 
 def _of_test(test: ClaimTest, effect: Effect) -> dict[str, object]:

@@ -63,8 +63,7 @@ class ClaimTest:
     Attributes:
         name: the id in claim_tests.csv.
         measure: describes the effect.
-        find: measures an experiment's rows; None if the runs, which need a GPU, are to
-            be compared by eye.
+        find: measures an experiment's rows; None for what no run measures.
         limit: an effect below it supports the claim; None for an effect that decides
             nothing.
         larger: whether an effect above the limit supports the claim instead.
@@ -110,7 +109,6 @@ class Claim:
         name: the id in claims.csv.
         text: the claim in the paper's words.
         reported: the numbers that the paper reports for the claim.
-        gpu: runs that need a GPU to decide the claim; "" if two CPU cores are enough.
     """
 
     name: str
@@ -118,7 +116,6 @@ class Claim:
     text: str
     reported: str
     tests: tuple[ClaimTest, ...]
-    gpu: str = ""
 
 
 def difference(first: Read, second: Read) -> Find:

@@ -1,12 +1,11 @@
 """The class of experiments, which have runs, measures, a figure, a table and claims."""
 
 import dataclasses
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
 
-from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import Claim
 
@@ -26,15 +25,10 @@ class Experiment:
         measure: returns the rows of a finished run; a function of a module, because it
             is pickled for the worker processes.
         compute: returns the rows of an experiment that trains nothing.
-        compares: titles by column whose final values the report compares in pairs of
-            runs; lower values are better.
-        tested: selects the rows of these pairs; None selects all rows.
-        covers: returns whether the stored rows of a budget are enough for a plan; None
-            if `compute` is always called.
+        computed_once: whether `compute` is called only for a budget without rows.
         shows_divergence: whether rows of diverged runs, without a value, are shown.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
         schedule_of: source of `paper_epochs`, if not the paper's own experiment.
-        trains: what the report says of training if the rows have no epochs.
         note: what the paper leaves open, and what this experiment does instead.
     """
 
@@ -46,13 +40,10 @@ class Experiment:
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None
     columns: tuple[str, ...] = ()
-    compares: Mapping[str, str] = dataclasses.field(default_factory=dict)
-    tested: Callable[[pd.DataFrame], pd.DataFrame] | None = None
     reads: tuple[str, ...] = ()
-    covers: Callable[[Plan, Rows], bool] | None = None
+    computed_once: bool = False
     shows_divergence: bool = False
     claims: tuple[Claim, ...] = ()
     paper_epochs: int = 0
     schedule_of: str = ""
-    trains: str = "No training"
     note: str = ""

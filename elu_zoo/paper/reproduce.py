@@ -16,27 +16,22 @@ _SAME = "config", "activation", "batch_norm", "seed", "schedule", "epochs", "bac
 _Say = Callable[[str], None]
 
 
-def check(names: Sequence[str], output: Path) -> list[str]:
-    """Returns the experiments to run, after all checks that need no run."""
-    names = chosen(names)
-    files.check_writable(output)
-    return names
-
-
 def reproduce(
     names: Sequence[str], plan: Plan, output: Path, *, jobs: int, say: _Say = print
 ) -> None:
-    """Runs experiments in the order of `names`.
+    """Runs experiments and the experiments that they read.
 
     A run whose rows are in the experiment's CSV file is not trained again.
 
     Args:
-        names: names of experiments, as `check` returns them.
+        names: names of experiments, or `all`.
         output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
             `claims.csv`, `claim_tests.csv` and `reproduction.md`; and for the figures
             `<experiment>_<budget>` of longer budgets with few seeds.
         say: receives each line of progress.
     """
+    files.check_writable(output)
+    names = chosen(names)
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         if EXPERIMENTS[name].columns:
             points(name, output).check()
@@ -68,10 +63,8 @@ def reproduce(
 
 def _compute(name: str, plan: Plan, output: Path) -> None:
     experiment, stored = EXPERIMENTS[name], points(name, output)
-    rows = stored.of_budget(plan.budget)
-    if rows and experiment.covers and experiment.covers(plan, rows):
-        return
-    stored.put_all(plan.budget, experiment.compute(plan))
+    if not (experiment.computed_once and stored.of_budget(plan.budget)):
+        stored.put_all(plan.budget, experiment.compute(plan))
 
 
 def _train(name: str, plan: Plan, output: Path, jobs: int, say: _Say) -> None:

@@ -4,7 +4,6 @@ import pytest
 
 from elu_zoo.pairs import runner
 from elu_zoo.paper import reproduce
-from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import timing
 
 
@@ -36,7 +35,7 @@ def test_flags_and_defaults_reach_the_plan(cli, called, monkeypatch):
     )
     assert result.code == 0, result.err
     ((names, plan, output, named),) = called
-    assert names == list(EXPERIMENTS) and str(output) == "out"
+    assert names == ["all"] and str(output) == "out"
     assert (plan.budget, plan.seeds) == ("full", 3)
     assert (str(plan.workdir), plan.imagenet) == ("work", "pictures")
     assert plan.data_dir == "prepared"
@@ -65,17 +64,15 @@ def test_experiments_without_training_write_figures_and_report(cli, tmp_path):
         (["fig2", "--budget=long"], "budget"),
         (["fig2", "--seeds=0"], "seeds must be >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
-        (["fig2", "--output=file/here"], "file is no folder"),
         (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
     ],
 )
 def test_mistakes_are_refused_before_any_run(cli, called, tmp_path, arguments, words):
-    (tmp_path / "file").touch()
     result = cli("reproduce", *arguments)
     assert result.code in (1, 2)
     assert words in result.error
     assert called == []
-    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.data("cifar100")

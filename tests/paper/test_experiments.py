@@ -9,6 +9,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.pairs.spec import BUDGETS, Plan
+from elu_zoo.paper import names as experiment_names
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
 from elu_zoo.paper.figures import fig2_mnist_curves, fig6_imagenet_curves
 from elu_zoo.training.config import as_dict, differences
@@ -50,7 +51,13 @@ def test_chosen_experiments_include_the_experiments_they_read(names, expected):
 )
 def test_wrong_names_raise_an_error(names, words):
     with pytest.raises(errors.UsageError, match=words):
-        chosen(names)
+        experiment_names.check(names)
+
+
+def test_a_missing_package_raises_an_error(monkeypatch):
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "scipy" else name)
+    with pytest.raises(errors.UsageError, match="scipy.*pip install"):
+        experiment_names.check(["depth"])
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)

@@ -273,34 +273,30 @@ def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monke
     monkeypatch.setitem(EXPERIMENTS, "reader", reader)
     assert views.needs("reader") == views.needs("fake") == ("fake",)
     go("reader")
-    assert runs.received == [] and CALLED == []
-    go("fake", "reader")
-    assert CALLED == [("draw", 8)] * 2
+    assert len(runs.received) == 1 and CALLED == [("draw", 8)] * 2
 
 
-def test_an_experiment_without_runs_is_computed_each_time(go, rows, monkeypatch):
-    monkeypatch.setitem(EXPERIMENTS, "fake", COMPUTED)
+def test_a_wrong_folder_or_file_is_an_error_before_the_first_run(go, runs, tmp_path):
+    row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
+    results.write(tmp_path / "out" / "figures" / "theory.csv", list(row), [row])
+    with pytest.raises(errors.DataError, match="theory.csv has other columns .* cosine"):
+        go()
+    shutil.rmtree(tmp_path / "out")
+    (tmp_path / "out").touch()
+    with pytest.raises((OSError, errors.ResourceError), match="out is no folder"):
+        go()
+    assert runs.received == []
+
+
+@pytest.mark.parametrize("once", [False, True])
+def test_an_experiment_without_runs_is_computed_each_time_or_once(go, rows, monkeypatch, once):
+    computed = dataclasses.replace(COMPUTED, computed_once=once)
+    monkeypatch.setitem(EXPERIMENTS, "fake", computed)
     go()
     row = {"budget": "short", "activation": "elu", "value": "1"}
     assert rows("figures/fake.csv") == [row]
     go()
-    assert CALLED == [("compute", "short"), ("draw", 1)] * 2
-    assert rows("figures/fake.csv") == [row | {"value": "3"}]
+    assert CALLED.count(("compute", "short")) == 2 - once
+    assert rows("figures/fake.csv") == [row | {"value": "1" if once else "3"}]
     go(budget="smoke")
     assert [row["budget"] for row in rows("figures/fake.csv")] == ["short", "smoke"]
-
-
-def test_covers_decides_whether_rows_are_computed_again(go, monkeypatch):
-    received = []
-
-    def covers(plan, rows):
-        received.append((plan.budget, plan.seeds, len(rows)))
-        return plan.seeds < 3
-
-    computed = dataclasses.replace(COMPUTED, covers=covers)
-    monkeypatch.setitem(EXPERIMENTS, "fake", computed)
-    for budget, seeds in ("short", 2), ("smoke", 2), ("short", 1), ("short", 3):
-        go(budget=budget, seeds=seeds)
-    done = [budget for kind, budget in CALLED if kind == "compute"]
-    assert done == ["short", "smoke", "short"]
-    assert received == [("short", 1, 1), ("short", 3, 1)]

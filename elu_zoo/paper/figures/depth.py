@@ -112,7 +112,6 @@ EXPERIMENT = Experiment(
         *("hidden_layers", "train_loss", "validation_error_percent", "test_loss"),
         *("test_error_percent", "epochs_to_loss"),
     ),
-    compares={"test_error_percent": "test error %"},
     claims=(_CLAIM,),
     paper_epochs=300,
     schedule_of="figure 2",

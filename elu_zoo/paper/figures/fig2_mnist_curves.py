@@ -272,10 +272,6 @@ EXPERIMENT = Experiment(
         *("epoch", "train_loss", "validation_loss", "validation_error_percent"),
         *("median_activation", "test_loss", "test_error_percent"),
     ),
-    compares={
-        "train_loss": "training loss, end",
-        "test_error_percent": "test error %",
-    },
     claims=tuple(_claims()),
     paper_epochs=300,
     note=(

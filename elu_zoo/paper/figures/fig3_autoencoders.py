@@ -240,7 +240,6 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("step", "epoch", "train_loss", TRAIN, TEST),
-    compares={TRAIN: "training error, end", TEST: "test error, end"},
     shows_divergence=True,
     claims=tuple(_claims()),
     paper_epochs=500,

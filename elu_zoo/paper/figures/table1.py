@@ -119,8 +119,6 @@ _CLAIMS = (
                 limit=2,
             ),
         ),
-        gpu="table 1: 255,000 iterations of elu_cifar_18 on CIFAR-10 and on CIFAR-100, "
-        "and each baseline at its own schedule",
     ),
 )
 

@@ -12,7 +12,6 @@ import pandas as pd
 
 from elu_zoo import errors, results
 from elu_zoo.pairs import plots, tables
-from elu_zoo.pairs.grouping import Rows
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiment import Experiment
@@ -43,10 +42,6 @@ def compute(plan: Plan) -> list[dict]:
             ) from error
         rows = results.read_file(path)
     return [{name: row[name] for name in (*_COLUMNS, "machine")} for row in rows]
-
-
-def _covers(plan: Plan, rows: Rows) -> bool:
-    return all(int(row["rounds"]) >= plan.of(*_ROUNDS) for row in rows)
 
 
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
@@ -151,8 +146,7 @@ EXPERIMENT = Experiment(
     summary=_summary,
     compute=compute,
     columns=(*_COLUMNS, "machine"),
-    covers=_covers,
-    trains="Single training steps",
+    computed_once=True,
     claims=_CLAIMS,
     note=(
         "The paper's text has 5 %. Its hours for 10,000 iterations on ImageNet, 12.15 "

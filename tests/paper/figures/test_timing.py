@@ -102,9 +102,3 @@ def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(errors.ResourceError, match="The timing could not be measured: "):
         timing.compute(plan())
-
-
-@pytest.mark.parametrize(("rounds", "enough"), [("250", True), ("249", False)])
-def test_rows_with_fewer_rounds_are_measured_again(rounds, enough):
-    rows = [{"rounds": "300"}, {"rounds": rounds}]
-    assert timing.EXPERIMENT.covers(plan(), rows) == enough
