@@ -20,7 +20,7 @@ _PUBLIC = {
     "get_model": "elu_zoo.zoo",
     "list_models": "elu_zoo.zoo",
     "model_info": "elu_zoo.zoo",
-    "model_card": "elu_zoo.weights.cards",
+    "model_card": "elu_zoo.weights.card",
     "load_image": "elu_zoo.predictions",
     "preprocess_input": "elu_zoo.predictions",
     "decode_predictions": "elu_zoo.predictions",

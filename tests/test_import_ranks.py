@@ -50,15 +50,10 @@ TENSORFLOW_AT_MODULE_LEVEL = (
 )
 # A config may import these packages, the first two ranks and the standard library.
 CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
-# These modules read data files of the package elu_zoo.configs, such as results.csv, but
-# import none of its modules.
-READ_CONFIGS = ("elu_zoo.weights.cards_training", "elu_zoo.results")
-# Model cards read the names of networks of other papers. The benchmark trains as a config
-# does.
-NAMED_CONFIGS = {
-    "benchmark": ("elu_zoo.configs.elu_cifar_11",),
-    "weights": ("elu_zoo.configs.table1_baselines",),
-}
+# This module reads data files of the package elu_zoo.configs, such as results.csv, but
+# imports none of its modules.
+READ_CONFIGS = ("elu_zoo.results",)
+NAMED_CONFIGS = {"benchmark": ("elu_zoo.configs.elu_cifar_11",)}  # it trains as a config
 
 
 def modules(*folders) -> list[Path]:
@@ -152,7 +147,6 @@ def test_a_wrong_import_is_found(name, source):
     [
         ("elu_zoo.training.loop", "from elu_zoo import errors, zoo"),
         ("elu_zoo.training.loop", "from elu_zoo.training import records"),
-        ("elu_zoo.weights.cards", "from elu_zoo.configs import table1_baselines"),
         ("elu_zoo.training.loop", "import elu_zoo\nelu_zoo.__version__"),
         ("elu_zoo.bin.train", "from elu_zoo.configs import quickstart"),
         ("elu_zoo.results", "resources.files('elu_zoo.configs')"),

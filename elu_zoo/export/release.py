@@ -11,7 +11,7 @@ from pathlib import Path
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.export import models_config, origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import cards, fetch, hub, local, manifest, pretrained
+from elu_zoo.weights import card, fetch, hub, local, manifest, pretrained
 
 
 def push_weights(run: str | os.PathLike, to: str) -> str:
@@ -71,13 +71,13 @@ def write(
         folder: the folder of the release; an existing folder is replaced.
         statistics: the statistics file that the entry names; None to leave it out.
     """
-    card = cards.text(entry, rows, front_matter=True)
+    text = card.text(entry, rows, front_matter=True)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
             with files.new_directory(Path(scratch, "new")) as new:
                 shutil.copyfile(weights, new / (entry["tag"] + manifest.SUFFIX))
-                files.write_bytes(new / "README.md", card.encode())
+                files.write_bytes(new / "README.md", text.encode())
                 if statistics:
                     shutil.copyfile(statistics, new / statistics.name)
                 _export(entry, new)

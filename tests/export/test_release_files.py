@@ -57,7 +57,7 @@ def test_an_older_release_is_kept_until_the_new_one_is_written(tmp_path, monkeyp
     def fail(entry, new):
         raise OSError("No space")
 
-    monkeypatch.setattr(release.cards, "text", lambda *_, **__: "# Card")
+    monkeypatch.setattr(release.card, "text", lambda *_, **__: "# Card")
     weights, folder = tmp_path / "run.h5", tmp_path / "net"
     for path in (weights, folder / "old"):
         files.write_bytes(path, b"")

@@ -7,7 +7,7 @@ import pytest
 from scripts import TOOLS, results_table
 
 from elu_zoo import errors
-from elu_zoo.weights import cards, manifest
+from elu_zoo.weights import card, manifest
 
 ROOT = TOOLS.parent
 PAGES = [f"configs/results/{name}.md" for name in ("cards", "runs", "speed")]
@@ -93,4 +93,4 @@ def test_the_card_page_has_a_linked_section_for_every_file():
 @pytest.mark.parametrize("name", ["README.md", "configs/results/cards.md"])
 def test_the_licence_is_quoted_word_for_word(name):
     text = " ".join((ROOT / name).read_text().split())
-    assert text.count(cards.LICENCE) == 1
+    assert text.count(card.LICENCE) == 1

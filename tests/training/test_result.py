@@ -11,7 +11,7 @@ import pytest
 import elu_zoo
 from elu_zoo import errors, files, registry
 from elu_zoo.training import result
-from elu_zoo.weights import cards, manifest
+from elu_zoo.weights import card, manifest
 
 
 def test_a_damaged_outcome_is_refused(tmp_path):
@@ -63,7 +63,7 @@ def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path, mon
     units = [784, *[32] * 8, 10]
     macs = sum(a * b for a, b in itertools.pairwise(units))
     assert entry["multiply_accumulates"] == macs
-    assert cards.text(entry, []).startswith(f"# {entry['tag']}")
+    assert card.text(entry, []).startswith(f"# {entry['tag']}")
     assert list(entry["metrics"]) == [
         *("test_loss", "test_error_percent"),
         *("validation_loss", "validation_error_percent"),

@@ -12,7 +12,7 @@ import pytest
 import elu_zoo
 from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import calibration, cards, manifest, pretrained, training_cost
+from elu_zoo.weights import calibration, card, manifest, pretrained, training_cost
 
 GOLDEN = Path(__file__).parent / "golden.json"
 TAGS = sorted(manifest.published())
@@ -48,7 +48,7 @@ MAY_BE_EMPTY = {"seed", "sources", "classes"}
 def test_an_entry_has_all_fields_with_valid_values(tag):
     entry = manifest.published()[tag]
     fields = TYPES.keys() - ([] if entry["classes"] else ["calibration"])
-    assert set(entry) | ADDED.keys() == fields > cards.FIELDS > manifest.FIELDS
+    assert set(entry) | ADDED.keys() == fields > card.FIELDS > manifest.FIELDS
     for field, value in entry.items():
         assert isinstance(value, TYPES[field]) and not isinstance(value, bool), field
         assert value or field in MAY_BE_EMPTY, field

@@ -3,7 +3,7 @@
 import re
 
 from elu_zoo import results
-from elu_zoo.weights import cards, manifest
+from elu_zoo.weights import card, manifest
 from pages import changes, runs
 
 _HEAD = f"""# Model cards
@@ -15,7 +15,7 @@ images. "Its recipe" is the mean ± standard deviation over runs that differ onl
 seed, with Student's 95 % interval of the mean. The paper's number is in the table if
 the recipe is the paper's.
 
-{cards.LICENCE}
+{card.LICENCE}
 """
 _TABLE = """
 | weights | this file | its recipe | the paper | schedule | size |
@@ -26,7 +26,7 @@ def page(rows: runs.Rows, paper: runs.Rows, changed: runs.Rows) -> str:
     """Returns cards.md, from rows of results.csv, paper.csv and image_changes.csv."""
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     # The cards are made before the table, because making them checks the entries.
-    sections = [re.sub("(?m)^#", "##", cards.text(e, rows)) for e in published]
+    sections = [re.sub("(?m)^#", "##", card.text(e, rows)) for e in published]
     lines = []
     for entry in published:
         tag, file = entry["tag"], results.file_error(entry)

@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
-from elu_zoo.weights import cards_training, manifest
+from elu_zoo.weights import manifest
 from elu_zoo.weights.manifest import Entry
 from pages import marks, runs
 
@@ -105,7 +105,7 @@ def _unshipped(entry: Entry, activation: str, rows: runs.Rows) -> str:
 def _schedule(entry: Entry) -> str:
     ours = entry["schedule"] != "paper"
     in_full = " in full" * (entry["schedule_share"] == 1)
-    theirs = cards_training.owner(entry["model"]) + in_full
+    theirs = "its paper's" + in_full
     whose = f"our `{entry['schedule']}`" if ours else theirs
     return runs.schedule(entry | {"schedule": whose})
 

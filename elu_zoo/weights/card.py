@@ -1,4 +1,4 @@
-"""Model cards: the purpose, training, test error and limits of a weight file.
+"""Model cards: the purpose, facts, test error and limits of a weight file.
 
 The content comes from the entry of the file (see `manifest`), from CSV files in
 configs/results/, and from `_DATA`.
@@ -8,9 +8,10 @@ import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from elu_zoo import errors, registry, results
-from elu_zoo.weights import cards_measures, cards_training, manifest
+from elu_zoo.weights import cards_measures, manifest, training_cost
 
 # The fields that a card needs; loading weights needs manifest.FIELDS alone.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
@@ -43,6 +44,15 @@ _DATA = {
     "mnist": _MNIST,
     "mnist_5k": _MNIST,
 }
+# Fields that a card states in words, or that change no weight.
+_STATED = {
+    *("data.name", "data.folder", "data.measure_test", "model.name", "model.activation"),
+    *("model.batch_norm", "train.batch_size", "train.epochs", "train.boundaries"),
+    *("train.learning_rates", "train.learning_rate_shape", "train.checkpoint_every"),
+    *("train.checkpoints_kept", "train.evaluate_every"),
+}
+# Values of fields that do nothing, beside 0, "", None and False.
+_NEUTRAL = {"model.width": 1.0, "train.heads_until": 1.0, "train.momentum_rise": [0.0, 0]}
 _PEOPLE = {"baby", "boy", "girl", "man", "woman"}
 
 
@@ -99,22 +109,17 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
         front_matter: whether to start with metadata for the Hugging Face hub.
     """
     _check(entry)
-    paper = results.read("paper.csv")
-    changes = results.read("image_changes.csv")
+    paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
     evaluation = results.evaluation(entry, rows, paper)
     evaluation += cards_measures.calibration(entry)
     evaluation += cards_measures.changes(entry, changes)
     parts = (
         f"# {entry['tag']}",
         _summary(entry, paper),
-        f"## Uses\n\n{_uses(entry)}",
-        f"## Training data\n\n{cards_training.training_data(entry)}",
-        f"## Preprocessing\n\n{cards_training.preprocessing(entry)}",
-        f"## Training procedure\n\n{cards_training.procedure(entry)}",
+        f"## Training\n\n{_training(entry)}",
         f"## Evaluation\n\n{evaluation}",
         f"## Limits\n\n{_limits(entry, rows, changes)}",
         f"## How to use\n\n{_how_to_use(entry)}",
-        f"## Files\n\n{_files(entry)}",
         f"## Citation\n\n{_CITATION}",
     )
     return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
@@ -157,26 +162,84 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     )
 
 
-def _images(entry: manifest.Entry) -> str:
-    height, width, channels = entry["arguments"]["input_shape"]
-    colour = {1: "grey ", 3: "colour "}.get(channels, "")
-    return f"{colour}images of {height} x {width} pixels"
-
-
-def _uses(entry: manifest.Entry) -> str:
-    classes, dataset = entry["classes"], entry["dataset"]
-    use = f"Reconstructs {_images(entry)} from a code of a few numbers."
-    if classes:
-        use = f"Sorts {_images(entry)} into the {len(classes)} classes of {dataset}."
-    people = ", ".join(name for name in classes if name in _PEOPLE)
-    warning = f" (among the classes: {people})" if people else ""
-    return (
-        f"{use} Meant for comparisons of activations, for fine-tuning, for trials of "
-        "export and serving, and for teaching.\n\n"
-        f"**Not** for decisions about people{warning}, for uses in which a wrong "
-        f"prediction does harm, or for images unlike those of {dataset}, on which "
-        "nothing was measured."
+def _training(entry: manifest.Entry) -> str:
+    """Returns the command of the run, and a table of facts and of the config's fields."""
+    examples, classes = entry["examples"], entry["classes"]
+    named = ", ".join(classes[:10]) + f" and {len(classes) - 10} more" * (len(classes) > 10)
+    versions = (f"{key} {value}" for key, value in entry["versions"].items() if key != "elu_zoo")
+    described = (
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in entry["preprocessing"].items()
     )
+    rows = {
+        "data": f"{entry['dataset']}: {examples['train']:,} training, "
+        f"{examples['validation']:,} validation and {examples['test']:,} test images",
+        "classes": named,
+        "terms of the data": entry["data_terms"],
+        "preprocessing of raw pixels, 0 to 255": ", ".join(described),
+        "schedule": schedule(entry),
+        "learning rate": _learning_rate(entry),
+        "batch size": training_cost.batch_size(entry),
+        **_config(entry["config"]),
+        "seed": entry["seed"],
+        "code": f"commit {entry['commit']}, {', '.join(versions)}",
+        "duration": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
+    }
+    if "training_pflop" in entry:
+        cost = f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA})"
+        rows["cost"] = f"{cost}, {entry['training_hours']:g} hours"
+    for key, fact in (
+        ("replicas", "replicas, each with an equal share of every batch"),
+        ("kept_step", "iteration of the weights, with the lowest validation loss"),
+        ("parent", "initial weights, except for the classifier"),
+    ):
+        if entry.get(key, 1) != 1:
+            rows[fact] = entry[key]
+    rows["file"] = f"`{entry['tag']}{manifest.SUFFIX}`, {entry['bytes']:,} bytes"
+    rows["sha256"] = f"`{entry['sha256']}`"
+    if entry["sources"]:
+        rows["also at"] = ", ".join(entry["sources"])
+    rows["licence"] = (
+        f"{entry['licence']} for our rights. It is not settled law what the terms of the "
+        "data imply for weights"
+    )
+    command = entry.get("command")
+    how = f"```sh\n{command}\n```" if command else "The config was made in Python."
+    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items() if value != "")
+    return f"{how}\n\n| | |\n|---|---|\n{table}"
+
+
+def _config(config: dict[str, Any]) -> dict[str, str]:
+    """Returns the config's fields that do something and are no facts of their own."""
+    fields = {
+        f"{section}.{name}": value
+        for section in ("data", "model", "train")
+        for name, value in config[section].items()
+        if f"{section}.{name}" not in _STATED and value
+    }
+    fields = {name: value for name, value in fields.items() if value != _NEUTRAL.get(name)}
+    return {name: json.dumps(value).replace('"', "") for name, value in fields.items()}
+
+
+def schedule(entry: manifest.Entry) -> str:
+    """Returns the origin, the completed fraction and the length of the schedule."""
+    ours = entry["schedule"] != "paper"
+    origin = f"ours, `{entry['schedule']}`" if ours else "of the network's paper"
+    if entry["schedule_share"] != 1:
+        origin += f", {entry['schedule_share']:.0%} of it"
+    return f"{origin}: {entry['epochs']} epochs, {entry['step']:,} iterations"
+
+
+def _learning_rate(entry: manifest.Entry) -> str:
+    train, steps = entry["config"]["train"], entry["step"]
+    # A boundary is an iteration or a fraction of the run.
+    bounds = [b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]]
+    first, *later = (f"{rate:g}" for rate in train["learning_rates"])
+    shape, when = train["learning_rate_shape"], bounds
+    if shape != "steps":
+        when = [*bounds, steps]
+    changes = (f", {rate} at iteration {at:,}" for rate, at in zip(later, when, strict=True))
+    return f"{first}{''.join(changes)} ({shape})"
 
 
 def _limits(
@@ -184,16 +247,22 @@ def _limits(
 ) -> str:
     share, classes = entry["schedule_share"], entry["classes"]
     height, width, _ = entry["arguments"]["input_shape"]
-    owner = cards_training.owner(entry["model"])
-    limits = []
+    people = ", ".join(name for name in classes if name in _PEOPLE)
+    among = f" (among the classes: {people})" if people else ""
+    limits = [
+        "For comparisons of activations, fine-tuning, trials of export and serving, and "
+        f"teaching. **Not** for decisions about people{among}, for uses in which "
+        "a wrong prediction does harm, or for images unlike those of "
+        f"{entry['dataset']}, on which nothing was measured."
+    ]
     if entry["schedule"] != "paper":
         limits.append(
-            f"Trained with our schedule `{entry['schedule']}` instead of {owner}. "
+            f"Trained with our schedule `{entry['schedule']}` instead of the paper's. "
             "The test error and the differences between activations are therefore not "
             "comparable with the paper's."
         )
     elif share < 1:
-        limits.append(f"Trained for {share:.0%} of {owner} schedule only.")
+        limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
     if len(results.find_runs(entry, rows)) < 2:
         limits.append("One seed: the spread over seeds was not measured.")
     if classes:
@@ -216,6 +285,12 @@ def _limits(
     return "\n".join(f"- {limit}" for limit in limits)
 
 
+def _duration(seconds: float) -> str:
+    if seconds < 90 * 60:
+        return f"{seconds / 60:.2g} minutes"
+    return f"{seconds / 3600:.2g} hours"
+
+
 def _how_to_use(entry: manifest.Entry) -> str:
     name, tag = entry["model"], entry["tag"]
     weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
@@ -228,28 +303,10 @@ def _how_to_use(entry: manifest.Entry) -> str:
     if "crop" in entry["preprocessing"]:  # The model crops larger images.
         size = [entry["config"]["data"]["image_size"]] * 2
     return (
-        f"With raw pixels 0..255 as `images`, shape `(n, {size[0]}, {size[1]}, "
+        f"With raw pixels as `images`, shape `(n, {size[0]}, {size[1]}, "
         f"{channels})`:\n\n"
         f'```python\nimport elu_zoo\n\nname = "{name}"\nweights = "{weights}"\n'
         f"model = elu_zoo.get_model(name, weights=weights{extra})\n{last}\n```"
-    )
-
-
-def _files(entry: manifest.Entry) -> str:
-    name, preprocessing = entry["tag"], entry["preprocessing"]
-    notes = [f"`{name}.json` beside the weight file is the entry behind this card."]
-    if "statistics" in preprocessing:
-        notes.append(f"The model reads `{preprocessing['statistics']}.npz` as well.")
-    if entry["sources"]:
-        notes.append(f"Also at {', '.join(entry['sources'])}.")
-    notes.append(
-        f"Licence: {entry['licence']} for our rights. It is not settled law what the "
-        "terms of the data imply for weights."
-    )
-    return (
-        "| file | bytes | sha256 |\n|---|---|---|\n"
-        f"| `{name}{manifest.SUFFIX}` | {entry['bytes']:,} | `{entry['sha256']}` |\n\n"
-        + " ".join(notes)
     )
 
 
