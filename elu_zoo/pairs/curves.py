@@ -21,11 +21,11 @@ def epochs(workdir: Path) -> list[Row]:
     rows = files.read_rows(workdir / "metrics.jsonl")
     rows[-1] |= final(workdir)
     last = rows[-1]["epoch"]
-    return [row for row in rows if _is_kept(row["epoch"], last)]
-
-
-def _is_kept(epoch: int, last: int) -> bool:
-    return epoch <= _ALL_UNTIL or epoch % _THEN_EVERY == 0 or epoch == last
+    return [
+        row
+        for row in rows
+        if row["epoch"] <= _ALL_UNTIL or row["epoch"] % _THEN_EVERY == 0 or row["epoch"] == last
+    ]
 
 
 def final(workdir: Path) -> Row:
@@ -35,15 +35,11 @@ def final(workdir: Path) -> Row:
 
 
 def iterations(workdir: Path, every: int) -> list[Row]:
-    """Returns mean training losses over iterations, and the rows of test.jsonl.
+    """Returns means of training losses and the rows of test.jsonl, in order of steps.
 
     Args:
         workdir: folder of a run with the observer `Losses`.
-        every: number of iterations whose losses are averaged in one row; the last row
-            averages the remaining iterations, which may be fewer.
-
-    Returns:
-        Rows with the column `step`, in the order of steps.
+        every: number of iterations whose losses are averaged; the last may be fewer.
     """
     losses = observers.read_losses(workdir)
     rows: dict[int, Row] = {}

@@ -15,17 +15,11 @@ _OF_THE_PAPER = "elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"
 
 
 class Arm(NamedTuple):
-    """The settings that distinguish the networks of one experiment.
-
-    Attributes:
-        activation: name of the activation.
-        batch_norm: whether the network has batch normalisation.
-        variant: another difference, such as the learning rate; "" for none.
-    """
+    """The settings that distinguish the networks of one experiment."""
 
     activation: str
     batch_norm: bool = False
-    variant: str = ""
+    variant: str = ""  # another difference, such as the learning rate
 
 
 def arms(frame: pd.DataFrame) -> list[Arm]:

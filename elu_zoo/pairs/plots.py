@@ -39,9 +39,6 @@ _BINS = 8  # of a histogram, in a decade
 def figure(stem: Path, layout: Sequence[int], height: float) -> Iterator[list[list["Axes"]]]:
     """Yields the axes of an empty figure, and then writes `<stem>.png` and `<stem>.svg`.
 
-    One legend below all axes has each label once. Figures of equal data have equal
-    bytes. Nothing is written if the block raises an exception.
-
     Args:
         stem: path of the files without suffix.
         layout: number of axes in each row; the axes of a row fill the width.
@@ -93,9 +90,6 @@ def curves(
     Args:
         axes: with the scales that the figure has in the end.
         frame: a cell of `y` that is NaN was not measured.
-        x: column of the horizontal axis.
-        y: column of the vertical axis.
-        summary: what the line and its ribbon are.
         dotted: whether these are further lines of labelled activations, without spread.
     """
     looks, arms = palette.looks(frame["activation"]), _arms(frame)
@@ -136,7 +130,6 @@ def dots(axes: "Axes", frame: "pd.DataFrame", at: str, *, horizontal: bool = Fal
     """Draws dots at numbers or names, a little apart if they have the same place.
 
     Args:
-        axes: empty axes.
         frame: the columns `middle`, `low` and `high` are the dots and the ends of their
             error bars; low and high are NaN for no bar.
         at: column of the places, which are evenly spaced in the order of the rows.
@@ -187,8 +180,6 @@ def histogram(axes: "Axes", values: Mapping[str, np.ndarray], decades: tuple[int
     """Draws histograms of values >= 0 on a logarithmic axis, and marks their medians.
 
     Args:
-        axes: empty axes.
-        values: `(units,)` for each activation.
         decades: decimal logarithms of the ends of the axis. Values beyond an end are
             counted in the outermost bin, and zeros in bins of their own on the left.
     """

@@ -24,10 +24,7 @@ RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
 
 
 def default_jobs() -> int:
-    """Returns the default number of simultaneous runs, which is 1 with a GPU.
-
-    Without a GPU it is one for each core for which 4 GiB of memory are available.
-    """
+    """Returns 1 with a GPU, else the number of cores that have 4 GiB of memory each."""
     if Path("/proc/driver/nvidia/version").exists():
         return 1
     cores = len(os.sched_getaffinity(0))
@@ -38,20 +35,15 @@ def default_jobs() -> int:
 def run(
     trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
-    """Trains or resumes runs, and yields the rows of each run when the run ends.
+    """Trains or resumes runs; yields each with its rows, or the reason why it diverged.
 
     Args:
-        trials: specs of the runs, in the order in which the runs start.
-        plan: folders of the runs and of their data.
         measure: module-level function that receives the spec of a finished run, the
             folder of the run and the plan, and returns rows.
         jobs: number of worker processes, which share the cores.
-
-    Yields:
-        The spec of a run, and its rows or, if the run diverged, the reason as a string.
     """
     waiting, crashes = list(trials), 0
-    signalled: set[int] = set()
+    signalled: set[int] = set()  # process ids of workers that received SIGTERM
     with threads(jobs), _forward_signals(signalled) as stopped:
         while waiting:
             if stopped:
@@ -106,8 +98,7 @@ def threads(jobs: int) -> Iterator[None]:
     before it runs any code of this package. Variables that the user has set stay.
     """
     count = max(1, len(os.sched_getaffinity(0)) // jobs)
-    variables = {"TF_NUM_INTRAOP_THREADS": str(count)}
-    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    variables = {"TF_NUM_INTRAOP_THREADS": str(count), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:
@@ -126,10 +117,7 @@ def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
 
 @contextlib.contextmanager
 def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
-    """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals.
-
-    `signalled` contains the process ids of the workers to which SIGTERM was sent.
-    """
+    """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals."""
     received: list[int] = []
 
     def stop(number, _frame) -> None:

@@ -28,11 +28,9 @@ class Plan:
         budget: `full` is the paper's length, where the paper has the experiment;
             `short` takes hours or a day on two CPU cores; `smoke` tests that everything
             runs.
-        seeds: number of seeds (0, 1, ...); None for the default of each experiment.
-        workdir: folder of all runs.
-        data_dir: folder of data sets, see `load.load`.
+        seeds: number of seeds; None for the default of each experiment.
         imagenet: folder of ImageNet's images; None for tensorflow-datasets.
-        module: a user's file or module that registers activations, see `user_module`.
+        module: a user's file or module that registers activations.
     """
 
     budget: str
@@ -69,15 +67,9 @@ class Trial:
     Attributes:
         config: name of an installed config.
         arguments: arguments of the config, `key=value,...`.
-        budget: budget of the plan.
-        activation: name of the activation.
-        seed: seed of the initial weights and of the data order; runs with equal seeds
-            are a pair.
-        batch_norm: whether the network has batch normalisation.
-        variant: another difference between runs, such as the learning rate; "" for
-            none.
-        changes: changed fields of the config with their values, such as
-            `("train.epochs", 20)`.
+        seed: runs with equal seeds are a pair.
+        variant: another difference between runs, such as the learning rate.
+        changes: changed fields of the config, such as `("train.epochs", 20)`.
         observers: what the run records besides its metrics.
         factor: factor on the learning rates of the config.
         base: a user's config, which replaces the installed config; only its activation

@@ -11,7 +11,7 @@ from typing import Literal
 
 import numpy as np
 
-from elu_zoo import errors, results
+from elu_zoo import results
 
 Verdict = Literal["holds", "does not hold", "not decided"]
 _SMALL_P = 0.001
@@ -59,22 +59,19 @@ class Interval:
     p: float
 
 
-def student_interval(
-    differences: Sequence[float], level: float = 0.95, scale: float = 0.0
+def paired_interval(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
 ) -> Interval:
-    """Returns Student's interval of the mean of paired differences.
+    """Returns Student's interval of the mean difference of pairs.
 
     There is neither an interval nor p if the differences do not vary: equal differences
     of five runs do not show what a sixth run would be.
-
-    Args:
-        scale: largest of the compared values, see `results.vary`.
     """
     from scipy import stats
 
-    values = _finite(differences, "differences")
+    values = np.subtract(first, second)
     n, mean = len(values), float(values.mean())
-    if not results.vary(values, scale):
+    if not results.vary(values, scale=np.abs([first, second]).max()):
         return Interval(n, mean, math.nan, math.nan, math.nan)
     error = float(values.std(ddof=1)) / math.sqrt(n)
     half = float(stats.t.ppf((1 + level) / 2, n - 1)) * error
@@ -82,20 +79,8 @@ def student_interval(
     return Interval(n, mean, mean - half, mean + half, p)
 
 
-def paired_interval(
-    first: Sequence[float], second: Sequence[float], level: float = 0.95
-) -> Interval:
-    """Returns Student's interval of the mean difference of pairs."""
-    scale = float(np.abs([first, second]).max())
-    return student_interval(np.subtract(first, second), level, scale)
-
-
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Returns p values corrected for the number of tests by Holm's step-down method.
-
-    If every hypothesis with a corrected p of at most alpha is rejected, the probability
-    of one or more false rejections is at most alpha.
-    """
+    """Returns p values corrected for the number of tests by Holm's step-down method."""
     p = np.asarray(p_values, np.float64)
     order = np.argsort(p)
     factors = np.arange(len(p), 0, -1)  # the smallest p is multiplied by all tests
@@ -113,19 +98,12 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     """
     from scipy import stats
 
-    left, right = _finite(first, "first"), _finite(second, "second")
-    if len(left) != len(right):
-        raise errors.UsageError(
-            "Paired runs must have equal numbers of values. Received: "
-            f"{len(left)} first and {len(right)} second values."
-        )
-    differences = left - right
-    steps = _round(differences, max(abs(left).max(), abs(right).max()))
+    steps = _round(np.subtract(first, second), np.abs([first, second]).max())
     ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
     return Comparison(
-        n=len(left), w=w, p=less, opposite=greater, effect=float(signs @ ranks / ranks.sum())
+        n=len(steps), w=w, p=less, opposite=greater, effect=float(signs @ ranks / ranks.sum())
     )
 
 
@@ -133,13 +111,8 @@ def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
     """Returns whether the claim that the first values are smaller holds.
 
     Args:
-        comparison: result of `paired`.
-        level: largest one-sided p that decides, below 1/2. The default is a two-sided
-            p of 0.05, which needs six pairs: six that agree have 1/64 = 0.016.
-
-    Returns:
-        "holds" if `p` is at most the level, "does not hold" if `opposite` is at most
-        the level, and "not decided" if neither is.
+        level: largest one-sided p that decides. The default is a two-sided p of 0.05,
+            which needs six pairs: six that agree have 1/64 = 0.016.
     """
     if comparison.p <= level:
         return "holds"
@@ -169,18 +142,7 @@ def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:
 
 
 def _round(differences: np.ndarray, scale: float) -> np.ndarray:
-    """Returns differences as whole numbers, so that 0.3 - 0.2 equals 0.2 - 0.1.
-
-    The differences are divided by 1e-12 times the power of ten of `scale`, the largest
-    of the compared values, and rounded.
-    """
+    """Rounds to 12 digits of `scale`, as whole numbers: 0.3 - 0.2 equals 0.2 - 0.1."""
     if scale == 0:
         return np.zeros_like(differences)
     return np.round(differences / 10.0 ** (math.floor(math.log10(scale)) - 12))
-
-
-def _finite(values: Sequence[float], name: str) -> np.ndarray:
-    array = np.asarray(values, np.float64)
-    if array.ndim != 1 or not array.size or not np.isfinite(array).all():
-        raise errors.UsageError(f"{name} must be one or more finite numbers. Received: {values!r}")
-    return array

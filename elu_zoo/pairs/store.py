@@ -16,8 +16,6 @@ class Points:
     """Measured rows of each run, or of each budget if nothing is trained.
 
     Args:
-        path: CSV file, which need not exist.
-        columns: measured columns.
         key: columns that identify a run; `("budget",)` if nothing is trained.
     """
 
@@ -41,11 +39,9 @@ class Points:
         return any(all(row[k] == key[k] for k in KEY) for row in self.rows)
 
     def put(self, trial: Trial, measured: Iterable[Row]) -> None:
-        """Writes the rows of a run to the file.
+        """Replaces the rows of a run.
 
-        The new rows replace the rows of the same run. They also replace the rows of
-        other seeds of the same arm that were measured with another config or other
-        observers.
+        Rows of other seeds of the same arm with another config or other observers go.
         """
         key = trial.key
         remaining = [row for row in self.rows if not _is_replaced(row, key)]

@@ -25,12 +25,7 @@ def mean(values: Iterable[float]) -> str:
 
 
 def means(values: pd.DataFrame) -> str:
-    """Returns a table of means over runs, with a line for each arm.
-
-    Args:
-        values: a row for each run, with the index of `grouping.ends`; the columns are
-            the titles.
-    """
+    """Returns a table of means over runs: `ends` of titled columns, a line for each arm."""
     lines = []
     for (batch_norm, _, name), runs in values.groupby(level=[*grouping.ARM], observed=True):
         cells = [mean(runs[title].dropna()) for title in runs]
@@ -39,12 +34,9 @@ def means(values: pd.DataFrame) -> str:
 
 
 def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
-    """Returns an effect with its 95 % interval, "" for an effect that is NaN.
+    """Returns an effect with the ends of its interval, "" for NaN.
 
     Args:
-        effect: the measured value, which is printed with three digits.
-        low: lower end of the interval; NaN for no interval.
-        high: upper end of the interval.
         signed: whether numbers above 0 have a plus sign, as differences have.
     """
     if math.isnan(effect):

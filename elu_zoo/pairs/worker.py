@@ -14,12 +14,7 @@ _idle = threading.Event()  # set while this process trains no run
 
 
 def start(workdir: Path) -> None:
-    """Prepares a worker process before TensorFlow is imported.
-
-    Args:
-        workdir: folder of all runs; the output of the process is written to its
-            subfolder `logs`.
-    """
+    """Prepares a worker process, whose output is written to the folder `logs`."""
     # In its own process group a worker does not receive Ctrl-C. The parent does, and
     # sends SIGTERM to the workers.
     os.setpgrp()
@@ -36,16 +31,7 @@ def start(workdir: Path) -> None:
 
 
 def perform(trial, plan, measure):
-    """Trains or resumes a run and returns its rows.
-
-    Args:
-        trial: the spec of the run, a `Trial`.
-        plan: the `Plan`.
-        measure: see `runner.run`.
-
-    Returns:
-        The rows or, if the run diverged, the reason as a string.
-    """
+    """Trains or resumes a run; returns its rows, or the reason why it diverged."""
     _idle.clear()
     try:
         return _perform(trial, plan, measure)

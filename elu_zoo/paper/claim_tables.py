@@ -1,12 +1,13 @@
 """Tables of the claims and of their tests: claims.csv and claim_tests.csv."""
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from elu_zoo import results
+import pandas as pd
+
+from elu_zoo import files
 from elu_zoo.paper import claims
 from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiments import EXPERIMENTS
@@ -20,12 +21,11 @@ TEST_COLUMNS = (
     "id whose claim experiment budget measure supports_if n effect low high layers p "
     "wilcoxon outcome"
 ).split()
-_NUMBERS = "effect", "low", "high", "p", "wilcoxon"
 Table = list[dict[str, object]]
 
 
 class Judged(NamedTuple):
-    """A claim with the effects in the rows of an experiment, and its verdict."""
+    """A claim with the effects of its tests, and its verdict."""
 
     claim: Claim
     experiment: str
@@ -35,11 +35,7 @@ class Judged(NamedTuple):
 
 
 def judge(views: Mapping[str, View]) -> list[Judged]:
-    """Returns all claims with their verdicts.
-
-    Args:
-        views: rows by name of the experiment; experiments without rows are missing.
-    """
+    """Returns all claims with their verdicts; experiments without rows have no view."""
     return [
         _judge(name, claim, views.get(name))
         for name, experiment in EXPERIMENTS.items()
@@ -73,16 +69,20 @@ def table(judged: Sequence[Judged]) -> Table:
             "reported": claim.reported,
             "experiment": experiment,
             "schedule": schedule(experiment, view),
-            **_of_test(test, effect),
             "tests": ", ".join(counts + ["runs diverged"] * bool(view and view.diverged)),
             "verdict": verdict,
         }
-        rows.append({column: row[column] for column in COLUMNS})
+        rows.append(row | _of_test(test, effect))
     return rows
 
 
 def _of_test(test: ClaimTest, effect: Effect) -> dict[str, object]:
-    return {"measure": test.measure, "supports_if": test.supports_if, **effect._asdict()}
+    layers = [layer.effect for layer in effect.layers]
+    return effect._asdict() | {
+        "measure": test.measure,
+        "supports_if": test.supports_if,
+        "layers": f"{min(layers):+.2g} to {max(layers):+.2g}" if layers else "",
+    }
 
 
 def table_of_tests(judged: Sequence[Judged]) -> Table:
@@ -98,17 +98,9 @@ def table_of_tests(judged: Sequence[Judged]) -> Table:
                 "claim": claim.name,
                 "experiment": experiment,
                 "budget": view.budget if effect.n else "",
-                **_of_test(test, effect),
-                "layers": _layers(effect),
             }
-            rows.append({column: row[column] for column in TEST_COLUMNS})
+            rows.append(row | _of_test(test, effect))
     return rows
-
-
-def _layers(effect: Effect) -> str:
-    """Returns the range of the layers' effects as text, "" if there are no layers."""
-    effects = [layer.effect for layer in effect.layers]
-    return f"{min(effects):+.2g} to {max(effects):+.2g}" if effects else ""
 
 
 def write(folder: Path, judged: Sequence[Judged]) -> None:
@@ -117,9 +109,5 @@ def write(folder: Path, judged: Sequence[Judged]) -> None:
         ("claims.csv", COLUMNS, table(judged)),
         ("claim_tests.csv", TEST_COLUMNS, table_of_tests(judged)),
     ):
-        texts = [{k: _text(v) if k in _NUMBERS else v for k, v in row.items()} for row in rows]
-        results.write(folder / name, columns, texts)
-
-
-def _text(value: float) -> str:
-    return "" if math.isnan(value) else f"{value:.4g}"
+        text = pd.DataFrame(rows, columns=columns).to_csv(index=False, float_format="%.4g")
+        files.write_bytes(folder / name, text.encode())

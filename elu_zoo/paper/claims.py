@@ -20,13 +20,7 @@ Outcome = Literal[
     Literal["supports", "contradicts", "no difference", "layers disagree"],
     Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
 ]
-VERDICTS = (
-    "reproduced",
-    "reproduced in early training",
-    "contradicted",
-    "mixed",
-    "not tested",
-)
+VERDICTS = "reproduced", "reproduced in early training", "contradicted", "mixed", "not tested"
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
@@ -61,8 +55,6 @@ class ClaimTest:
     """One measure that supports or contradicts a claim.
 
     Attributes:
-        name: the id in claim_tests.csv.
-        measure: describes the effect.
         find: measures an experiment's rows; None for what no run measures.
         limit: an effect below it supports the claim; None for an effect that decides
             nothing.
@@ -103,13 +95,7 @@ class ClaimTest:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim of the paper.
-
-    Attributes:
-        name: the id in claims.csv.
-        text: the claim in the paper's words.
-        reported: the numbers that the paper reports for the claim.
-    """
+    """A claim of the paper, in its words, with the numbers that it reports."""
 
     name: str
     section: str
@@ -149,13 +135,11 @@ def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
 
 
 def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
-    """Returns the paper's test, which requires a small one-sided p of Wilcoxon's test.
+    """Returns the paper's test that `first` is lower, by a one-sided Wilcoxon's p.
 
     Args:
         level: largest p that supports the claim.
         least: least number of pairs with which p can be as small as `level`.
-        first: reads the measure that is claimed to be lower.
-        second: reads the other measure.
     """
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
@@ -165,9 +149,9 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
         verdict = statistics.verdict(statistics.paired(*pair), level=level)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         outcome = outcomes.get(verdict, "no difference")
-        effect = _compared(first(frame), second(frame), test)
-        if effect.n < least:  # a measured outcome: without p the claim stays open
+        if len(pair[0]) < least:
             outcome = "too few pairs"
+        effect = _compared(first(frame), second(frame), test)
         return effect._replace(p=math.nan, outcome=outcome)
 
     return find
@@ -190,10 +174,9 @@ def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
     pair, limit = grouping.pairs(first, second), test.limit or 0.0
     if not pair[0]:
         return Effect()
-    distances = np.subtract(*pair) - limit
-    interval = statistics.student_interval(distances, scale=np.abs(pair).max())
-    does_not_vary = interval.n >= statistics.LEAST_PAIRS and math.isnan(interval.p)
     claimed = pair[0], np.add(pair[1], limit)  # claimed: first < second
+    interval = statistics.paired_interval(*claimed)
+    does_not_vary = interval.n >= statistics.LEAST_PAIRS and math.isnan(interval.p)
     return Effect(
         n=interval.n,
         effect=interval.mean + limit,
@@ -244,8 +227,7 @@ def verdict(outcomes: Sequence[Outcome], share: float) -> str:
 
     Args:
         outcomes: outcomes of the claim's tests that are in the paper.
-        share: length of the runs, divided by the length of the paper's runs; 0 for runs
-            that decide nothing.
+        share: as `views.schedule_share` returns it.
     """
     measured = set(outcomes) - {"not measured", "decides nothing"}
     undecided = {"no difference", "diverged", "too few pairs", "equal"}

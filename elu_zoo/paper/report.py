@@ -59,12 +59,7 @@ take no part in the verdict, and are corrected apart.
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
-    """Returns the report.
-
-    Args:
-        views: rows by name of the experiment; experiments without rows are missing.
-        judged: the claims, as `claim_tables.judge` returns them.
-    """
+    """Returns the report; experiments without rows have no view."""
     parts = [_HEAD, _claims(judged)]
     for name in EXPERIMENTS:
         parts += _section(name, views.get(name))

@@ -25,9 +25,7 @@ def reproduce(
 
     Args:
         names: names of experiments, or `all`.
-        output: folder for `figures/<experiment>.csv`, `.png` and `.svg`, `results.csv`,
-            `claims.csv`, `claim_tests.csv` and `reproduction.md`; and for the figures
-            `<experiment>_<budget>` of longer budgets with few seeds.
+        output: folder of the CSV files, figures and the report.
         say: receives each line of progress.
     """
     files.check_writable(output)

@@ -18,11 +18,9 @@ _ENOUGH_SEEDS = 5
 
 @dataclasses.dataclass(frozen=True)
 class View:
-    """Rows of an experiment and of the experiments that it reads.
+    """Rows of an experiment and of the experiments that it reads, of one budget.
 
     Attributes:
-        budget: the budget of all rows.
-        rows: rows with the columns of `Experiment`.
         diverged: names of the runs that diverged and are left out.
         longer: rows of a longer, unfinished budget; not judged.
     """
@@ -34,7 +32,7 @@ class View:
 
     @functools.cached_property
     def frame(self) -> pd.DataFrame:
-        """The rows as a frame, see `grouping.frame`."""
+        """The rows as a frame."""
         return grouping.frame(self.rows)
 
 

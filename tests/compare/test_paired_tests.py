@@ -38,7 +38,7 @@ def test_the_first_interval_has_bonferronis_width():
     pairs = {"a": (first, [0] * 5), "b": (second, [0] * 5), "c": ([2] * 5, [1] * 5)}
     (interval, p), _, (without, no_p) = paired_tests.intervals(pairs).values()
     assert math.isnan(without.low) and math.isnan(no_p)
-    wide = statistics.student_interval(first, 1 - 0.05 / 2)
+    wide = statistics.paired_interval(first, [0] * 5, 1 - 0.05 / 2)
     assert (interval.low, interval.high) == pytest.approx((wide.low, wide.high))
     assert p == pytest.approx(2 * wide.p)
 
@@ -81,7 +81,7 @@ def test_a_worse_and_a_better_activation_have_p_and_ranks():
     assert worse.wilcoxon == better.wilcoxon == 2 / 2**5
     assert worse.difference.mean == pytest.approx(1)
     assert better.difference.n == 5
-    assert worse.p == pytest.approx(2 * statistics.student_interval(1 + SHIFTS).p)
+    assert worse.p == pytest.approx(2 * statistics.paired_interval(1 + SHIFTS, [0] * 5).p)
 
 
 def test_equal_means_have_equal_ranks():

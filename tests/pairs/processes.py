@@ -47,13 +47,6 @@ def meeting(trial, plan):
     _wait(lambda: len(list(plan.workdir.glob("meeting*.begun"))) > 1)
 
 
-def alone(trial, plan):
-    """Fails if another `alone` runs at the same time."""
-    with (plan.workdir / "alone").open("x"):
-        time.sleep(0.1)
-    (plan.workdir / "alone").unlink()
-
-
 def dying(trial, plan):
     os.kill(os.getpid(), signal.SIGKILL)
 

@@ -1,7 +1,6 @@
 """The curves of a finished run are read by epoch and by iteration."""
 
 import json
-import math
 
 import numpy as np
 import pytest
@@ -38,17 +37,7 @@ def test_losses_are_means_over_iterations(tmp_path):
         {"step": 6, "train_loss": 2.0},
         {"step": 8, "train_loss": 0.75},
     ]
-    assert curves.iterations(tmp_path, 4)[-1] == {"step": 8, "train_loss": 1.125}
     assert curves.iterations(tmp_path, 9) == [{"step": 8, "train_loss": 2.0625}]
-
-
-def test_means_are_computed_in_float64(tmp_path):
-    losses = np.random.default_rng(0).random(1001, "<f4")
-    losses.tofile(tmp_path / "losses.float32")
-    (row,) = curves.iterations(tmp_path, 2000)
-    expected = math.fsum(losses.tolist()) / 1001
-    assert row["train_loss"] == pytest.approx(expected, rel=1e-14)
-    assert float(losses.mean()) != pytest.approx(expected, rel=1e-14)
 
 
 def test_losses_and_test_rows_are_merged_in_the_order_of_steps(tmp_path):

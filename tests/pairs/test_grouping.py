@@ -59,11 +59,6 @@ def test_final_values_are_the_last_of_runs_that_did_not_diverge():
     frame = grouping.frame(rows)
     assert grouping.final_values(frame, ELU, "loss") == {0: 2.0, 2: 5.0}
     assert grouping.final_values(frame, Arm("tanh"), "loss") == {}
-    assert grouping.ends(frame, ["loss"])["loss"].tolist()[:3] == [
-        2,
-        5,
-        pytest.approx(NAN, nan_ok=True),
-    ]
 
 
 def test_pairs_have_the_common_seeds_with_finite_values():

@@ -8,15 +8,11 @@ import sys
 import threading
 import types
 
-import numpy as np
 import pytest
-from processes import DEADLINE, THREADS, is_alive, processes, trial_of, wait_until
+from processes import DEADLINE, THREADS, is_alive, processes, wait_until
 
-from elu_zoo import errors, training
-from elu_zoo.data import load
+from elu_zoo import errors
 from elu_zoo.pairs import runner
-from elu_zoo.pairs.spec import Plan
-from elu_zoo.training.step import resident
 
 
 @pytest.fixture
@@ -77,35 +73,6 @@ def test_after_a_signal_no_run_begins(stand_in, signal_after, tmp_path, monkeypa
     with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         next(results)
     assert not (tmp_path / "quick2.begun").exists()
-
-
-@pytest.mark.slow
-def test_a_signal_saves_training_runs_and_starts_no_other(
-    worker_stand_ins, signal_after, tmp_path, monkeypatch
-):
-    load.load("mnist_5k")
-    plan = Plan("smoke", None, tmp_path)
-    entries = {"train__epochs": 10**6, "train__checkpoint_every": 10**9}
-    trials = [trial_of(name, **entries) for name in ("elu", "relu", "tanh")]
-    folders = [trial.folder(plan) for trial in trials]
-    signal_after(signal.SIGTERM, *(f / "metrics.jsonl" for f in folders[:2]))
-    with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
-        dict(runner.run(trials, plan, worker_stand_ins.measure, 2))
-    assert not any(map(is_alive, processes(tmp_path)))
-    assert not folders[2].exists()
-
-    def stopped(step, batches, *_):
-        signal.raise_signal(signal.SIGTERM)
-        return np.zeros(len(batches))
-
-    monkeypatch.setattr(resident.ResidentStep, "run", stopped)
-    for trial, folder in zip(trials[:2], folders[:2], strict=True):
-        (saved,) = (folder / "checkpoints").iterdir()
-        step = int(saved.stem.removeprefix("step-"))
-        assert step > 0
-        words = f"SIGTERM after iteration {step + 1} of"
-        with pytest.raises(errors.Interrupted, match=words):
-            training.train(trial.load(), folder, compile="off", steps_per_call=1)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from elu_zoo import errors
 from elu_zoo.bin import config as config_flag
 from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
 from elu_zoo.training.config import as_dict, config_hash
@@ -22,18 +21,6 @@ def plan(budget="short", seeds=None):
 
 def changed(**changes):
     return dataclasses.replace(TRIAL, **changes)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        ({"budget": "Short"}, "Did you mean 'short'.*Known: smoke, short, full"),
-        ({"seeds": 0}, "seeds must be >= 1. Received: 0"),
-    ],
-)
-def test_wrong_options_of_a_plan_raise_an_error(arguments, words):
-    with pytest.raises(errors.UsageError, match=words):
-        plan(**arguments)
 
 
 @pytest.mark.parametrize(("i", "budget"), list(enumerate(BUDGETS)))
@@ -52,30 +39,17 @@ def test_the_config_has_the_values_of_the_spec():
     assert not config.model.batch_norm and not config.smoke
     assert changed(batch_norm=True).load().model.batch_norm
     assert changed(budget="smoke").load().smoke
-    assert not changed(budget="full").load().smoke
-    assert changed(config="mnist_mlp_8x128", arguments="").load().seed == 7
 
 
 def test_changes_apply_to_the_config_of_one_spec():
-    changes = ("train.epochs", 3), ("data.train_examples", 100), ("seed", 1)
-    config = changed(changes=changes).load()
-    assert (config.train.epochs, config.data.train_examples) == (3, 100)
-    assert config.seed == 1
+    config = changed(changes=(("train.epochs", 3), ("seed", 1))).load()
+    assert (config.train.epochs, config.seed) == (3, 1)
     assert TRIAL.load().train.epochs == 40  # other specs are unchanged
-
-
-@pytest.mark.parametrize(
-    ("key", "words"), [("train.epoch", "Did you mean"), ("trian.epochs", '"trian" was not found')]
-)
-def test_a_change_of_an_unknown_field_raises_an_error(key, words):
-    with pytest.raises(KeyError, match=words):
-        changed(changes=((key, 3),)).load()
 
 
 @pytest.mark.parametrize(
     "changes",
     [
-        {"config": "mnist_mlp_8x128", "arguments": ""},
         {"arguments": "hidden_layers=4"},
         {"activation": "elu"},
         {"seed": 8},
@@ -93,9 +67,7 @@ def test_other_configs_have_other_hashes_and_folders(changes):
 @pytest.mark.parametrize(
     "changes",
     [
-        {"observers": (observers.Losses(), observers.Measures(5))},
-        {"variant": "three"},
-        {"budget": "full"},
+        {"observers": (observers.Losses(),), "variant": "three", "budget": "full"},
         {"changes": (("train.epochs", 40),)},  # the value of the config
     ],
 )
@@ -106,11 +78,7 @@ def test_equal_configs_have_equal_hashes_and_folders(changes):
 
 
 @pytest.mark.parametrize(
-    "changes",
-    [
-        {"changes": (("train.epochs", 3),)},
-        {"observers": (observers.Losses(), observers.Measures(5))},
-    ],
+    "changes", [{"changes": (("train.epochs", 3),)}, {"observers": (observers.Losses(),)}]
 )
 def test_the_arm_hash_depends_on_all_but_the_seed(changes):
     assert changed(**changes).arm_hash != TRIAL.arm_hash
@@ -118,27 +86,13 @@ def test_the_arm_hash_depends_on_all_but_the_seed(changes):
     assert len(TRIAL.arm_hash) == 8 and changed(seed=0).arm_hash == TRIAL.arm_hash
 
 
-def test_folders_are_named_by_config_run_and_hash():
-    folder = Path("runs/mnist_depth-3") / f"relu-s7-{TRIAL.hash}"
-    assert TRIAL.folder(plan()) == folder
-    other = changed(batch_norm=True)
-    name = f"mnist_depth-3/relu_bn-s7-{other.hash}"
-    assert other.folder(plan()) == Path("runs") / name
-
-
-def test_the_key_and_the_label_name_a_run():
-    other = changed(batch_norm=True, variant="lr 1")
-    assert other.key == {
-        "budget": "short",
-        "activation": "relu",
-        "batch_norm": "True",
-        "variant": "lr 1",
-        "seed": "7",
-        "epochs": "40",
-        "arm": other.arm_hash,
-    }
-    assert other.label == "mnist_depth, lr 1, relu + batch norm, seed 7"
+def test_the_folder_the_key_and_the_label_name_a_run():
+    assert TRIAL.folder(plan()) == Path("runs/mnist_depth-3") / f"relu-s7-{TRIAL.hash}"
     assert TRIAL.label == "mnist_depth, relu, seed 7"
+    other = changed(batch_norm=True, variant="lr 1")
+    assert other.folder(plan()) == Path("runs/mnist_depth-3") / f"relu_bn-s7-{other.hash}"
+    assert other.label == "mnist_depth, lr 1, relu + batch norm, seed 7"
+    assert list(other.key.values()) == ["short", "relu", "True", "lr 1", "7", "40", other.arm_hash]
 
 
 def test_the_command_resolves_to_the_config():
