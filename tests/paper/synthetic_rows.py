@@ -29,23 +29,13 @@ _LENGTHS = "mean_length", "weighted_mean_length", "correction"
 _END_COLUMNS = "test_loss", "test_error_percent"
 
 
-def never(row, column):
-    """Returns False: no number contradicts the paper."""
-    return False
-
-
-def always(row, column):
-    """Returns True: every number contradicts the paper."""
-    return True
-
-
-def view(name, plan=FULL, contradicts=never):
+def view(name, plan=FULL, contradicts=False):
     """Returns the view of an experiment; see `rows_of` for the arguments."""
     needed = [rows_of(need, plan, contradicts) for need in views.needs(name)]
     return views.View(plan.budget, [row for rows in needed for row in rows])
 
 
-def write(name, output, plan=FULL, contradicts=never, diverged=()):
+def write(name, output, plan=FULL, contradicts=False, diverged=()):
     """Writes the CSV files that an experiment needs.
 
     Args:
@@ -81,15 +71,13 @@ def set_errors(rows, activation, seeds, error="99", batch_norm="False"):
             row["test_error_percent"] = row["test_error_percent"] and error
 
 
-def rows_of(name, plan=FULL, contradicts=never):
+def rows_of(name, plan=FULL, contradicts=False):
     """Returns the rows of an experiment with runs.
 
     Args:
         name: name of the experiment.
         plan: the plan, which decides the runs of the experiment.
-        contradicts: function of a row and a column that returns whether the row's
-            number in the column contradicts the paper. The row that this function
-            receives has the further key "last", True in the last row of a run.
+        contradicts: whether all numbers contradict the paper.
     """
     columns = EXPERIMENTS[name].columns
     rows = []
@@ -100,7 +88,7 @@ def rows_of(name, plan=FULL, contradicts=never):
             row["last"] = place is places[-1]
             for column in columns:
                 if column not in (*PLACES, "diverged") and _is_measured(column, row):
-                    row[column] = _cell(row, column, level, contradicts(row, column))
+                    row[column] = _cell(row, column, level, contradicts)
             del row["last"]
             rows.append(row)
     return rows

@@ -95,16 +95,6 @@ def test_runs_of_a_seed_differ_in_the_activation_only(name, budget):
             assert (other.observers, other.budget) == (first.observers, budget)
 
 
-@pytest.mark.parametrize("name", TRAINED)
-def test_a_plan_can_replace_the_number_of_seeds(name):
-    defaults = EXPERIMENTS[name].trials(plan())
-    found = EXPERIMENTS[name].trials(plan(seeds=2))
-    arms = {(t.activation, t.variant) for t in defaults}
-    expected = {(seed, *arm) for arm in arms for seed in (0, 1)}
-    assert {(t.seed, t.activation, t.variant) for t in found} == expected
-    assert len(found) == len(expected)
-
-
 def test_runs_of_figure_5_differ_from_figure_4_in_batch_norm_only():
     for budget in BUDGETS:
         without_bn = EXPERIMENTS["fig4"].trials(plan(budget))

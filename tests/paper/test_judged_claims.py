@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from synthetic_rows import FULL, always, never, set_errors, view, write
+from synthetic_rows import FULL, set_errors, view, write
 from synthetic_worlds import (
     CLAIMS,
     DECIDING_TESTS,
@@ -24,15 +24,14 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View
 
 COMMITTED = Path(__file__).parents[2] / "configs" / "results"
-ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 FIVE = Plan("full", 5, FULL.workdir)
 
 
 @pytest.mark.parametrize(
     ("contradicts", "outcome", "verdict", "verdict_of_depth"),
     [
-        (never, "supports", "reproduced", "reproduced in early training"),
-        (always, "contradicts", "contradicted", "not tested"),
+        (False, "supports", "reproduced", "reproduced in early training"),
+        (True, "contradicts", "contradicted", "not tested"),
     ],
 )
 def test_claims_are_reproduced_or_contradicted_by_their_rows(
@@ -40,14 +39,10 @@ def test_claims_are_reproduced_or_contradicted_by_their_rows(
 ):
     # All runs have the paper's length, except the runs of `depth`.
     for each in claim_tables.judge(world(contradicts)):
-        decisive = False
-        for test, effect in each.effects:
-            if test.name in DECIDING_TESTS:
-                decisive = True
-                assert effect.outcome == outcome, test.name
-                assert test.supports(effect.effect) == (outcome == "supports"), test.name
+        deciding = {test.name: x for test, x in each.effects if test.name in DECIDING_TESTS}
+        assert {effect.outcome for effect in deciding.values()} <= {outcome}, deciding
         expected = verdict_of_depth if each.experiment == "depth" else verdict
-        assert each.verdict == (expected if decisive else "not tested")
+        assert each.verdict == (expected if deciding else "not tested")
 
 
 @pytest.mark.parametrize(
@@ -95,8 +90,8 @@ def test_runs_that_diverged_keep_claims_mixed(tmp_path):
 
 @pytest.mark.parametrize(
     ("diverging", "contradicts", "outcome"),
-    [(("elu",), never, "contradicts"), (("relu",), always, "supports"),
-     (("elu", "relu"), never, "diverged")]
+    [(("elu",), False, "contradicts"), (("relu",), True, "supports"),
+     (("elu", "relu"), False, "diverged")]
 )  # fmt: skip
 def test_an_autoencoder_that_diverges_is_the_worse_of_its_pair(
     tmp_path, diverging, contradicts, outcome
@@ -171,7 +166,6 @@ def test_the_cost_of_elu_decides_nothing(rows, n, outcome):
         ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
         ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
         ((1.1, 1.0, 1.2), None, 0, "not measured"),
-        (None, (1.1, 1.0, 1.2), 0, "not measured"),
     ],
 )
 def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcome):
@@ -248,7 +242,6 @@ def test_both_files_have_their_columns_and_numbers(tmp_path):
     first, *_ = tests = results.read_file(tmp_path / "claim_tests.csv")
     assert tuple(first) == tuple(claim_tables.TEST_COLUMNS)
     expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
-    expected |= {"claim": "mnist-faster-learning", "experiment": "fig2", "n": "5"}
-    expected |= {"budget": "full", "wilcoxon": "0.03125", "outcome": "supports"}
+    expected |= {"wilcoxon": "0.03125", "outcome": "supports"}
     assert expected.items() <= first.items() and first["layers"] == ""
     assert {row["experiment"] for row in tests} == {"fig2"}  # without rows nothing is measured
