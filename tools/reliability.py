@@ -1,124 +1,283 @@
-"""Counts how often training and exports survive kills and other faults.
+"""Counts how often killed runs and damaged checkpoints end as promised.
 
-python tools/reliability.py --kills=100 --corruptions=100 --seed=0
+python tools/reliability.py --kills=60 --corruptions=100
 
-Of --kills, 50 % hit runs of a dense network on digits, 40 % hit runs of a convolutional
-network on CIFAR-10 with two phases of dropout, and 10 % hit exports. In addition, 20 %
-of --kills hit runs on JAX. A kill comes at a random time, after a random iteration, or
-before a random function call that changes the file system, evaluates or trains. The run
-is resumed and must be equal bit by bit to a run without kills.
-
-Signals, second processes, changed configs and full disks hit runs on digits, each with
-5 % of the number of kills. Full disks need root, to mount a small file system.
+Half of the kills hit a dense network on digits, a third a convolutional network on
+CIFAR-10 with two phases of dropout, and a sixth the digits on JAX. A kill comes at a
+random time, or before a random call that changes a file or is a step of the run. The
+run is resumed and must be equal bit by bit to a run without kills. Damaged are the
+newest checkpoints of killed runs.
 """
 
-import concurrent.futures
-import csv
-import functools
-import io
+import dataclasses
 import os
 import random
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
+import keras
+import numpy as np
 from absl import app, flags
-from faults import damages, disks, kills, runs, stops
 
-from elu_zoo import errors, files
+from elu_zoo import errors, files, results
+from elu_zoo.data import load
+from elu_zoo.training.record.checkpoint import Checkpoints
+from elu_zoo.weights import unfinished
 
-_ROOT = Path(__file__).resolve().parent.parent
-_KILLS = flags.DEFINE_integer("kills", 100, "Number of kills.", 0)
+_CSV = Path(__file__).resolve().parent.parent / "configs" / "results" / "reliability.csv"
+_KILLS = flags.DEFINE_integer("kills", 60, "Number of kills.", 0)
 _CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits of a checkpoint.", 0)
 _SEED = flags.DEFINE_integer("seed", 0, "Seed of random choices.")
-_DATA_DIR = flags.DEFINE_string(
-    "data_dir", None, "Folder with CIFAR-10; $TFDS_DATA_DIR by default."
+_OUTPUT = flags.DEFINE_string("output_csv", str(_CSV), "CSV file for the counts.")
+
+EVERY = 5  # iterations a checkpoint
+# A checkpoint is written while the run trains to the next one.
+_LOST = 2 * EVERY
+_KILLS_A_RUN = 10
+_SHARED = (
+    "--config.train.momentum=0.9",
+    "--config.train.boundaries=()",
+    "--config.train.learning_rates=(0.005,)",
+    "--config.train.evaluate_every=1",
+    f"--config.train.checkpoint_every={EVERY}",
 )
-_CSV = flags.DEFINE_string(
-    "output_csv", str(_ROOT / "configs" / "results" / "reliability.csv"), "CSV file for the counts."
+_DIGITS = "--config=quickstart:smoke=True", "--config.train.epochs=30", *_SHARED
+_RATES = "0.0,0.1,0.2,0.3,0.4,0.5,0.0", "0.0,0.2,0.3,0.4,0.5,0.5,0.0"
+_IMAGES = (
+    "--config=elu_cifar_11:smoke=True",
+    "--config.model.width=0.03",
+    "--config.train.batch_size=32",
+    "--config.train.epochs=5",
+    "--config.train.phase_boundaries=(0.5,)",
+    f"--config.train.dropout=(({_RATES[0]}),({_RATES[1]}))",
+    "--config.train.dropout_placement=('last','all')",
+    *_SHARED,
 )
+# Code that kills the process before the call after the first sys.argv[1] calls.
+_DYING = """
+import functools, importlib, os, signal, sys
+left = int(sys.argv.pop(1))
+def dying(module, *names):
+    *owners, name = names
+    owner = functools.reduce(getattr, owners, importlib.import_module(module))
+    call = getattr(owner, name)
+    def wrapped(*arguments, **keywords):
+        global left
+        left -= 1
+        if left < 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return call(*arguments, **keywords)
+    setattr(owner, name, wrapped)
+for name in 'fsync', 'rename', 'replace', 'unlink', 'mkdir':
+    dying('os', name)
+dying('numpy', 'savez')
+dying('elu_zoo.data.load', 'load')
+dying('elu_zoo.zoo', 'get_model')
+dying('elu_zoo.training.record.checkpoint', 'Checkpoints', 'restore')
+"""
+Row = tuple[str, str, int, int]  # fault, promise, trials, trials that kept it
 
-_FAILURES = errors.EluZooError, OSError, subprocess.SubprocessError
-_FIELDS = ("fault", "what", "tried", "as_promised", "seed", "date")
+
+@dataclasses.dataclass(frozen=True)
+class Command:
+    """A command elu-zoo-train: its name in the results, its flags, and its backend."""
+
+    name: str
+    flags: tuple[str, ...]
+    backend: str = "tensorflow"
+
+    def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
+        """Starts or resumes a run, which dies after a number of calls, see _DYING."""
+        fault, before = ("", []) if calls is None else (_DYING, [str(calls)])
+        code = f"{fault}\nfrom elu_zoo.bin import train; train.run()"
+        return subprocess.Popen(
+            [sys.executable, "-c", code, *before, *self.flags, f"--workdir={workdir}"],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "KERAS_BACKEND": self.backend},
+        )
+
+    def finish(self, workdir: Path) -> str:
+        """Starts or resumes a run, and returns its output."""
+        with self.start(workdir) as process:
+            output = process.communicate(timeout=600)[0]
+        if process.returncode:
+            raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
+        return output
 
 
-def jobs(folder: Path) -> list[tuple[str, Callable, int]]:
-    """Returns tuples of a fault, the function that causes it, and how many times."""
-    count, flips = _KILLS.value, _CORRUPTIONS.value
-    few = -(-count // 20)  # 5 %, rounded up
-    planned = [
-        ("kill", functools.partial(kills.kill_runs, runs.DIGITS), count // 2),
-        ("kill", kill_image_runs, count * 2 // 5),
-        ("kill", functools.partial(kills.kill_runs, runs.JAX), count // 5),
-        ("kill", kill_exports, count - count // 2 - count * 2 // 5),
-        ("damage", damages.damage_checkpoints, flips),
-        ("damage", functools.partial(damages.damage_runs, runs.DIGITS), flips // 10),
-        ("stop", functools.partial(stops.signal_runs, runs.DIGITS), few),
-        ("stop", functools.partial(stops.start_second_processes, runs.DIGITS), few),
+def commands(folder: Path) -> list[tuple[Command, int]]:
+    """Returns the commands to kill, and the number of kills of each."""
+    data = load.load("cifar10")
+    path, parts = folder / "cifar.npz", {"train": data.train.first(640), "test": data.test}
+    arrays = {f"x_{name}": part.images for name, part in parts.items()}
+    arrays |= {f"y_{name}": part.labels for name, part in parts.items()}
+    np.savez(path, **arrays)
+    on_jax, on_images = _KILLS.value // 6, _KILLS.value // 3
+    return [
+        (Command("digits", _DIGITS), _KILLS.value - on_jax - on_images),
+        (Command("CIFAR-10", (*_IMAGES, f"--data={path}")), on_images),
+        (Command("digits on JAX", _DIGITS, "jax"), on_jax),
     ]
-    if disks.can_mount(folder):
-        planned.append(("full disk", functools.partial(disks.fill_disks_of_runs, runs.DIGITS), few))
-        planned.append(("full disk", fill_disks_of_exports, few))
-    else:
-        print("Full disks are left out: only root may mount disks.", file=sys.stderr)
-    return [job for job in planned if job[2]]
 
 
-def kill_image_runs(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
-    command = runs.images(folder, _DATA_DIR.value)
-    return kills.kill_runs(command, count, generator, folder)
+def result(workdir: Path) -> dict[str, str]:
+    """Returns the last step of a run, and hashes of its state, metrics and weights."""
+    newest = max((workdir / "checkpoints").glob("step-*"))
+    with np.load(newest) as arrays:
+        names = [name for name in arrays.files if name != "state"]  # it has times
+        hashes = {name: files.sha256(arrays[name].tobytes()) for name in names}
+    (weights,) = workdir.glob("*.weights.h5")
+    hashes |= {path.name: files.sha256(path) for path in (weights, workdir / "metrics.jsonl")}
+    return hashes | {"step": newest.name}
 
 
-def kill_exports(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
-    runs.DIGITS.finish(folder / "run")
-    return kills.kill_exports(count, generator, folder / "run", folder)
+def newest_step(workdir: Path) -> int:
+    """Returns the iteration of the newest checkpoint, or 0."""
+    return unfinished.newest_step(workdir) or 0
 
 
-def fill_disks_of_exports(count: int, generator: random.Random, folder: Path) -> list[runs.Count]:
-    runs.DIGITS.finish(folder / "run")
-    return disks.fill_disks_of_exports(count, generator, folder / "run", folder)
+def steps(path: Path, key: str) -> list[int]:
+    """Returns 0, followed by the step of each row of a file that has the key."""
+    rows = files.read_rows(path) if path.is_file() else []
+    return [0, *(row["step"] for row in rows if key in row)]
 
 
-def write(path: Path, rows: list[tuple]) -> None:
-    """Writes the counts as CSV, atomically."""
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(_FIELDS)
-    date = time.strftime("%Y-%m-%d", time.gmtime())
-    writer.writerows([*row, _SEED.value, date] for row in rows)
-    files.write_bytes(path, buffer.getvalue().encode())
+def started(workdir: Path, attempt: Callable, *arguments: Any) -> tuple[Any, list[bool]]:
+    """Returns the result of an attempt, and whether each start was from the last checkpoint."""
+    path, before = workdir / "timing.jsonl", newest_step(workdir)
+    earlier = len(steps(path, "strategy"))
+    value = attempt(*arguments)
+    return value, [step == before for step in steps(path, "strategy")[earlier:]]
+
+
+def kill_runs(command: Command, count: int, generator: random.Random, folder: Path) -> list[Row]:
+    """Kills and resumes runs `count` times; counts how often promises are kept."""
+    begin = time.monotonic()
+    command.finish(folder / "reference")
+    seconds, expected = time.monotonic() - begin, result(folder / "reference")
+    few_lost, starts, identical = [], [], []
+    while len(few_lost) < count:
+        workdir = folder / f"killed-{len(identical)}"
+        for _ in range(min(_KILLS_A_RUN, count - len(few_lost))):
+            before = newest_step(workdir)
+            code, kept = started(workdir, kill, command, workdir, generator, seconds)
+            starts += kept
+            if code == 0:  # finished before the kill
+                break
+            row = steps(workdir / "metrics.jsonl", "epoch")[-1]
+            few_lost.append(newest_step(workdir) >= max(before, row - _LOST))
+        _, kept = started(workdir, command.finish, workdir)
+        starts += kept
+        identical.append(result(workdir) == expected)
+        shutil.rmtree(workdir)
+        print(f"{command.name}: {len(few_lost)} kills, {identical}", flush=True)
+    return [
+        ("kill", f"{what}, {command.name}", len(kept), sum(kept))
+        for what, kept in (
+            (f"kills that lost at most {_LOST} iterations", few_lost),
+            ("starts from the last checkpoint", starts),
+            ("killed runs that ended bit-identical", identical),
+        )
+    ]
+
+
+def kill(command: Command, workdir: Path, generator: random.Random, seconds: float) -> int:
+    """Starts a run of `seconds`, kills it at a random moment, and returns its exit code."""
+    by_call = generator.random() < 0.7
+    calls = int(generator.expovariate(1 / 40)) if by_call else None
+    with command.start(workdir, calls) as process:
+        try:
+            limit = 600 if by_call else generator.uniform(0, seconds)
+            output = process.communicate(timeout=limit)[0]
+        except subprocess.TimeoutExpired:
+            process.kill()
+            output = process.communicate()[0]
+    if process.returncode not in (0, -signal.SIGKILL):
+        raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
+    return process.returncode
+
+
+def damaged(kind: str, content: bytes, older: bytes, generator: random.Random) -> bytes:
+    """Returns the content of a checkpoint after a damage."""
+    if kind == "swapped":
+        return older
+    if kind == "truncated":
+        return content[: generator.randrange(len(content))]
+    if kind == "zeroed":
+        return bytes(len(content))
+    flipped = bytearray(content)
+    flipped[generator.randrange(len(content))] ^= 1 << generator.randrange(8)
+    return bytes(flipped)
+
+
+def damage_checkpoints(count: int, generator: random.Random, folder: Path) -> list[Row]:
+    """Damages the newest checkpoint in each way, and restores the run."""
+    variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
+    kinds = ["swapped", "zeroed", *["truncated"] * 10, *["flipped"] * count]
+    kept = 0
+    for kind in kinds:
+        checkpoints = Checkpoints(folder / "damaged", variables, 3)
+        for step in 1, 2:
+            for variable in variables:
+                variable.assign(np.full(variable.shape, step, "float32"))
+            checkpoints.save({"step": step})
+        older, newest = sorted((folder / "damaged" / "checkpoints").iterdir())
+        content = damaged(kind, newest.read_bytes(), older.read_bytes(), generator)
+        newest.write_bytes(content)
+        state = checkpoints.restore()
+        values = {float(value) for v in variables for value in np.ravel(v)}
+        kept += (state, values) in (({"step": 1}, {1.0}), ({"step": 2}, {2.0}))
+        shutil.rmtree(folder / "damaged")
+    promise = "damaged checkpoints skipped or restored without a wrong value"
+    return [("damage", promise, len(kinds), kept)]
+
+
+def damage_runs(command: Command, count: int, generator: random.Random, folder: Path) -> list[Row]:
+    """Damages the newest checkpoint of killed runs, and resumes the runs."""
+    command.finish(folder / "reference")
+    expected, identical = result(folder / "reference"), 0
+    for number in range(count):
+        workdir = folder / f"damaged-{number}"
+        with command.start(workdir) as process:
+            while newest_step(workdir) <= 3 * EVERY and process.poll() is None:
+                time.sleep(0.001)
+            process.kill()
+        *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
+        kind = generator.choice(("swapped", "zeroed", "truncated", "flipped"))
+        newest.write_bytes(damaged(kind, newest.read_bytes(), older.read_bytes(), generator))
+        command.finish(workdir)
+        identical += result(workdir) == expected
+        shutil.rmtree(workdir)
+    promise = "runs with a damaged checkpoint that ended bit-identical"
+    return [("damage", promise, count, identical)] if count else []
 
 
 def main(argv: list[str]) -> None:
-    if len(argv) > 1:
-        raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}.")
-    rows, failed = [], []
+    generator, rows = random.Random(_SEED.value), []
     with tempfile.TemporaryDirectory() as name:
         os.environ["ELU_ZOO_HOME"] = f"{name}/home"
-        work = jobs(Path(name))
-        # One job per core, because processes spend most of their time starting.
-        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-            futures = []
-            for number, (_, make, count) in enumerate(work):
-                folder = Path(name) / str(number)
-                folder.mkdir()
-                generator = random.Random(f"{_SEED.value} {number}")
-                futures.append(pool.submit(make, count, generator, folder))
-            for (fault, *_), future in zip(work, futures, strict=True):
-                try:
-                    rows += [(fault, *row) for row in future.result()]
-                except _FAILURES as error:
-                    failed.append(f"{fault}: {error}")
-                    # A failed job counts as a broken promise.
-                    rows.append((fault, f"jobs without {type(error).__name__}", 1, 0))
-    for row in rows:
-        print(f"{row[1]}: {row[3]} of {row[2]}")
-    write(Path(_CSV.value), rows)
-    if failed or any(good != tried for *_, tried, good in rows):
-        sys.exit("\n".join(["Some promises were broken.", *failed]))
+        for number, (command, count) in enumerate(commands(Path(name)) if _KILLS.value else []):
+            rows += kill_runs(command, count, generator, Path(name, str(number)))
+        rows += damage_checkpoints(_CORRUPTIONS.value, generator, Path(name))
+        count = _CORRUPTIONS.value // 10
+        rows += damage_runs(Command("digits", _DIGITS), count, generator, Path(name, "damaged"))
+    date = time.strftime("%Y-%m-%d", time.gmtime())
+    columns = "fault", "what", "tried", "as_promised", "seed", "date"
+    table = [dict(zip(columns, (*row, _SEED.value, date), strict=True)) for row in rows]
+    results.write(Path(_OUTPUT.value), columns, table)
+    for _, what, tried, kept in rows:
+        print(f"{what}: {kept} of {tried}")
+    if any(kept != tried for *_, tried, kept in rows):
+        sys.exit("Some promises were broken.")
 
 
 if __name__ == "__main__":

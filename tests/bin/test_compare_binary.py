@@ -102,35 +102,27 @@ def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words
 
 
 @pytest.mark.slow
-def test_an_activation_that_fails_is_found_before_the_first_run(process, tmp_path):
-    (tmp_path / "my_zoo.py").write_text(MODULE.replace("keras.ops.where(", "(1, "))
-    result = process(
-        "compare",
-        QUICK,
-        "--activations=elu,my_unit",
-        "--module=my_zoo.py",
-        "--budget=smoke",
-        "--output=out",
-    )
-    assert result.code == 2
-    assert "cannot be trained with the activation 'my_unit': " in result.error
+@pytest.mark.parametrize(
+    ("module", "arguments", "words"),
+    [
+        (
+            MODULE.replace("keras.ops.where(", "(1, "),
+            ["--activations=elu,my_unit"],
+            "cannot be trained with the activation 'my_unit': ",
+        ),
+        (
+            NETWORK,
+            ["--activations=elu,relu", "--config.model.name=unseeded"],
+            "The initial kernels with relu differ from those with elu",
+        ),
+    ],
+)
+def test_unfit_code_is_found_before_the_first_run(process, tmp_path, module, arguments, words):
+    (tmp_path / "my_zoo.py").write_text(module)
+    flags = "--module=my_zoo.py", "--budget=smoke", "--output=out"
+    result = process("compare", QUICK, *arguments, *flags)
+    assert result.code == 2 and words in result.error
     assert not list((tmp_path / "out" / "runs").rglob("*-s*"))
-
-
-@pytest.mark.slow
-def test_a_network_whose_kernels_depend_on_the_activation_is_refused(process, tmp_path):
-    (tmp_path / "my_zoo.py").write_text(NETWORK)
-    result = process(
-        "compare",
-        QUICK,
-        "--activations=elu,relu",
-        "--module=my_zoo.py",
-        "--budget=smoke",
-        "--output=out",
-        "--config.model.name=unseeded",
-    )
-    assert result.code == 2
-    assert "The initial kernels with relu differ from those with elu" in result.error
 
 
 @pytest.mark.slow

@@ -1,16 +1,12 @@
 """elu-zoo-export: versions, names, formats and errors."""
 
 import importlib.util
-import json
-import re
 
 import numpy as np
 import pytest
 
 from elu_zoo import zoo
-from elu_zoo.export import origin
 from elu_zoo.export.saved_model import load_saved_model
-from elu_zoo.weights import manifest
 
 NET = "mnist_mlp_8x128"
 MODEL = f"--model={NET}"
@@ -35,38 +31,18 @@ def test_each_export_gets_the_next_version(process, cli, trained, tmp_path):
 
 
 @pytest.mark.slow
-def test_other_weights_need_another_name_or_replace(cli, process, trained, tmp_path, monkeypatch):
-    entry = json.loads((trained / "outcome.json").read_text())
-    (published,) = [t for t in manifest.published() if t.startswith(f"{NET}.mnist_elu-")]
+def test_other_weights_need_another_name_or_replace(cli, process, trained, monkeypatch):
     assert cli("export", MODEL, "--weights=mnist", "--export_dir=out").code == 0
     flags = MODEL, "--weights", trained, "--export_dir=out"
     with monkeypatch.context() as patch:
         patch.setattr(zoo, "get_model", pytest.fail)
         refused = cli("export", *flags).error
-    for words in (
-        f"out/{NET}/1 holds another model: mnist, elu (alpha 1), {published}.",
-        f"Version 2 (mnist_5k, elu (alpha 1), {entry['tag']}) would be served",
-        "--name=<another name>",
-        "--replace",
-    ):
-        assert words in refused
-    result = cli("export", *flags, "--name=my_digits", "--replace")
+    assert "--name=<another name>" in refused and "--replace" in refused
+    result = cli("export", *flags, "--name=my_digits")
     assert (result.code, result.out, result.err) == (0, "out/my_digits/1\n", "")
-    listed = re.findall(r'name: "(.*)"', (tmp_path / "out/models.config").read_text())
-    assert listed == [NET, "my_digits"]
     result = process("export", *flags, "--replace")
     assert (result.code, result.out) == (0, f"out/{NET}/2\n")
-    (line,) = result.err.splitlines()
-    change = f"{published} -> {entry['tag']}"
-    assert line.endswith(f"version 2 of {NET} replaces version 1: {change}")
-
-
-def test_a_wrong_name_is_refused_before_the_lookup_of_weights(cli, trained, tmp_path, monkeypatch):
-    monkeypatch.setattr(origin, "of_weights", pytest.fail)
-    arguments = MODEL, "--weights", trained, "--export_dir=o", "--name=../net"
-    result = cli("export", *arguments)
-    assert result.code == 2 and "name must consist of letters" in result.error
-    assert not (tmp_path / "o").exists()
+    assert f"version 2 of {NET} replaces version 1" in result.err
 
 
 @pytest.mark.parametrize(
@@ -78,6 +54,7 @@ def test_a_wrong_name_is_refused_before_the_lookup_of_weights(cli, trained, tmp_
             [MODEL, "--weights=RUN", "--export_dir=o", "--quantize=dynamic"],
             "Only --format=litert can be quantized",
         ),
+        ([MODEL, "--weights=RUN", "--export_dir=o", "--name=../net"], "name must consist"),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
     ],
 )

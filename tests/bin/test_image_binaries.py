@@ -5,8 +5,6 @@ import json
 import pytest
 import small_images
 
-from elu_zoo.export.saved_model import load_saved_model
-
 SMOKE = "--config=elu_imagenet_15:smoke=True"
 MODEL = "--model=elu_imagenet_15"
 SMALL = [f"--config.{key}={value}" for key, value in small_images.ENTRIES.items()]
@@ -88,35 +86,3 @@ def test_a_mistake_is_refused(cli, tmp_path, arguments, code, message):
     result = cli("train", SMOKE, *arguments)
     assert result.code == code and message in result.error
     assert not (tmp_path / "runs").exists()
-
-
-@pytest.mark.data("imagenet_sample")
-@pytest.mark.slow
-def test_a_smoke_run_of_real_images_is_evaluated_and_exported(cli, tmp_path):
-    sample = small_images.sample()
-    result = cli("train", SMOKE, f"--config.data.folder={sample}")
-    assert result.code == 0, result.err
-    run = tmp_path / "runs/elu_imagenet_15/elu-s0-smoke"
-    entry, _, text = measures(run)
-    assert result.out.startswith(f"test {text}\n") and "top-5 error" in text
-    rows = [json.loads(x) for x in (run / "metrics.jsonl").read_text().splitlines()]
-    assert [row["step"] for row in rows] == [5, 10]
-    # An untrained network of 1,000 classes has the loss log 1000 = 6.9.
-    assert 6 < entry["metrics"]["test_loss"] < 9
-    result = cli("evaluate", MODEL, "--weights", run, "--data", sample)
-    first, calibration = result.out.splitlines()
-    assert first == f"elu_imagenet_15 on {entry['dataset']}, 100 test images: {text}"
-    assert calibration.startswith("calibration: NLL ")
-    assert cli("export", MODEL, "--weights", run, "--export_dir=exports").code == 0
-    exported = load_saved_model(tmp_path / "exports/elu_imagenet_15/1")
-    lines = (sample / "class_names.txt").read_text().splitlines()
-    assert exported.class_names == tuple(line.split("\t")[1] for line in lines)
-    names = exported.class_names[0], exported.class_names[-1]
-    assert names == ("tench", "toilet_tissue")
-    files = [next((sample / line.split("\t")[0]).iterdir()) for line in lines[:3]]
-    predicted = exported.predict_bytes([file.read_bytes() for file in files])
-    assert predicted["probabilities"].shape == (3, 1000)
-    named = [exported.class_names[i] for i in predicted["probabilities"].argmax(1)]
-    result = cli("predict", "--saved_model=exports/elu_imagenet_15/1", "--json", *files)
-    printed = [json.loads(line)["class"] for line in result.out.splitlines()]
-    assert [name.partition(" (class")[0] for name in printed] == named

@@ -126,29 +126,6 @@ def test_a_mistake_is_refused_before_work_starts(cli, photos, tmp_path, argument
     assert not (tmp_path / "run").exists()
 
 
-@pytest.mark.parametrize(
-    ("model", "more"),
-    [
-        ("mnist_mlp_8x128", ""),
-        ("mnist_mlp_5x256", ",weights=none"),
-        ("mnist_autoencoder", ""),
-    ],
-)
-def test_the_default_learning_rate_reduces_the_loss(cli, tmp_path, model, more):
-    more = more or ",weights=mnist"
-    result = cli(
-        "train",
-        f"--config=finetune:model={model}{more},epochs=2,examples=640",
-        "--data=mnist_5k",
-        "--compile=off",
-        "--workdir=run",
-    )
-    assert result.code == 0, result.err
-    rows = (tmp_path / "run/metrics.jsonl").read_text().splitlines()
-    first, last = (json.loads(row)["train_loss"] for row in (rows[0], rows[-1]))
-    assert last < first
-
-
 def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "_table", dict(table._table))
     (tmp_path / "my_units.py").write_text(MODULE)

@@ -22,7 +22,3 @@ def test_the_text_has_runs_times_and_the_smallest_p(comparison, tune, runs, word
     comparison = dataclasses.replace(comparison, tune=tune)
     text = estimate.text(COSTS, comparison, 2, *runs)
     assert [word for word in words if word not in text] == []
-
-
-def test_fewer_than_five_pairs_decide_nothing():
-    assert "nothing will be concluded" in estimate.decidable(4, 1)

@@ -13,7 +13,6 @@ from elu_zoo.compare import trials
 from elu_zoo.compare.config import TUNING_SEED, check, with_images
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.data import load
-from elu_zoo.pairs.spec import Plan
 from elu_zoo.training.config import as_dict, differences, resolve
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.run import Length
@@ -62,14 +61,6 @@ def test_tuning_reads_validation_images_only(of_run):
     assert all(0 < share < 1 for share in run.train.phase_boundaries)
 
 
-def test_a_short_run_keeps_the_shape_of_its_schedule():
-    config = elu_cifar_11.get_config()
-    short = trials.shortened(config)
-    assert short.train.epochs == config.train.epochs // 5
-    assert 0 < short.train.boundaries[0] < short.train.boundaries[-1] < 1
-    assert changed(config, short) == {"train.epochs", "train.boundaries"}
-
-
 def test_a_users_config_may_lack_neutral_fields(comparison):
     with comparison.config.unlocked() as config:
         del config.data.measure_test, config.train.boundaries, config.model.activation.alpha
@@ -103,20 +94,6 @@ def test_the_command_has_a_flag_for_each_changed_field(comparison):
         "elu-zoo-train --config=quickstart --config.seed=2 "
         "--config.model.activation.name=relu '--config.train.learning_rates=(0.025,)'"
     )
-
-
-def test_runs_that_differ_in_a_field_have_different_folders(comparison, tmp_path):
-    plan = Plan("full", None, tmp_path)
-    run = trials.create(comparison, "elu", 1.0, 0)
-    others = [
-        trials.create(comparison, "elu", 1.0, 1),
-        trials.create(comparison, "elu", 2.0, 0),
-        trials.create(comparison, "relu", 1.0, 0),
-        trials.create(dataclasses.replace(comparison, images="a-1"), "elu", 1.0, 0),
-        dataclasses.replace(run, own="1"),
-    ]
-    assert len({each.folder(plan) for each in (run, *others)}) == 6
-    assert run.folder(plan).parent == tmp_path / "quickstart"
 
 
 def test_a_comparison_has_the_hash_of_a_users_images(comparison, tmp_path):

@@ -1,7 +1,7 @@
 """The CIFAR configs: differences of the two networks, phases, and recorded errors."""
 
 import pytest
-from fake_runs import flat, get_config, loader, observe
+from fake_runs import get_config, loader, observe
 
 from elu_zoo import training, zoo
 from elu_zoo.data import load
@@ -13,28 +13,6 @@ def small(name, arg=""):
     config.update_from_flattened_dict({"model.width": 0.01, "train.batch_size": 10})
     config.data.train_examples = 100
     return config
-
-
-@pytest.mark.parametrize("arg", ["", "activation=relu,seed=3", "dataset=cifar10"])
-@pytest.mark.parametrize("smoke", [False, True])
-def test_fields_of_elu_cifar_18_that_differ_from_elu_cifar_11(smoke, arg):
-    dataset = arg.partition("dataset=")[2] or "cifar100"
-    rates = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0.0]
-    expected = {
-        "name": f"elu_cifar_18-{dataset}",
-        "schedule_epochs": 510,
-        "model.name": "elu_cifar_18",
-        "train.epochs": 2 if smoke else 510,
-        "train.boundaries": [4] if smoke else [35_000],
-        "train.learning_rates": [0.01, 0.001],
-        "train.phase_boundaries": [8, 14] if smoke else [165_000, 215_000],
-        "train.dropout": [rates, rates, [0, 0.15, 0.3, 0.45, 0.6, 0.75, 0.75, 0]],
-        "train.dropout_placement": ["last", "all", "all"],
-    }
-    elu_cifar_11, elu_cifar_18 = (
-        get_config(name, f"{arg},smoke={smoke}") for name in ("elu_cifar_11", "elu_cifar_18")
-    )
-    assert flat(elu_cifar_18) == {**flat(elu_cifar_11), **expected}
 
 
 def test_a_smoke_run_of_elu_cifar_18_has_three_phases(tmp_path):

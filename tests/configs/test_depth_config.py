@@ -1,28 +1,11 @@
 """The config mnist_depth sets the number of hidden layers of mnist_mlp_8x128."""
 
 import pytest
-from fake_runs import flat, get_config, loader
+from fake_runs import get_config, loader
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.data import load
 from elu_zoo.models import cost
-from elu_zoo.training.config_checks import check_config
-
-
-@pytest.mark.parametrize("smoke", [False, True])
-@pytest.mark.parametrize("layers", [2, 8, 12])
-def test_fields_that_differ_from_mnist_mlp_8x128(layers, smoke):
-    arg = f"activation=relu,seed=3,batch_norm=True,smoke={smoke}"
-    config = get_config("mnist_depth", f"hidden_layers={layers},{arg}")
-    check_config(config)
-    assert flat(config) == {
-        **flat(get_config("mnist_mlp_8x128", arg)),
-        "name": f"mnist_depth-{layers}",
-        "schedule": "ours",
-        "schedule_epochs": 40,
-        "model.hidden_layers": layers,
-        "train.epochs": 2 if smoke else 40,
-    }
 
 
 @pytest.mark.parametrize("layers", [1, 8])

@@ -2,133 +2,13 @@
 
 import numpy as np
 import pytest
-from fake_runs import flat, get_config
+from fake_runs import get_config
 
 from elu_zoo import errors, training
 from elu_zoo.bin.config import with_data
-from elu_zoo.configs import finetune, table1_baselines
+from elu_zoo.configs import finetune
 from elu_zoo.training import schedules
 from elu_zoo.training.config import resolve
-from elu_zoo.training.fields import types
-
-# Fields that `finetune` sets for every network.
-SHARED = {
-    "schedule": "ours",
-    "schedule_epochs": 20,
-    "model.weights": "cifar100",
-    "model.activation.name": "",
-    "model.batch_norm": None,
-    "model.width": None,
-    "train.freeze": [],
-    "train.epochs": 20,
-    "train.momentum": 0.9,
-    "train.nesterov": True,
-    "train.learning_rate_shape": "linear",
-    "train.boundaries": [0.15],
-    "train.learning_rates": [0, 0.01, 0],
-}
-# Fields that `finetune` sets for every network except the ImageNet network.
-RESIDENT = {"data.name": "", "data.image_shape": [], "data.train_on_validation": False}
-# network: (the network's config, fields that differ in addition to SHARED).
-NETWORKS = {
-    "elu_cifar_11": (
-        get_config("elu_cifar_11"),
-        {
-            **RESIDENT,
-            "model.padding": None,
-            "train.dropout": [[0, 0.05, 0.1, 0.15, 0.2, 0.25, 0]],
-        },
-    ),
-    "elu_cifar_18": (
-        get_config("elu_cifar_18"),
-        {
-            **RESIDENT,
-            "model.padding": None,
-            "train.phase_boundaries": [],
-            "train.dropout": [[0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0]],
-            "train.dropout_placement": ["last"],
-        },
-    ),
-    "mnist_mlp_5x256": (
-        get_config("mnist_mlp_5x256"),
-        {**RESIDENT, "train.learning_rates": [0, pytest.approx(0.001), 0]},
-    ),
-    "elu_imagenet_15": (get_config("elu_imagenet_15"), {}),
-    "my_net": (
-        get_config("mnist_mlp_8x128"),
-        {
-            **RESIDENT,
-            "model.name": "my_net",
-            "train.learning_rates": [0, pytest.approx(0.001), 0],
-        },
-    ),
-}
-
-
-@pytest.mark.parametrize("model", NETWORKS)
-def test_fields_equal_the_networks_config_except_listed_changes(model):
-    base, differing = NETWORKS[model]
-    expected = {**flat(base), **SHARED, **differing}
-    expected["name"] = f"finetune-{model}-cifar100"
-    assert flat(get_config("finetune", f"model={model}")) == expected
-
-
-@pytest.mark.parametrize(
-    ("arg", "changes"),
-    [
-        (
-            "weights=runs/my net/elu-s0",
-            {"name": "finetune-elu_cifar_11-runs_my_net_elu_s0"},
-        ),
-        ("weights=none", {"name": "finetune-elu_cifar_11-none", "model.weights": ""}),
-        ("freeze=", {}),
-        (
-            "freeze=body",
-            {"train.freeze": ["body"], "name": "finetune-elu_cifar_11-cifar100-body"},
-        ),
-        (
-            "freeze=stack1+stack2",
-            {
-                "train.freeze": ["stack1", "stack2"],
-                "name": "finetune-elu_cifar_11-cifar100-stack1+stack2",
-            },
-        ),
-        (
-            "learning_rate=0.1",
-            {
-                "train.learning_rates": [0, 0.1, 0],
-                "name": "finetune-elu_cifar_11-cifar100-rate0.1",
-            },
-        ),
-        ("epochs=3", {"train.epochs": 3, "schedule_epochs": 3}),
-        (
-            "examples=500",
-            {"data.train_examples": 500, "name": "finetune-elu_cifar_11-cifar100-500"},
-        ),
-        ("validation=False", {"data.train_on_validation": True}),
-        (
-            "image_size=64",
-            {
-                "data.image_shape": [64, 64],
-                "name": "finetune-elu_cifar_11-cifar100-64px",
-            },
-        ),
-        (
-            "smoke=True",
-            {
-                "smoke": True,
-                "train.epochs": 2,
-                "train.checkpoint_every": 5,
-                "data.train_examples": 200,
-            },
-        ),
-    ],
-)
-def test_arguments_change_only_the_listed_fields(arg, changes):
-    default = flat(get_config("finetune"))
-    config = flat(get_config("finetune", arg))
-    weights = {"model.weights": "runs/my net/elu-s0"} if "runs/" in arg else {}
-    assert config == {**default, **changes, **weights}
 
 
 def test_weights_freeze_and_image_shape_change_the_losses(tmp_path):
@@ -213,16 +93,3 @@ def test_with_data_sets_the_folder_of_the_imagenet_config():
 def test_wrong_arguments_raise_a_usage_error(arg, words):
     with pytest.raises(errors.UsageError, match=words):
         resolve(get_config("finetune", arg))
-
-
-@pytest.mark.parametrize("net", table1_baselines.NETS)
-def test_baselines_are_trained_without_heads_and_learning_rate_factors(net):
-    config = get_config("finetune", f"model={net},weights=none")
-    assert config.model.name == net
-    config.data.name = "cifar10"
-    config.model.activation.name = table1_baselines.NETS[net]["activation"]
-    assert not config.model.get("auxiliary_heads")
-    assert "heads_until" not in config.train
-    assert "learning_rate_factors" not in config.train
-    assert net != "fmp" or config.model.dropout is None  # comes from the weights
-    assert {f"model.{key}" for key in config.model} - {"model.activation"} <= types(net).keys()

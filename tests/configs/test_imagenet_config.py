@@ -1,34 +1,11 @@
 """The ImageNet config has the settings of the paper, and a smoke variant."""
 
-import pytest
-from fake_runs import flat, get_config
+from fake_runs import get_config
 
 from elu_zoo.training.config import resolve
 from elu_zoo.training.config_checks import check_config, check_run
 
 NAME = "elu_imagenet_15"
-
-
-SMOKE = {
-    "smoke": True,
-    "model.width": 0.05,
-    "data.validation_images": 50,
-    "data.train_examples": 100,
-    "train.batch_size": 20,
-    "train.epochs": 2,
-    "train.learning_rates": [0.001, 0.0001, 0.00001],
-    "train.checkpoint_every": 5,
-}
-
-
-@pytest.mark.parametrize(("arg", "differing"), [("", {}), ("smoke=True", SMOKE)])
-def test_arguments_change_only_the_listed_fields(arg, differing):
-    config = get_config(NAME, arg)
-    assert flat(config) == {**flat(get_config(NAME)), **differing}
-    check_config(config)
-    examples = config.data.train_examples or 1_281_167
-    steps = examples // config.train.batch_size * config.train.epochs
-    check_run(resolve(config).config, steps, 1)
 
 
 def test_the_default_has_the_settings_of_paper_section_4_4():

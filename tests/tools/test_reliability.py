@@ -33,20 +33,19 @@ def count_trials(path, kills, corruptions):
 @pytest.mark.slow
 def test_damaged_checkpoints_are_skipped(tmp_path):
     tried = count_trials(tmp_path / "reliability.csv", kills=0, corruptions=3)
-    # A checkpoint is cut at ten lengths, damaged in three other kinds, and gets a
-    # flipped bit three times.
-    assert list(tried.values()) == [10 + 3 + 3]
+    # swapped, zeroed, cut at ten lengths, a flipped bit three times
+    assert list(tried.values()) == [1 + 1 + 10 + 3]
 
 
 @pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.data("cifar10")
 def test_runs_survive_all_faults(tmp_path):
-    tried = count_trials(tmp_path / "reliability.csv", kills=10, corruptions=10)
-    assert {fault for fault, _ in tried} >= {"damage", "stop", "kill"}
+    tried = count_trials(tmp_path / "reliability.csv", kills=6, corruptions=10)
+    assert {fault for fault, _ in tried} >= {"damage", "kill"}
     kills = {
         what: count
         for (_, what), count in tried.items()
         if what.startswith("kills that lost at most 10 iterations")
     }
-    assert len(kills) == 3 and sum(kills.values()) >= 11
+    assert len(kills) == 3 and sum(kills.values()) == 6

@@ -1,0 +1,32 @@
+"""The fields of every config, and those that its arguments change: config_table.json.
+
+    python tests/configs/config_table.py
+
+writes the file again, after a change of a config. Read the difference: each changed line
+is a changed experiment.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from fake_runs import flat, get_config
+
+PATH = Path(__file__).with_suffix(".json")
+TABLE: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
+ABSENT = "(absent)"
+
+
+def changed_fields(call: str) -> dict[str, Any]:
+    """Returns the fields of `<config>:<arguments>` that differ without the arguments."""
+    name, _, arguments = call.partition(":")
+    fields, base = flat(get_config(name, arguments)), flat(get_config(name)) if arguments else {}
+    changed = {key: value for key, value in fields.items() if base.get(key, ABSENT) != value}
+    return changed | dict.fromkeys(base.keys() - fields.keys(), ABSENT)
+
+
+if __name__ == "__main__":
+    rows = []
+    for call in TABLE:
+        rows.append(f"{json.dumps(call)}: {json.dumps(changed_fields(call), sort_keys=True)}")
+    PATH.write_text("{\n" + ",\n".join(rows) + "\n}\n")

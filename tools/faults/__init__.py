@@ -1,1 +1,0 @@
-"""Faults that tools/reliability.py causes, one kind per file."""
