@@ -66,22 +66,6 @@ def test_a_run_resumes_bit_identically_after_the_disk_was_full(
     assert contents[0] == contents[1]
 
 
-def test_half_rows_of_a_killed_run_are_cut(smoke, train, tmp_path, rows, stop_after):
-    def write_half_a_row_and_die():
-        for name in "metrics", "timing":
-            with (tmp_path / f"{name}.jsonl").open("a") as file:
-                file.write('{"step": 1')
-        raise KeyError
-
-    stop_after(14, write_half_a_row_and_die)
-    with pytest.raises(KeyError):
-        train(smoke(), tmp_path)
-    train(smoke(), tmp_path)
-    assert [row["step"] for row in rows(tmp_path / "metrics.jsonl")] == [10, 20]
-    steps = [row["step"] for row in rows(tmp_path / "timing.jsonl")]
-    assert steps == [0, 10, 10, 20]
-
-
 def test_temporary_files_of_a_killed_process_are_removed(smoke, train, tmp_path):
     ours = ".config.json.abcd_123", ".shared.0000002a", ".net.weights.h5.zzzzzzzz"
     ours = [
