@@ -86,38 +86,3 @@ def test_an_error_of_the_thread_is_raised_where_the_epoch_begins(remaining):
         for chunk in remaining(0, fail_in_epoch_1):
             seen = chunk.first + len(chunk.batches)
     assert seen == 7
-
-
-def test_losses_are_read_after_the_next_chunk_began(remaining):
-    events, found = [], list(remaining(0))
-
-    class Losses:
-        def __init__(self, chunk):
-            self.chunk = chunk
-
-        def __array__(self, dtype=None, copy=None):
-            events.append(f"read {self.chunk.first}")
-            return np.ones(len(self.chunk.batches), "float32")
-
-    def run(batches, rates, first, draws):
-        events.append(f"begin {first}")
-        return Losses(found[len([e for e in events if "begin" in e]) - 1])
-
-    step = types.SimpleNamespace(run=run, sync=lambda: events.append("sync"))
-    timer = types.SimpleNamespace(start=lambda examples: None, stop=lambda: None)
-    outputs = types.SimpleNamespace(
-        timer=timer,
-        observe_losses=lambda losses: None,
-        display=types.SimpleNamespace(update=lambda step: None),
-    )
-    state = TrainState()
-    pending = chunks.PendingChunk(types.SimpleNamespace(step=step), state, outputs)
-    steps = []
-    for chunk in found[:3]:
-        pending.begin(chunk)
-        steps.append(state.step)
-    pending.finish()
-    assert steps == [0, 3, 4] and state.step == state.epoch_loss == 7
-    assert events == [
-        *("begin 0", "begin 3", "read 0", "begin 4", "read 3", "read 4", "sync"),
-    ]

@@ -129,25 +129,6 @@ def test_a_run_is_not_resumed_from_other_weights(parent, npz, train, tmp_path, s
             train(config, tmp_path / folder)
 
 
-def test_a_run_is_resumed_after_its_images_were_moved(parent, npz, train, tmp_path, stop_after):
-    stop_after(4, lambda: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(errors.Interrupted):
-        train(make_config(parent, npz), tmp_path / "run")
-    moved = make_config(parent, shutil.copy(npz, tmp_path))
-    with pytest.raises(errors.UsageError, match="allow_config_change"):
-        train(moved, tmp_path / "run")
-    entry = train(moved, tmp_path / "run", allow_config_change=True)
-    assert f"-> '{tmp_path}/shades.npz'" in entry["config_changes"][0]
-
-    others = tmp_path / "others" / "shades.npz"
-    others.parent.mkdir()
-    with np.load(npz) as arrays:
-        np.savez(others, **{**arrays, "y_train": arrays["y_train"][::-1]})
-    changed = make_config(parent, str(others))
-    with pytest.raises(errors.DataError, match="images have changed"):
-        train(changed, tmp_path / "run", allow_config_change=True)
-
-
 def test_two_replicas_train_the_same_as_one(parent, npz, train, tmp_path, last_arrays):
     """XLA compiles frozen batch normalisation, because it updates no variable."""
     config = make_config(parent, npz, "freeze=body")

@@ -5,7 +5,6 @@ import small_images
 
 from elu_zoo import training
 from elu_zoo.configs import elu_imagenet_15
-from elu_zoo.data import prepare
 
 COUNT, SIDE, CROP = 50, 128, 112
 ENTRIES = {
@@ -32,9 +31,8 @@ def test_loss_and_error_on_fifty_real_images_become_small(tmp_path, rows):
         (tmp_path / "raw" / split).mkdir(parents=True)
         for folder in folders[:: len(folders) // COUNT]:
             (tmp_path / "raw" / split / folder.name).symlink_to(folder)
-    prepare.prepare(tmp_path / "raw", tmp_path / "fifty", image_size=SIDE)
     config = elu_imagenet_15.get_config("smoke=True")
-    config.update_from_flattened_dict({**ENTRIES, "data.folder": str(tmp_path / "fifty")})
+    config.update_from_flattened_dict({**ENTRIES, "data.folder": str(tmp_path / "raw")})
     entry = training.train(config, tmp_path / "run")
     assert len(entry["classes"]) == COUNT
     first, *_, last = rows(tmp_path / "run" / "metrics.jsonl")

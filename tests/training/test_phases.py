@@ -25,16 +25,6 @@ def make_phases(boundaries=(3, 5), dropout=RATES, placement=("last", "last", "la
 
 
 @pytest.mark.parametrize(
-    "boundaries, ends",
-    [((), [9] * 9), ((4,), [4] * 4 + [9] * 5), ((3, 5), [3] * 3 + [5] * 2 + [9] * 4)],
-)
-def test_end_returns_the_end_of_the_phase_of_an_iteration(boundaries, ends):
-    count = len(boundaries) + 1
-    run_phases = make_phases(boundaries, RATES[:count], ("last",) * count)
-    assert [run_phases.end(iteration) for iteration in range(9)] == ends
-
-
-@pytest.mark.parametrize(
     "placement, built",
     [
         (("last", "last", "last"), "last"),
@@ -53,21 +43,6 @@ def test_a_config_without_phases_is_one_phase():
     assert run_phases.builder_arguments == {}
     assert [run_phases.end(iteration) for iteration in (0, 8)] == [9, 9]
     assert not run_phases.enter(None, 0)
-
-
-def test_heads_are_active_for_the_first_part_of_the_run():
-    run_phases = Phases(complete(train={"heads_until": 1 / 3}).train, 9)
-    assert [run_phases.end(iteration) for iteration in (0, 2, 3, 8)] == [3, 3, 9, 9]
-    layer = types.SimpleNamespace(active=True)
-    model = types.SimpleNamespace(get_layer={"heads": layer}.__getitem__)
-    for iteration, changed, active in [
-        *((0, True, True), (2, False, True), (3, True, False), (8, False, False))
-    ]:
-        assert run_phases.enter(model, iteration) == changed
-        assert layer.active == active
-    # A resumed run can enter a phase in its middle.
-    assert Phases(complete(train={"heads_until": 1 / 3}).train, 9).enter(model, 5)
-    assert layer.active is False
 
 
 def test_heads_can_end_inside_a_phase_of_dropout(monkeypatch):

@@ -71,14 +71,8 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     rows = []
     for epoch, weights in observers.read_snapshots(workdir).items():
         model.set_weights(weights)
-        layers = bias_shift(
-            model,
-            images,
-            labels=data.labels,
-            # The inputs of the first layer are pixels and not units.
-            layers=hidden[1:],
-            damping=_DAMPING,
-        )
+        # The inputs of the first layer are pixels and not units.
+        layers = bias_shift(model, images, data.labels, layers=hidden[1:], damping=_DAMPING)
         rows.append({"epoch": epoch, **_medians(list(layers.values()))})
     return rows
 

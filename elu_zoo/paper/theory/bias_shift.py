@@ -13,7 +13,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.paper.theory import natural_gradient, unit_draws
+from elu_zoo.paper.theory import unit_draws
 
 _LARGEST = 0.1  # fraction of the covariances of which `positive_share` is measured
 
@@ -38,10 +38,10 @@ class BiasShift:
             Cov_p(delta^2, a) with the largest absolute values. These are a tenth,
             rounded up, of the components whose incoming unit varies.
         uncorrected_shift: bias shift of the natural gradient without correction, which
-            has b = 0 and s = 1 / c; None without labels.
-        shift: bias shift of the natural gradient; None without labels.
-        cosine: cosine of the angle between gradient and natural gradient; None without
-            labels, NaN for a gradient of 0.
+            has b = 0 and s = 1 / c.
+        shift: bias shift of the natural gradient.
+        cosine: cosine of the angle between gradient and natural gradient, NaN for a
+            gradient of 0.
     """
 
     k: np.ndarray
@@ -51,18 +51,13 @@ class BiasShift:
     delta2: np.ndarray
     effective_draws: np.ndarray
     positive_share: np.ndarray
-    uncorrected_shift: np.ndarray | None
-    shift: np.ndarray | None
-    cosine: np.ndarray | None
+    uncorrected_shift: np.ndarray
+    shift: np.ndarray
+    cosine: np.ndarray
 
 
 def bias_shift(
-    model: keras.Model,
-    images: Any,
-    *,
-    labels: Any = None,
-    layers: Sequence[str] | None = None,
-    damping: float = 0.0,
+    model: keras.Model, images: Any, labels: Any, *, layers: Sequence[str], damping: float
 ) -> dict[str, BiasShift]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
@@ -71,38 +66,33 @@ def bias_shift(
     natural gradient is added to the unit's weights. A training step with learning rate
     eta changes the mean by -eta times this number.
 
-    If an incoming unit is 0 in all draws whose delta is not 0, its row of F is 0. Such
-    a unit is left out, which is the limit of small damping. If F is still singular, for
-    example because a unit is seldom active, damping is required.
-
     The model is unchanged afterwards, but no other thread may use the model meanwhile.
 
     Args:
         model: model with one input and one output, the logits `(batch, classes)`.
-        images: `(examples, height, width, channels)`, as the model takes images.
-        labels: class of each image, integers `(examples,)`; None for no bias shifts.
-        layers: names of `Dense` layers with a bias; None for all of them.
-        damping: >= 0, variance of imaginary noise on each incoming activation.
+        images: `(examples, height, width, channels)`, as the model takes images. They
+            are computed as one batch.
+        labels: class of each image, integers `(examples,)`.
+        layers: names of `Dense` layers with a bias, each used once by the model.
+        damping: > 0, variance of imaginary noise on each incoming activation.
             Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
-            bias row of F is unchanged. As without damping, k is 1 if E_q(a) is 0 or
-            equal to E_p(a).
+            bias row of F is unchanged, and units that are 0 or constant have an inverse.
 
     Returns:
-        The measures by layer name, in the order of the model's layers.
+        The measures by layer name, in the order of `layers`.
     """
-    images = np.asarray(images)
-    errors.check_non_negative("damping", damping)
-    selected = _select(model, layers)
-    p = _probabilities(model, images)
-    if labels is not None:
-        labels = np.asarray(labels, "int32")
+    errors.check_positive("damping", damping)
+    images, labels = np.asarray(images), np.asarray(labels, "int32")
+    logits = unit_draws.float64(model(images, training=False))
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    p = odds / odds.sum(axis=1, keepdims=True)
     measures = {}
-    for layer in selected:
-        collected = unit_draws.collect(model, layer, images, p, labels)
-        try:
-            measures[layer.name] = _of_layer(*collected, damping)
-        except errors.UsageError as error:
-            raise errors.UsageError(f"Layer {layer.name!r}: {error}") from error
+    for name in layers:
+        layer = model.get_layer(name)
+        if not isinstance(layer, keras.layers.Dense) or not layer.use_bias:
+            raise errors.UsageError(f"Layer {name!r} is not a Dense layer with a bias.")
+        inputs, squares, losses = unit_draws.collect(model, layer, images, p, labels)
+        measures[name] = _of_layer(inputs, squares, losses, damping)
     return measures
 
 
@@ -114,26 +104,14 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
     c, noise = np.where(alive, [delta2, damping * delta2], 1)
     mean = inputs.mean(axis=0)
     b = inputs.T @ squares / count
-    g, g_0 = np.zeros_like(b), np.zeros(units)
-    if losses is not None:
-        g, g_0 = inputs.T @ losses / count, losses.mean(axis=0)
-    right, deltas = np.stack([g, b], axis=2), np.sqrt(squares)
-    solved = natural_gradient.solve_units(inputs, deltas, right, noise)
-    a_g, a_b = solved[..., 0], solved[..., 1]
-    # Fraction of the bias unit that the incoming units do not explain.
-    unexplained = 1 - (b * a_b).sum(axis=0) / c
-    if (unexplained < 1e-12).any():
-        raise errors.UsageError("An incoming unit is constant. Pass damping > 0.")
-    s = 1 / (c * unexplained)
+    g, g_0 = inputs.T @ losses / count, losses.mean(axis=0)
+    a_g, a_b = _solve(inputs, squares, noise, np.stack([g, b], axis=2))
+    # The last factor is the fraction of the bias unit that the incoming units do not
+    # explain.
+    s = 1 / (c * (1 - (b * a_b).sum(axis=0) / c))
     update_0 = s * (g_0 - (b * a_g).sum(axis=0))
     update = a_g - update_0 * a_b
-    shift = mean @ update + update_0
-    cosine = _cosine(np.vstack([g, g_0]), np.vstack([update, update_0]))
     spread = np.maximum(((squares / c) ** 2).mean(axis=0), 1)
-    covariance = (squares - delta2).T @ (inputs - mean) / count
-    largest_count = max(1, math.ceil(_LARGEST * (np.ptp(inputs, axis=0) > 0).sum()))
-    order = np.argsort(-np.abs(covariance), axis=1)[:, :largest_count]
-    largest = np.take_along_axis(covariance, order, axis=1)
     nan_mask = np.where(alive, 1, np.nan)
     return BiasShift(
         k=nan_mask * c * s * (1 - mean @ a_b),
@@ -142,11 +120,28 @@ def _of_layer(inputs, squares, losses, damping) -> BiasShift:
         input_correlation=np.full(units, _correlation(inputs)),
         delta2=delta2,
         effective_draws=nan_mask * count / spread,
-        positive_share=nan_mask * (largest > 0).mean(axis=1),
-        uncorrected_shift=None if losses is None else nan_mask * (mean @ a_g + g_0 / c),
-        shift=None if losses is None else nan_mask * shift,
-        cosine=None if losses is None else nan_mask * cosine,
+        positive_share=nan_mask * _positive_share(inputs, squares),
+        uncorrected_shift=nan_mask * (mean @ a_g + g_0 / c),
+        shift=nan_mask * (mean @ update + update_0),
+        cosine=nan_mask * _cosine(np.vstack([g, g_0]), np.vstack([update, update_0])),
     )
+
+
+def _solve(inputs, squares, noise, right):
+    """Returns (A_u + noise_u * identity)^-1 right_u of each unit u, by right side."""
+    identity, result = np.eye(inputs.shape[1]), np.empty_like(right)
+    for unit, square in enumerate(squares.T):
+        matrix = (inputs.T * square) @ inputs / len(inputs) + noise[unit] * identity
+        result[:, unit] = np.linalg.solve(matrix, right[:, unit])
+    return np.moveaxis(result, 2, 0)
+
+
+def _positive_share(inputs, squares):
+    covariance = (squares - squares.mean(axis=0)).T @ (inputs - inputs.mean(axis=0))
+    varying = (np.ptp(inputs, axis=0) > 0).sum()
+    count = max(1, math.ceil(_LARGEST * varying))
+    order = np.argsort(-np.abs(covariance), axis=1)[:, :count]
+    return (np.take_along_axis(covariance, order, axis=1) > 0).mean(axis=1)
 
 
 def _cosine(first, second):
@@ -162,42 +157,3 @@ def _correlation(inputs):
         return np.nan
     sizes = np.abs(np.corrcoef(varying, rowvar=False))
     return sizes[~np.eye(len(sizes), dtype=bool)].mean()
-
-
-def _select(model, names):
-    reasons = {layer.name: _unfit(layer) for layer in model.layers}
-    if names is None:
-        names = [name for name, reason in reasons.items() if not reason]
-    if isinstance(names, str) or not names:
-        raise errors.UsageError(
-            f"layers must be a list of names of Dense layers with a bias. Received: {names!r}."
-        )
-    for name in names:
-        if name not in reasons:
-            raise errors.unknown_name_error(f"layer of {model.name}", name, reasons)
-        if reasons[name]:
-            raise errors.UsageError(f"Layer {name!r} {reasons[name]}. Remove it from `layers`.")
-    return [layer for layer in model.layers if layer.name in names]
-
-
-def _unfit(layer) -> str:
-    if not isinstance(layer, keras.layers.Dense) or len(layer.input.shape) != 2:
-        return f"is {type(layer).__name__}, not Dense on vectors"
-    if not layer.use_bias:
-        return "has no bias, so that there is no bias shift correction"
-    return ""
-
-
-def _probabilities(model, images):
-    parts = unit_draws.parts(model, len(images))
-    logits = [unit_draws.float64(model(images[part], training=False)) for part in parts]
-    logits = np.concatenate(logits)
-    if not np.isfinite(logits).all():
-        raise errors.UsageError("The model's logits for these images are not finite.")
-    if (logits >= 0).all() and np.allclose(logits.sum(axis=1), 1, atol=1e-3):
-        raise errors.UsageError(
-            "The model returns probabilities. Pass a model without the softmax, which "
-            "returns logits."
-        )
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return odds / odds.sum(axis=1, keepdims=True)

@@ -12,21 +12,6 @@ from typing import Any
 
 import numpy as np
 
-from elu_zoo import errors
-
-# Smallest fraction of an incoming unit's second moment that the other units and the
-# bias may leave unexplained. A smaller fraction may be a rounding error of float64.
-_TOLERANCE = 1e-12
-_SINGULAR = (
-    "The Fisher matrix of {} is singular. Among the examples whose delta is not 0, an "
-    "incoming unit is constant or a linear combination of other units, or there are "
-    "fewer such examples than weights. Pass {}more examples."
-)
-_NO_FISHER = (
-    "All deltas of the unit are 0, as in a dead unit, which has no Fisher matrix and "
-    "no distribution q. Remove the unit."
-)
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Moments:
@@ -103,8 +88,6 @@ def moments(inputs: Any, deltas: Any) -> Moments:
     inputs, deltas = np.asarray(inputs, np.float64), np.asarray(deltas, np.float64)
     p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
-    if not delta2:
-        raise errors.UsageError(_NO_FISHER)
     q = p * deltas**2 / delta2
     mean, weighted_mean = p @ inputs, q @ inputs
     centred = inputs - weighted_mean
@@ -130,7 +113,7 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     k       = 1 + (E_q(a) - E_p(a))^T Var_q(a)^-1 E_q(a)
     ```
 
-    The update equals F^-1 (g^T, g_0)^T.
+    The update equals F^-1 (g^T, g_0)^T. F must not be singular.
 
     Args:
         inputs, deltas: see `unit_fisher`.
@@ -140,10 +123,7 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     gradient = np.asarray(gradient, np.float64)
     g, g_0, c = gradient[:-1], gradient[-1], unit.delta2
     mean, weighted_mean, b = unit.mean, unit.weighted_mean, c * unit.weighted_mean
-    matrix = np.block([[c * unit.weighted_second, b[:, None]], [b, c]])
-    if not _is_definite(matrix):
-        raise errors.UsageError(_SINGULAR.format("the unit", ""))
-    a_g, a_b = np.linalg.solve(matrix[:-1, :-1], np.stack([g, b], axis=1)).T
+    a_g, a_b = np.linalg.solve(c * unit.weighted_second, np.stack([g, b], axis=1)).T
     v_mean = np.linalg.solve(unit.weighted_variance, weighted_mean)
     s = (1 + weighted_mean @ v_mean) / c
     k = 1 + (weighted_mean - mean) @ v_mean
@@ -156,68 +136,3 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
         k=float(k),
         shift_from_means=float((mean - k * weighted_mean) @ a_g + k * g_0 / c),
     )
-
-
-def solve_units(
-    inputs: np.ndarray, deltas: np.ndarray, right: np.ndarray, damping: np.ndarray
-) -> np.ndarray:
-    """Returns (A_u + damping_u * identity)^-1 right_u of each unit u of a layer.
-
-    If a row of A_u is 0, such as the row of a pixel that is 0 in all examples, the
-    entries of this row are those of right / damping. Without damping they are 0, the
-    limit of small damping, and those of `right` must be 0.
-
-    Args:
-        inputs: activations of the incoming units, float64 `(examples, d)`.
-        deltas: d ln p(y | z) / d net, float64 `(examples, units)`.
-        right: float64 `(d, units, number)`.
-        damping: >= 0, in the unit of delta^2 a^2, `(units,)`.
-    """
-    rows, result = inputs / np.sqrt(len(inputs)), np.empty_like(right)
-    for unit, delta in enumerate(deltas.T):
-        part = rows, delta, right[:, unit], damping[unit]
-        result[:, unit] = _inverse_times(*part, f"unit {unit}")
-    return result
-
-
-def _inverse_times(rows, delta, right, damping, unit):
-    """Returns (Z^T Z + damping * identity)^-1 right, for Z = delta * rows."""
-    weighted = delta != 0
-    singular = _SINGULAR.format(unit, "damping > 0, or ")
-    z = rows[weighted] * delta[weighted, None]
-    used = z.any(axis=0)
-    if not damping and right[~used].any():
-        raise errors.UsageError(singular)
-    result = right / damping if damping else np.zeros_like(right)
-    if not used.any():
-        return result
-    if not used.all():
-        z, right = np.ascontiguousarray(z[:, used]), right[used]
-    # By Woodbury's identity, a matrix over examples can replace a matrix over weights.
-    fewer = len(z) < z.shape[1]
-    matrix = z @ z.T if fewer else z.T @ z
-    # Larger damping bounds the condition number. Then the check, which takes a third of
-    # the time, is not needed.
-    is_tiny = damping <= _TOLERANCE * matrix.diagonal().max()
-    np.fill_diagonal(matrix, matrix.diagonal() + damping)
-    if is_tiny and (fewer or not _is_definite(matrix)):
-        raise errors.UsageError(singular)
-    if fewer:
-        result[used] -= z.T @ np.linalg.solve(matrix, z @ right) / damping
-    else:
-        result[used] = np.linalg.solve(matrix, right)
-    return result
-
-
-def _is_definite(matrix):
-    diagonal = matrix.diagonal()
-    if not (diagonal > 0).all():
-        return False
-    scale = 1 / np.sqrt(diagonal)
-    try:
-        factor = np.linalg.cholesky(matrix * scale * scale[:, None])
-    except np.linalg.LinAlgError:
-        return False
-    # A squared pivot is the fraction of a second moment that the earlier columns leave
-    # unexplained.
-    return bool((factor.diagonal() ** 2).min() > _TOLERANCE)

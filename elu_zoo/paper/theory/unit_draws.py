@@ -1,23 +1,11 @@
 """Incoming activations and deltas of a dense layer."""
 
 import contextlib
-import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 import keras
 import numpy as np
-
-from elu_zoo import errors
-
-_VALUES = 2**26  # largest number of layer outputs in one batch, which limits memory
-
-
-def parts(model: keras.Model, count: int) -> list[slice]:
-    """Returns slices of `count` images, each with at most `_VALUES` layer outputs."""
-    outputs = keras.tree.flatten([layer.output for layer in model.layers])
-    size = max(1, _VALUES // sum(math.prod(tensor.shape[1:]) for tensor in outputs))
-    return [slice(a, min(a + size, count)) for a in range(0, count, size)]
 
 
 def collect(
@@ -25,34 +13,26 @@ def collect(
     layer: keras.layers.Dense,
     images: np.ndarray,
     probabilities: np.ndarray,
-    labels: np.ndarray | None,
-) -> list[np.ndarray | None]:
+    labels: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Returns incoming activations, delta^2 and d loss / d net of a layer.
 
     Args:
         model: model from images to logits.
         layer: a layer of the model, whose input is `(examples, d)`.
-        images: `(examples, height, width, channels)`.
+        images: `(examples, height, width, channels)`, computed as one batch.
         probabilities: `(examples, classes)`, for the expectation of delta^2.
-        labels: labels of the loss, `(examples,)`; None for no loss.
+        labels: labels of the loss, `(examples,)`.
 
     Returns:
-        `(examples, d)`, `(examples, units)`, and `(examples, units)` or None without
-        labels.
+        `(examples, d)`, `(examples, units)` and `(examples, units)`.
     """
-    before = keras.Model(model.inputs[0], layer.input)
-    inputs, squares, losses = [], [], []
-    for part in parts(model, len(images)):
-        own, p = images[part], probabilities[part]
-        inputs.append(float64(before(own)))
-        expected = 0.0
-        for label in range(p.shape[1]):
-            delta = _deltas(model, layer, own, np.full(len(own), label, "int32"))
-            expected += p[:, label, None] * delta**2
-        squares.append(expected)
-        if labels is not None:
-            losses.append(-_deltas(model, layer, own, labels[part]))
-    return [np.concatenate(x) if x else None for x in (inputs, squares, losses)]
+    inputs = float64(keras.Model(model.inputs[0], layer.input)(images))
+    squares = 0.0
+    for label in range(probabilities.shape[1]):
+        delta = _deltas(model, layer, images, np.full(len(images), label, "int32"))
+        squares += probabilities[:, label, None] * delta**2
+    return inputs, squares, -_deltas(model, layer, images, labels)
 
 
 def _deltas(model, layer, images, labels):
@@ -72,37 +52,25 @@ def _deltas(model, layer, images, labels):
 def _added_to_net(layer, probe) -> Iterator[None]:
     """Adds a tensor to the net input of a layer while the context is active."""
     # A new model from the layer to the logits would add Keras nodes to later layers.
-    activation, calls = layer.activation, []
-
-    def activation_of_sum(net):
-        calls.append(1)
-        return activation(keras.ops.add(net, keras.ops.cast(probe, net.dtype)))
-
-    layer.activation = activation_of_sum
+    activation = layer.activation
+    layer.activation = lambda net: activation(net + keras.ops.cast(probe, net.dtype))
     try:
         yield
     finally:
         layer.activation = activation
-    if len(calls) != 1:
-        raise errors.UsageError(
-            f"Layer {layer.name!r} is used {len(calls)} times. Remove it from `layers`."
-        )
 
 
-def _gradient(function: Callable, point: Any) -> Any:
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
-        import tensorflow as tf
-
-        with tf.GradientTape() as tape:
-            tape.watch(point)
-            value = function(point)
-        return tape.gradient(value, point)
-    if backend == "jax":
+def _gradient(function, point):
+    if keras.backend.backend() == "jax":
         import jax
 
         return jax.grad(function)(point)
-    raise errors.UsageError(f"The backend must be tensorflow or jax, not {backend}.")
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(point)
+        value = function(point)
+    return tape.gradient(value, point)
 
 
 def float64(tensor: Any) -> np.ndarray:

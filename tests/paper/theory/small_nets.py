@@ -1,17 +1,9 @@
-"""Small classifiers of 4 classes, and images for them."""
+"""A small classifier of 4 classes, and images for it."""
 
 import keras
 import numpy as np
 
 from elu_zoo.initializers import HeUniform
-
-
-def net(shape, *layers, softmax=False):
-    """Returns a model of the layers, followed by a classifier of 4 classes."""
-    last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
-    flat = keras.layers.Flatten(name="features")
-    layers = *layers, flat, last, *[keras.layers.Softmax()] * softmax
-    return keras.Sequential([keras.Input(shape), *layers])
 
 
 def dense(activation="elu", inner=False):
@@ -21,8 +13,10 @@ def dense(activation="elu", inner=False):
     """
     act, after = (activation, None) if inner else (None, activation)
     hidden = keras.layers.Dense(5, act, kernel_initializer=HeUniform(1), name="hidden")
+    last = keras.layers.Dense(4, kernel_initializer=HeUniform(2), name="classifier")
     first = keras.layers.Flatten(name="flatten")
-    return net((2, 3, 1), first, hidden, keras.layers.Activation(after))
+    after = keras.layers.Activation(after)
+    return keras.Sequential([keras.Input((2, 3, 1)), first, hidden, after, last])
 
 
 def examples(model, count=230):

@@ -43,8 +43,9 @@ def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, count):
         first.write_timing({"step": row["step"], "seconds": 1.0})
         marks.append(first.mark())
     first.close()
-    with (tmp_path / "metrics.jsonl").open("a") as file:
-        file.write('{"step": 2')  # the last row of a killed process
+    for name in "metrics", "timing":
+        with (tmp_path / f"{name}.jsonl").open("a") as file:
+            file.write('{"step": 2')  # the last row of a killed process
     second = records(marks[count], count)
     second.write(ROWS[-1])
     if count == 2:
