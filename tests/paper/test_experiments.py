@@ -32,7 +32,6 @@ def plan(budget="short", seeds=None):
         (["all", "fig2"], list(EXPERIMENTS)),
         (["fig7", "fig2", "fig7"], ["fig2", "fig7"]),
         (["fig5"], ["fig4", "fig5"]),
-        (["depth", "wilcoxon"], ["fig4", "fig5", "wilcoxon", "depth"]),
     ],
 )
 def test_chosen_experiments_include_the_experiments_they_read(names, expected):
