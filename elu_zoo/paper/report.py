@@ -109,4 +109,6 @@ def _shown(name: str, view: View, title: str, stem: str) -> list[str]:
         parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
         parts.append(f"![{title}](figures/{stem}.png)")
-    return [*parts, experiment.summary(view.frame)]
+    if experiment.summary:
+        parts.append(experiment.summary(view.frame))
+    return parts

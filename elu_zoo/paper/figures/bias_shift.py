@@ -1,6 +1,5 @@
 """Theorem 2 along training: k, mean incoming activations and the bias shift."""
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -11,7 +10,7 @@ import pandas as pd
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.pairs import grouping, palette, plots, tables
+from elu_zoo.pairs import grouping, palette, plots
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import (
@@ -33,7 +32,7 @@ _DAMPING = 0.01
 _PHASES = {"early": range(1, 26), "late": range(26, 10**6)}
 _TRAINED = range(1, 10**6)
 _IMAGES = 2000
-_DRAWN = {  # columns of the figure and of the table
+_DRAWN = {  # columns of the figure
     "k": "k of Theorem 2",
     "weighted_mean_length": "length of E_q(a)",
     "uncorrected_shift": "bias shift",
@@ -41,7 +40,7 @@ _DRAWN = {  # columns of the figure and of the table
     "cosine": "cosine to natural gradient",
     "effective_draws": "effective images",
 }
-_OTHERS = {  # further columns of the table
+_OTHERS = {  # further columns of the claims
     "mean_length": "length of E_p(a)",
     "positive_share": "positive share of large covariances",
     "rank_correlation": "rank correlation of unit correlation and shift",
@@ -52,6 +51,27 @@ _OURS = ("shifted_relu",)  # the paper argues about ReLU, leaky ReLU and PReLU
 _CHAIN = "mean_length", "weighted_mean_length", "correction"
 # Columns with values over several decades, whose means over epochs are geometric.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
+# Names of a claim and its tests, section and sentence of the paper; a column, the limit
+# that the column exceeds if the sentence holds, and what is measured.
+_ABOVE = (
+    ("k-grows-with-length", "k-grows-with-length", "2",
+     "k increases with the length of E_q(a) for given variances and covariances.",
+     "k", 1,
+     "k, mean over epochs, {}; k - 1 is proportional to the length of E_q(a) in a given "
+     "direction, so that k increases with it if k > 1"),
+    ("bias-unit-scaled-up", "bias-unit-scaled-up", "2",
+     "This correction is equivalent to shifting the mean activations of the incoming "
+     "units toward zero and scaling up the bias unit.",
+     "k", 1, "k, mean over epochs, {}"),
+    ("covariances-positive", "covariances-positive", "2",
+     "In general the largest absolute components of Cov(delta^2, a) are positive.",
+     "positive_share", 0.5, "share of positive components among the largest tenth, {}"),
+    ("correlated-units", "shift-of-correlated-units", "1",
+     "The more the units are correlated, the higher their bias shift.",
+     "rank_correlation", None,
+     "Spearman's correlation, over layers, of the incoming units' mean correlation and "
+     "the bias shift, {}; decides nothing, because other quantities also change"),
+)  # fmt: skip
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -126,76 +146,27 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
             plots.curves(axes, frame, "epoch", column, summary="quartiles")
 
 
-def _means(frame: pd.DataFrame, epochs: range = _TRAINED) -> pd.DataFrame:
-    """Returns the means over epochs in each run, with the index of `grouping.ends`."""
-    own = frame[frame["epoch"].between(epochs.start, epochs.stop - 1)]
-    own = own.assign(**{name: np.log(own[name]) for name in _OVER_DECADES})
-    columns = [*_DRAWN, *_OTHERS]
-    means = own.groupby([*grouping.ARM, "seed"], observed=True)[columns].mean()
-    return means.assign(**{name: np.exp(means[name]) for name in _OVER_DECADES})
-
-
 def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> Read:
     """Returns a reader of a column's mean over epochs, without values that are NaN."""
 
     def read(frame: pd.DataFrame) -> Values:
-        means = _means(grouping.of_arm(frame, Arm(activation)), epochs)[column]
-        return means.droplevel([*grouping.ARM]).dropna().to_dict()
+        own = grouping.of_arm(frame, Arm(activation))
+        own = own[own["epoch"].between(epochs.start, epochs.stop - 1)]
+        if column in _OVER_DECADES:
+            means = np.exp(np.log(own[column]).groupby(own["seed"]).mean())
+        else:
+            means = own.groupby("seed")[column].mean()
+        return means.dropna().to_dict()
 
     return read
 
 
-def _summary(frame: pd.DataFrame) -> str:
-    return tables.means(_means(frame).rename(columns=_DRAWN | _OTHERS))
-
-
-def _claims() -> tuple[Claim, ...]:
-    correlated = _above(
-        "shift-of-correlated-units",
-        "rank_correlation",
-        0,
-        "Spearman's correlation, over layers, of the incoming units' mean correlation "
-        "and the bias shift, {}; decides nothing, because other quantities also change",
-    )
-    return (
-        *_claims_of_elu(),
-        _claim(
-            "k-grows-with-length",
-            "2",
-            "k increases with the length of E_q(a) for given variances and covariances.",
-            _above(
-                "k-grows-with-length",
-                "k",
-                1,
-                "k, mean over epochs, {}; k - 1 is proportional to the length of "
-                "E_q(a) in a given direction, so that k increases with it if k > 1",
-            ),
-        ),
-        _claim(
-            "bias-unit-scaled-up",
-            "2",
-            "This correction is equivalent to shifting the mean activations of the "
-            "incoming units toward zero and scaling up the bias unit.",
-            _above("bias-unit-scaled-up", "k", 1, "k, mean over epochs, {}"),
-        ),
-        _claim(
-            "covariances-positive",
-            "2",
-            "In general the largest absolute components of Cov(delta^2, a) are positive.",
-            _above(
-                "covariances-positive",
-                "positive_share",
-                0.5,
-                "share of positive components among the largest tenth, {}",
-            ),
-        ),
-        _claim(
-            "correlated-units",
-            "1",
-            "The more the units are correlated, the higher their bias shift.",
-            tuple(dataclasses.replace(test, limit=None) for test in correlated),
-        ),
-    )
+def _claims() -> list[Claim]:
+    above = [
+        Claim(f"theory-{name}", section, text, "an argument", _above(test, *column))
+        for name, test, section, text, *column in _ABOVE
+    ]
+    return [*_claims_of_elu(), *above]
 
 
 def _claims_of_elu() -> tuple[Claim, Claim]:
@@ -208,34 +179,32 @@ def _claims_of_elu() -> tuple[Claim, Claim]:
     for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
         lengths.append(_correlation(*columns, unit))
     return (
-        _claim(
-            "bias-shift-reduced",
+        Claim(
+            "theory-bias-shift-reduced",
             "abstract, 1",
             "Mean shifts toward zero speed up learning by bringing the normal gradient "
             "closer to the unit natural gradient because of a reduced bias shift "
             "effect.",
+            "an argument",
             tuple(shifts),
         ),
-        _claim(
-            "smaller-corrections",
+        Claim(
+            "theory-smaller-corrections",
             "2",
             "Smaller positive E_p(a) lead to smaller positive E_q(a), therefore to "
             "smaller corrections.",
+            "an argument",
             tuple(lengths),
         ),
     )
 
 
-def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> Claim:
-    return Claim(f"theory-{name}", section, text, "an argument", tests)
-
-
-def _above(name: str, column: str, limit: float, measure_: str) -> tuple[ClaimTest, ...]:
+def _above(name: str, column: str, limit: float | None, measured: str) -> tuple[ClaimTest, ...]:
     """Returns the tests that a column is above a limit, for each activation."""
     return tuple(
         ClaimTest(
             f"theory-{name}-{unit}",
-            measure_.format(palette.label(unit)),
+            measured.format(palette.label(unit)),
             mean_value(_along_training(unit, column)),
             limit,
             larger=True,
@@ -287,11 +256,10 @@ EXPERIMENT = Experiment(
     title="Theory: the bias shift along training",
     section="2",
     draw=_draw,
-    summary=_summary,
     trials=trials,
     measure=measure,
     columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
-    claims=_claims(),
+    claims=tuple(_claims()),
     paper_epochs=300,
     schedule_of="figure 2",
     note=(
@@ -301,15 +269,12 @@ EXPERIMENT = Experiment(
         "of the angle between the gradient and the unit natural gradient. Units of "
         f"trained networks have singular Fisher matrices, so that {_DAMPING} is added "
         "to the variance of each incoming activation. Values are medians over units, "
-        "and shifts are sizes; the positive share is a mean. The table has means over "
-        "the epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for "
-        "lengths, shifts and corrections. Only the figure has the initial weights, for "
-        "which the activations differ in the opposite direction. Shifted ReLU is ours; "
-        "the paper argues about ReLU, leaky ReLU and PReLU. Lines are medians "
-        "over runs, with ribbons between the quartiles. Effective images are the "
-        "number of images that decide by their delta^2. This number is small late in "
-        "training, when a single epoch's values mean little. The last column is "
-        "Spearman's correlation, over the layers of a network, of the mean correlation "
-        "of a layer's incoming units and the bias shift. Layers also differ in depth."
+        "and shifts are sizes; the positive share is a mean. Lines are medians over "
+        "runs, with ribbons between the quartiles. The claims have means over the "
+        "epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for lengths, "
+        "shifts and corrections. Only the figure has the initial weights, for which the "
+        "activations differ in the opposite direction. Shifted ReLU is ours. Effective "
+        "images are the number of images that decide by their delta^2. This number is "
+        "small late in training, when a single epoch's values mean little."
     ),
 )
