@@ -64,10 +64,6 @@ def test_files_of_a_finished_run(finished, folder, rows):
     assert entry["preprocessing"] == described
     assert entry["classes"] == ["class000", "class001", "class002"]
     assert entry["data_terms"] == "The terms of its images."
-    keys = "step epoch train_loss validation_loss validation_error_percent"
-    metrics = rows(workdir / "metrics.jsonl")
-    assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
-    assert all(list(row) == keys.split() for row in metrics)
     start = rows(workdir / "timing.jsonl")[0]
     compilation = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
     assert {key: start[key] for key in compilation} == compilation

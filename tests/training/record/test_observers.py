@@ -1,6 +1,5 @@
 """Records of observed runs, compared with NumPy. Observing does not change a run."""
 
-import contextlib
 import dataclasses
 import json
 import signal
@@ -14,7 +13,6 @@ import elu_zoo
 from elu_zoo import errors, registry, zoo
 from elu_zoo.configs import quickstart
 from elu_zoo.data import dataset, load
-from elu_zoo.evaluation import evaluator
 from elu_zoo.training.record import observers, outputs
 from elu_zoo.training.record.observers import Activations, Losses, Measures, Snapshots
 
@@ -309,29 +307,6 @@ def test_a_checkpoint_without_its_losses_is_refused(tmp_path, stop_after):
         train(get_config(), tmp_path, [Losses()])
 
 
-@contextlib.contextmanager
-def signal_at(batch):
-    """Raises SIGINT in a batch of evaluations, counted from 1. A batch has ten images."""
-    done, original = [0], evaluator.inference
-
-    def counted(model):
-        forward = original(model)
-
-        def call(images):
-            done[0] += 1
-            if done[0] == batch:
-                signal.raise_signal(signal.SIGINT)
-            return forward(images)
-
-        return call
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(evaluator, "_BATCH_SIZE", 10)
-        patch.setattr(evaluator, "inference", counted)
-        yield
-    assert done[0] == batch  # The run stopped before the next batch.
-
-
 # The measures of a row take seven batches: four of test images, and three of
 # training images. `reached` is the iteration at which the run stops.
 @pytest.mark.parametrize(
@@ -340,10 +315,12 @@ def signal_at(batch):
     ids=["measured images", "the last row"],
 )
 def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
-    tmp_path, check_equal, batch, reached, tested
+    tmp_path, check_equal, signal_at, batch, reached, tested
 ):
-    with signal_at(batch), pytest.raises(errors.Interrupted, match=f"iteration {reached} of"):
+    done = signal_at(batch, 10)
+    with pytest.raises(errors.Interrupted, match=f"iteration {reached} of"):
         train(get_config(), tmp_path, OBSERVERS)
+    assert done[0] == batch
     assert (tmp_path / "checkpoints" / f"step-{reached:09d}.npz").is_file()
     assert [row["step"] for row in observers.read_rows(tmp_path)] == tested
     check_equal(tmp_path)
