@@ -41,8 +41,6 @@ class Plan:
     module: str | None = None
 
     def __post_init__(self):
-        if self.budget not in BUDGETS:
-            raise errors.unknown_name_error("budget", self.budget, BUDGETS)
         if self.seeds is not None and self.seeds < 1:
             raise errors.UsageError(f"seeds must be >= 1. Received: {self.seeds}.")
 

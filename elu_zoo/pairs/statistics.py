@@ -14,7 +14,6 @@ import numpy as np
 from elu_zoo import results
 
 Verdict = Literal["holds", "does not hold", "not decided"]
-_SMALL_P = 0.001
 LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
 LEVEL = 0.05  # of significance, after Holm's correction
 
@@ -29,15 +28,12 @@ class Comparison:
         p: exact one-sided p of the claim, the fraction of all 2**n choices of signs
             whose `w` is at most as large.
         opposite: exact one-sided p that the first values are larger.
-        effect: matched-pairs rank-biserial correlation in [-1, 1]; -1 if the first
-            value is smaller in every pair.
     """
 
     n: int
     w: float
     p: float
     opposite: float
-    effect: float
 
     @property
     def two_sided(self) -> float:
@@ -102,9 +98,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
-    return Comparison(
-        n=len(steps), w=w, p=less, opposite=greater, effect=float(signs @ ranks / ranks.sum())
-    )
+    return Comparison(n=len(steps), w=w, p=less, opposite=greater)
 
 
 def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
@@ -117,13 +111,6 @@ def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
     if comparison.p <= level:
         return "holds"
     return "does not hold" if comparison.opposite <= level else "not decided"
-
-
-def p_text(comparison: Comparison) -> str:
-    """Returns the two-sided p as text: "p = 0.062 (n = 5)", "p < 0.001 (n = 12)"."""
-    p = comparison.two_sided
-    text = f"p < {_SMALL_P}" if p < _SMALL_P else f"p = {p:.3f}"
-    return f"{text} (n = {comparison.n})"
 
 
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:

@@ -1,12 +1,12 @@
 """Markdown tables of results, and numbers as text."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 
-from elu_zoo.pairs import grouping, statistics
+from elu_zoo.pairs import grouping
 
 
 def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
@@ -24,13 +24,14 @@ def mean(values: Iterable[float]) -> str:
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
 
 
-def means(values: pd.DataFrame) -> str:
-    """Returns a table of means over runs: `ends` of titled columns, a line for each arm."""
+def ends(frame: pd.DataFrame, columns: Mapping[str, str]) -> str:
+    """Returns a table of the last values of titled columns: means over the runs of arms."""
     lines = []
-    for (batch_norm, _, name), runs in values.groupby(level=[*grouping.ARM], observed=True):
-        cells = [mean(runs[title].dropna()) for title in runs]
-        lines.append([name + " + batch norm" * batch_norm, len(runs), *cells])
-    return markdown(["activation", "runs", *values.columns], lines)
+    runs_of_arms = grouping.ends(frame, [*columns]).groupby(level=[*grouping.ARM], observed=True)
+    for (batch_norm, variant, name), runs in runs_of_arms:
+        arm = name + " + batch norm" * batch_norm + f", {variant}" * bool(variant)
+        lines.append([arm, len(runs), *(mean(runs[column].dropna()) for column in columns)])
+    return markdown(["activation", "runs", *columns.values()], lines)
 
 
 def interval(effect: float, low: float, high: float, *, signed: bool = True) -> str:
@@ -50,9 +51,3 @@ def p_value(p: float) -> str:
     if math.isnan(p):
         return ""
     return "< 0.001" if p < 0.001 else f"{p:.3f}"
-
-
-def mean_difference(first: Sequence[float], second: Sequence[float]) -> str:
-    """Returns the mean paired difference with Student's 95 % interval."""
-    found = statistics.paired_interval(first, second)
-    return interval(found.mean, found.low, found.high)

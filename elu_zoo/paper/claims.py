@@ -8,7 +8,7 @@ layers, is at most 0.05. Effects without such a p state their outcome themselves
 import dataclasses
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -16,10 +16,6 @@ import pandas as pd
 from elu_zoo.pairs import grouping, statistics
 from elu_zoo.pairs.grouping import Arm
 
-Outcome = Literal[
-    Literal["supports", "contradicts", "no difference", "layers disagree"],
-    Literal["diverged", "too few pairs", "equal", "decides nothing", "not measured"],
-]
 VERDICTS = "reproduced", "reproduced in early training", "contradicted", "mixed", "not tested"
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
@@ -36,7 +32,7 @@ class Effect(NamedTuple):
         low, high: ends of the effect's 95 % interval; NaN for no interval.
         p: two-sided p of Student's t test that the effect equals the limit; NaN for none.
         wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
-        outcome: "" until the p decides it.
+        outcome: one of those of the report's head; "" until the p decides it.
         layers: effects in single layers, if this one is their mean.
     """
 
@@ -46,7 +42,7 @@ class Effect(NamedTuple):
     high: float = math.nan
     p: float = math.nan
     wilcoxon: float = math.nan
-    outcome: Outcome | Literal[""] = ""
+    outcome: str = ""
     layers: tuple["Effect", ...] = ()
 
 
@@ -216,13 +212,13 @@ def _is_tested(effect: Effect) -> bool:
     return effect.n >= statistics.LEAST_PAIRS and not math.isnan(effect.p)
 
 
-def _outcome(test: ClaimTest, effect: Effect, p: float) -> Outcome:
+def _outcome(test: ClaimTest, effect: Effect, p: float) -> str:
     if p > statistics.LEVEL:
         return "no difference"
     return "supports" if test.supports(effect.effect) else "contradicts"
 
 
-def verdict(outcomes: Sequence[Outcome], share: float) -> str:
+def verdict(outcomes: Sequence[str], share: float) -> str:
     """Returns the verdict of a claim, one of `VERDICTS`.
 
     Args:

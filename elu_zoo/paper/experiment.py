@@ -20,7 +20,8 @@ class Experiment:
     Attributes:
         section: section of the paper.
         draw: draws the figure to a path without suffix; None if there is no figure.
-        summary: returns the results as a Markdown table.
+        summary: returns the results as a Markdown table; None if the figure and the
+            claims have them.
         trials: returns the specs of a plan's runs; None if nothing is trained.
         measure: returns the rows of a finished run; a function of a module, because it
             is pickled for the worker processes.
@@ -35,7 +36,7 @@ class Experiment:
     title: str
     section: str
     draw: Callable[[pd.DataFrame, Path], None] | None
-    summary: Callable[[pd.DataFrame], str]
+    summary: Callable[[pd.DataFrame], str] | None = None
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None
     compute: Callable[[Plan], list[dict]] | None = None

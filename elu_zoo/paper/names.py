@@ -12,7 +12,6 @@ MODULES = {
     "fig3": "fig3_autoencoders",
     "fig4": "fig4_cifar_curves",
     "fig5": "fig5_batch_norm",
-    "wilcoxon": "wilcoxon",
     "rivals": "baselines",
     "table1": "table1",
     "fig6": "fig6_imagenet_curves",

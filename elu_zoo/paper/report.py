@@ -94,18 +94,13 @@ def _section(name: str, view: View | None) -> list[str]:
     length = schedule(name, view) or "No training"
     parts.append(f"{length}. Command: `{command} --budget={view.budget}`.")
     parts += _shown(name, view, experiment.title, name)
-    return parts + (_longer(name, view.longer) if view.longer else [])
-
-
-def _longer(name: str, view: View) -> list[str]:
-    """Returns the part of a section on runs of a longer budget, which has few seeds."""
-    flag = f"--budget={view.budget}"
-    count = len({row["seed"] for row in view.rows})
-    seeds = "one seed" if count == 1 else f"{count} seeds"
-    length = f"{schedule(name, view)}, {seeds} so far. These runs decide no claim."
-    parts = [f"### {flag}", f"{length} Command: `elu-zoo-reproduce {name} {flag}`."]
-    title = f"{EXPERIMENTS[name].title}, {flag}"
-    return [*parts, *_shown(name, view, title, f"{name}_{view.budget}")]
+    if longer := view.longer:
+        flag, count = f"--budget={longer.budget}", len({row["seed"] for row in longer.rows})
+        seeds = "one seed" if count == 1 else f"{count} seeds"
+        length = f"{schedule(name, longer)}, {seeds} so far. These runs decide no claim."
+        parts += [f"### {flag}", f"{length} Command: `{command} {flag}`."]
+        parts += _shown(name, longer, f"{experiment.title}, {flag}", f"{name}_{longer.budget}")
+    return parts
 
 
 def _shown(name: str, view: View, title: str, stem: str) -> list[str]:
@@ -114,4 +109,6 @@ def _shown(name: str, view: View, title: str, stem: str) -> list[str]:
         parts.append(f"Left out because they diverged: {'; '.join(view.diverged)}.")
     if experiment.draw:
         parts.append(f"![{title}](figures/{stem}.png)")
-    return [*parts, experiment.summary(view.frame)]
+    if experiment.summary:
+        parts.append(experiment.summary(view.frame))
+    return parts

@@ -198,15 +198,6 @@ def test_names_are_unique_and_sections_exist():
         assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
-def test_tests_that_the_paper_does_not_claim_are_marked_as_ours():
-    ours = {name for name, test in TESTS.items() if not test.in_paper}
-    pattern = "mnist-.*-than-(shifted_relu|prelu)"
-    pattern += "|theory-.*(early|late)-.*-leaky_relu"
-    pattern += "|theory-gradient-(early|late)-closer-than-leaky_relu"
-    pattern += "|mnist-share-of-units-that-never-change|cifar100-.*-at-the-start"
-    assert ours == {name for name in TESTS if re.fullmatch(pattern, name)}
-
-
 def write_tables(output):
     """Writes the tables of claims from the committed rows."""
     seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
@@ -225,23 +216,3 @@ def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
                 stored = float(stored or "nan")
                 assert made == pytest.approx(stored, rel=1e-2, abs=1e-9, nan_ok=True)
             assert row == expected
-
-
-def test_both_files_have_their_columns_and_numbers(tmp_path):
-    judged_claims = claim_tables.judge({"fig2": view("fig2", FIVE)})
-    claim_tables.write(tmp_path, judged_claims)
-    # Figure 1 has the first four claims, without a test.
-    first, *others = results.read_file(tmp_path / "claims.csv")[4:]
-    assert tuple(first) == tuple(claim_tables.COLUMNS)
-    assert (first["id"], first["n"]) == ("mnist-faster-learning", "5")
-    assert (first["verdict"], first["tests"]) == ("reproduced", "supports: 8")
-    assert first["measure"] == "training loss in epoch 5, ELU - ReLU"
-    assert first["supports_if"] == "smaller than 0"
-    assert float(first["low"]) < float(first["effect"]) < float(first["high"]) < 0
-    assert others[-1]["effect"] == "" and others[-1]["n"] == "0"
-    first, *_ = tests = results.read_file(tmp_path / "claim_tests.csv")
-    assert tuple(first) == tuple(claim_tables.TEST_COLUMNS)
-    expected = {"id": "mnist-learns-faster-than-relu", "whose": "the paper's"}
-    expected |= {"wilcoxon": "0.03125", "outcome": "supports"}
-    assert expected.items() <= first.items() and first["layers"] == ""
-    assert {row["experiment"] for row in tests} == {"fig2"}  # without rows nothing is measured

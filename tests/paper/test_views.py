@@ -34,7 +34,6 @@ def seen(name, output):
 def test_needs_are_the_experiments_with_columns():
     assert views.needs("fig2") == ("fig2",)
     assert views.needs("fig5") == ("fig5", "fig4")
-    assert views.needs("wilcoxon") == ("fig4", "fig5")
 
 
 def test_without_rows_there_is_no_view(tmp_path):
@@ -80,7 +79,7 @@ def test_what_reads_others_or_trains_nothing_or_diverged_is_not_longer(tmp_path)
     stored.put_all("smoke", [{}])
     stored.put_all("full", [{}])
     assert views.view("fig4", tmp_path).longer
-    for name in "fig5", "wilcoxon", "table1":
+    for name in "fig5", "table1":
         assert views.view(name, tmp_path).longer is None
     stored = views.points("fig4", tmp_path)
     runs = [row for row in stored.rows if row["budget"] == "full"]
@@ -111,7 +110,6 @@ def test_only_the_first_needed_experiment_needs_rows(tmp_path):
     assert views.view("fig5", tmp_path) is None
     put("fig5", tmp_path, {"short": 5})
     assert seen("fig5", tmp_path) == ("short", [5, 5])
-    assert seen("wilcoxon", tmp_path) == ("full", [5, 0])
 
 
 @pytest.mark.parametrize("name", [n for n, e in EXPERIMENTS.items() if e.trials])

@@ -8,7 +8,6 @@ import pytest
 
 from elu_zoo import errors, training, zoo
 from elu_zoo.configs import table1_baselines
-from elu_zoo.data import load
 from elu_zoo.layers import FeatureMapDropout
 from elu_zoo.models import cost
 
@@ -50,28 +49,6 @@ def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_pa
     if net == "dsn":
         with pytest.raises(errors.UsageError, match="Remove the .* auxiliary_heads"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
-
-
-@pytest.mark.nightly
-def test_training_in_a_field_of_94_pixels_is_evaluated_on_32_pixels(tmp_path):
-    entries = {"learning_rates": (0.01, 0.002), "momentum": 0.9, "epochs": 6}
-    # float32, because runs in bfloat16 evaluate a second model even without a field.
-    config = make_config("fmp", "paper", precision="float32", **entries)
-    assert (config.data.field_size, config.data.whole_epochs) == (94, 1)
-    entry = training.train(config, tmp_path)
-    assert entry["arguments"]["input_shape"] == [32, 32, 3]
-    losses = read_losses(tmp_path)
-    assert losses[-1] < losses[0] - 0.03
-    data, model = load.load("cifar100"), zoo.get_model("fmp", weights=tmp_path)
-
-    def loss(split):
-        logits = model.predict(split.images, verbose=0).astype("float64")
-        of_labels = logits[np.arange(len(split)), split.labels]
-        return np.mean(np.log(np.exp(logits).sum(1)) - of_labels)
-
-    test_loss = loss(data.test.first(2000))
-    assert test_loss == pytest.approx(entry["metrics"]["test_loss"], abs=0.01)
-    assert loss(data.train.first(200)) == pytest.approx(losses[-1], abs=0.02)
 
 
 def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after):

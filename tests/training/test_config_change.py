@@ -77,21 +77,6 @@ def test_a_checkpoint_of_the_old_config_needs_the_flag_again(smoke, train, tmp_p
     assert entry["config_changes"] == [f"after iteration 20: {CHANGES}"]
 
 
-def test_a_crash_after_a_stop_at_the_end_of_an_epoch_keeps_the_old_config(
-    smoke, train, tmp_path, stop_after
-):
-    """The changed run first repeats the evaluation that the signal stopped."""
-    stop_after(10, lambda: signal.raise_signal(signal.SIGTERM))
-    with pytest.raises(errors.Interrupted, match="after iteration 10 "):
-        train(smoke(), tmp_path)
-    changed = smoke({"train.epochs": 3})
-    stop_after(1, lambda: 1 / 0)
-    with pytest.raises(ZeroDivisionError):
-        train(changed, tmp_path, allow_config_change=True)
-    assert read_config(tmp_path) == resolve(smoke()).values
-    assert train(changed, tmp_path, allow_config_change=True)["step"] == 30
-
-
 def test_a_run_that_is_already_too_long_is_refused(smoke, train, stopped):
     before = (stopped / "config.json").read_bytes()
     with pytest.raises(errors.UsageError, match="finished 14 iterations"):

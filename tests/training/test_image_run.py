@@ -1,18 +1,14 @@
 """Runs of the ImageNet network on folders of small image files."""
 
-import contextlib
 import signal
-from unittest import mock
 
 import numpy as np
 import pytest
 import small_images
 
-import elu_zoo
-from elu_zoo import errors, training
-from elu_zoo.data import decoding, imagenet
+from elu_zoo import errors, training, zoo
+from elu_zoo.data import decoding, imagenet, order
 from elu_zoo.layers import statistics_file
-from elu_zoo.training.record import resuming
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
 
@@ -32,12 +28,6 @@ def finished(folder, tmp_path_factory):
     """The folder and the entry of a finished run. Tests only read the folder."""
     workdir = tmp_path_factory.mktemp("runs") / "finished"
     return workdir, training.train(small_images.get_config(folder), workdir)
-
-
-@pytest.fixture(scope="module")
-def model(finished):
-    """The model with the weights of the finished run."""
-    return elu_zoo.get_model(NAME, weights=finished[0])
 
 
 def decode(split):
@@ -60,20 +50,6 @@ def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
     assert repeated["tag"] == entry["tag"]
 
 
-def test_the_weights_have_the_recorded_errors_and_losses(finished, folder, model):
-    data = imagenet.load(folder, 24, 5)
-    assert (len(data.test), len(data.validation)) == (12, 5)
-    assert model.input_shape == (None, 24, 24, 3)
-    for name in ("test", "validation"):
-        images, labels = decode(getattr(data, name))
-        logits = model.predict(images, verbose=0).astype(np.float64)
-        metrics, rows = finished[1]["metrics"], np.arange(len(labels))
-        wrong = int((logits.argmax(1) != labels).sum())
-        assert metrics[f"{name}_error_percent"] == 100 * wrong / len(labels)
-        losses = np.log(np.exp(logits).sum(1)) - logits[rows, labels]
-        assert metrics[f"{name}_loss"] == pytest.approx(losses.mean(), rel=1e-5)
-
-
 def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     finished, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
@@ -94,21 +70,6 @@ def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     assert contents[0] == contents[1]
 
 
-NAMED = {"name": "imagenet2012", "folder": ""}
-
-
-@pytest.mark.parametrize(
-    ("data", "own"), [(NAMED | {"folder": "a"}, True), (NAMED, False), ({"name": "./a"}, True)]
-)
-def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
-    entry = {"images": "a-1", "config": {"data": data}}
-    words = "with a-1, but the images are now a-2. Restore"
-    refused = pytest.raises(errors.DataError, match=words)
-    with refused if own else contextlib.nullcontext():
-        now = resuming.RunIdentity({"data": data}, "")
-        resuming.check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), (), now)
-
-
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
     monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("read"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
@@ -117,11 +78,83 @@ def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypa
     assert not (tmp_path / "run").exists()
 
 
-def test_a_damaged_image_is_refused_before_the_run_starts(tmp_path):
-    name = "val/class002/image3.png"
-    small_images.write_splits(tmp_path / "damaged")
-    (tmp_path / "damaged" / name).write_bytes(b"x")
-    config = small_images.get_config(tmp_path / "damaged")
-    with pytest.raises(errors.DataError, match=f"{name}: it is text"):
-        training.train(config, tmp_path / "run")
-    assert not (tmp_path / "run").exists()
+# With a learning rate of 0 the run evaluates the initial network.
+INITIAL = {
+    "model.dropout": 0.0,
+    "data.train_examples": 100,
+    "data.validation_images": 60,
+    "train.batch_size": 20,
+    "train.epochs": 1,
+    "train.boundaries": (),
+    "train.learning_rates": (0.0,),
+    "train.precision": "float32",
+}
+
+
+@pytest.fixture(scope="module")
+def many(tmp_path_factory):
+    """A folder of images of 101 classes: per class, one training and one test image."""
+    root = tmp_path_factory.mktemp("small") / "many"
+    small_images.write_splits(root, 101, 1, 1)
+    return root
+
+
+def crop(images, draws):
+    """Returns crops of 16 x 16 pixels; a row of `draws` is (row, column, mirrored)."""
+    return np.stack(
+        [
+            image[y : y + 16, x : x + 16][:, :: -1 if flip else 1]
+            for image, (y, x, flip) in zip(images, draws, strict=True)
+        ]
+    )
+
+
+def measure(net, images, labels):
+    """Returns the loss, the error in percent and the top-5 error in percent."""
+    z = net.predict(images.astype(np.float32), verbose=0).astype(np.float64)
+    of_labels = z[np.arange(len(labels)), labels]
+    wrong, missed = of_labels < z.max(1), of_labels < np.sort(z, 1)[:, -5]
+    loss = (np.log(np.exp(z).sum(1)) - of_labels).mean()
+    return [loss, *(100 * x.sum() / len(labels) for x in (wrong, missed))]
+
+
+CENTRE = np.array([[4, 4, 0]])
+
+
+@pytest.mark.parametrize(
+    ("augmentation", "arguments"),
+    [
+        ("none", {}),
+        ("crop_flip", {"strategy": "mirrored", "num_devices": 2}),
+    ],
+)
+@pytest.mark.slow
+def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
+    many, tmp_path, rows, augmentation, arguments
+):
+    """With more than 100 classes a run also measures the top-5 error."""
+    config = small_images.get_config(many, {**INITIAL, "data.augmentation": augmentation})
+    entry = training.train(config, tmp_path, **arguments)
+    data = imagenet.load(many, 24, 60)
+    (train, train_labels), (test, test_labels) = decode(data.train), decode(data.test)
+    mean = statistics_file.read_mean(entry["preprocessing"]["statistics"])
+    np.testing.assert_allclose(mean, train.mean(0), 1e-6)
+    draws = order.crops_and_flips(0, 0, 100, 24 - 16 + 1)
+    assert (draws.min(), draws.max()) == (0, 8)
+    draws = np.repeat(CENTRE, 100, 0) if augmentation == "none" else draws
+    net = zoo.get_model(
+        NAME, num_classes=101, input_shape=(16, 16, 3), width=0.02, stem_stride=1,
+        spp_levels=(1,), preprocessing=False
+    )  # fmt: skip
+    loss, *_ = measure(net, crop((train - mean)[:100], draws), train_labels[:100])
+    (row,) = rows(tmp_path / "metrics.jsonl")
+    keys = ["loss", "error_percent", "top5_error_percent"]
+    assert list(row)[2:] == ["train_loss", *(f"validation_{key}" for key in keys)]
+    assert row["train_loss"] == pytest.approx(loss, rel=1e-5)
+    # The weight file has the weights of the run, rounded to float16.
+    net = zoo.get_model(NAME, weights=tmp_path, preprocessing=False)
+    crops = crop(test - mean, np.repeat(CENTRE, 101, 0))
+    for name, count in (("test", 101), ("validation", 60)):
+        recorded = [entry["metrics"][f"{name}_{key}"] for key in keys]
+        expected = measure(net, crops[:count], test_labels[:count])
+        assert recorded == pytest.approx(expected, rel=1e-5)

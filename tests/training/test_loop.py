@@ -1,7 +1,10 @@
-"""Runs of `training.train`: files, refusals, infinite losses and a real SIGTERM."""
+"""Runs of `training.train`: files, refusals, infinite losses and real signals."""
 
 import os
 import signal
+import subprocess
+import sys
+import time
 
 import keras
 import numpy as np
@@ -11,8 +14,10 @@ import elu_zoo
 from elu_zoo import errors, files, training
 from elu_zoo.data import load
 from elu_zoo.weights import manifest
+from elu_zoo.weights.unfinished import newest_step
 
 TWO_DEVICES = {"strategy": "mirrored", "num_devices": 2}
+BINARY = [sys.executable, "-m", "elu_zoo.bin.train", "--config=quickstart:smoke=True"]
 
 
 def check_finished(workdir, entry):
@@ -167,11 +172,35 @@ def test_checkpoint_seconds_skips_all_but_the_last_checkpoint(smoke, train, tmp_
     assert [p.name for p in (tmp_path / "checkpoints").iterdir()] == ["step-000000020.npz"]
 
 
-def test_initial_weights_depend_on_the_seed_only(smoke, train, tmp_path):
-    """A learning rate of 0 keeps the initial weights."""
-    train(smoke({"train.learning_rates": (0.0,)}, "activation=relu"), tmp_path)
-    relu = elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
-    elu = elu_zoo.get_model("mnist_mlp_8x128", width=0.25, seed=0, preprocessing=False)
-    for trained, initial in zip(relu.weights, elu.weights, strict=True):
-        expected = np.asarray(initial).astype(np.float16).astype(np.float32)
-        np.testing.assert_array_equal(np.asarray(trained), expected)
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code"), [(signal.SIGTERM, 143), (signal.SIGKILL, -signal.SIGKILL)]
+)
+def test_a_stopped_or_killed_binary_resumes_bit_identically(
+    smoke, train, tmp_path, last_arrays, assert_same_bits, rows, number, code
+):
+    entries = {"train.epochs": 60, "train.momentum": 0.9, "train.checkpoint_every": 3}
+    entries["train.learning_rates"] = (0.005,)
+    overrides = [f"--config.{key}={value}" for key, value in entries.items()]
+    cut, unstopped = tmp_path / "cut", tmp_path / "unstopped"
+    command = [*BINARY, *overrides, f"--workdir={cut}", "--compile=off"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        deadline = time.monotonic() + 120
+        while (newest_step(cut) or 0) < 100:
+            assert process.poll() is None and time.monotonic() < deadline
+            time.sleep(0.001)
+        process.send_signal(number)
+        output = process.communicate(timeout=180)[1]
+    assert process.returncode == code and not (cut / "outcome.json").exists()
+    step = newest_step(cut)
+    assert code < 0 or f"error: SIGTERM after iteration {step} of 600" in output
+
+    entry, expected = (train(smoke(entries), folder) for folder in (cut, unstopped))
+    assert entry["sha256"] == expected["sha256"]
+    arrays = last_arrays(cut)
+    assert len(arrays) > 2 * 18  # weights, biases and the slots of the optimizer
+    assert_same_bits(arrays, last_arrays(unstopped))
+    contents = [(f / "metrics.jsonl").read_bytes() for f in (cut, unstopped)]
+    assert contents[0] == contents[1]
+    starts = [r["step"] for r in rows(cut / "timing.jsonl") if "strategy" in r]
+    assert starts == [0, step] and not list((cut / "checkpoints").glob(".*"))

@@ -11,7 +11,7 @@ import pandas as pd
 
 from elu_zoo import zoo
 from elu_zoo.data import load
-from elu_zoo.pairs import grouping, palette, plots, tables
+from elu_zoo.pairs import grouping, palette, plots
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import (
@@ -33,7 +33,7 @@ _DAMPING = 0.01
 _PHASES = {"early": range(1, 26), "late": range(26, 10**6)}
 _TRAINED = range(1, 10**6)
 _IMAGES = 2000
-_DRAWN = {  # columns of the figure and of the table
+_DRAWN = {  # columns of the figure
     "k": "k of Theorem 2",
     "weighted_mean_length": "length of E_q(a)",
     "uncorrected_shift": "bias shift",
@@ -41,7 +41,7 @@ _DRAWN = {  # columns of the figure and of the table
     "cosine": "cosine to natural gradient",
     "effective_draws": "effective images",
 }
-_OTHERS = {  # further columns of the table
+_OTHERS = {  # further columns of the claims
     "mean_length": "length of E_p(a)",
     "positive_share": "positive share of large covariances",
     "rank_correlation": "rank correlation of unit correlation and shift",
@@ -126,27 +126,19 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
             plots.curves(axes, frame, "epoch", column, summary="quartiles")
 
 
-def _means(frame: pd.DataFrame, epochs: range = _TRAINED) -> pd.DataFrame:
-    """Returns the means over epochs in each run, with the index of `grouping.ends`."""
-    own = frame[frame["epoch"].between(epochs.start, epochs.stop - 1)]
-    own = own.assign(**{name: np.log(own[name]) for name in _OVER_DECADES})
-    columns = [*_DRAWN, *_OTHERS]
-    means = own.groupby([*grouping.ARM, "seed"], observed=True)[columns].mean()
-    return means.assign(**{name: np.exp(means[name]) for name in _OVER_DECADES})
-
-
 def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> Read:
     """Returns a reader of a column's mean over epochs, without values that are NaN."""
 
     def read(frame: pd.DataFrame) -> Values:
-        means = _means(grouping.of_arm(frame, Arm(activation)), epochs)[column]
-        return means.droplevel([*grouping.ARM]).dropna().to_dict()
+        own = grouping.of_arm(frame, Arm(activation))
+        own = own[own["epoch"].between(epochs.start, epochs.stop - 1)]
+        if column in _OVER_DECADES:
+            means = np.exp(np.log(own[column]).groupby(own["seed"]).mean())
+        else:
+            means = own.groupby("seed")[column].mean()
+        return means.dropna().to_dict()
 
     return read
-
-
-def _summary(frame: pd.DataFrame) -> str:
-    return tables.means(_means(frame).rename(columns=_DRAWN | _OTHERS))
 
 
 def _claims() -> tuple[Claim, ...]:
@@ -287,7 +279,6 @@ EXPERIMENT = Experiment(
     title="Theory: the bias shift along training",
     section="2",
     draw=_draw,
-    summary=_summary,
     trials=trials,
     measure=measure,
     columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
@@ -301,15 +292,12 @@ EXPERIMENT = Experiment(
         "of the angle between the gradient and the unit natural gradient. Units of "
         f"trained networks have singular Fisher matrices, so that {_DAMPING} is added "
         "to the variance of each incoming activation. Values are medians over units, "
-        "and shifts are sizes; the positive share is a mean. The table has means over "
-        "the epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for "
-        "lengths, shifts and corrections. Only the figure has the initial weights, for "
-        "which the activations differ in the opposite direction. Shifted ReLU is ours; "
-        "the paper argues about ReLU, leaky ReLU and PReLU. Lines are medians "
-        "over runs, with ribbons between the quartiles. Effective images are the "
-        "number of images that decide by their delta^2. This number is small late in "
-        "training, when a single epoch's values mean little. The last column is "
-        "Spearman's correlation, over the layers of a network, of the mean correlation "
-        "of a layer's incoming units and the bias shift. Layers also differ in depth."
+        "and shifts are sizes; the positive share is a mean. Lines are medians over "
+        "runs, with ribbons between the quartiles. The claims have means over the "
+        "epochs 1, 2, 5, 10, 25, 50, 100, 200 and 300, which are geometric for lengths, "
+        "shifts and corrections. Only the figure has the initial weights, for which the "
+        "activations differ in the opposite direction. Shifted ReLU is ours. Effective "
+        "images are the number of images that decide by their delta^2. This number is "
+        "small late in training, when a single epoch's values mean little."
     ),
 )

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from elu_zoo import activations
-from elu_zoo.pairs import plots, tables
+from elu_zoo.pairs import plots
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
@@ -40,17 +40,6 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
         left.set(title="a  activation function", xlabel="x", ylabel="f(x)")
         plots.curves(right, frame, "x", "derivative")
         right.set(title="b  derivative", xlabel="x", ylabel="f\N{PRIME}(x)")
-
-
-def _summary(frame: pd.DataFrame) -> str:
-    lines = []
-    for name, own in frame.groupby("activation", observed=True, sort=False):
-        at = own.set_index(own["x"].round(3))
-        values = at["value"][[-3, 0, 3]].round(3) + 0.0
-        gains = at["derivative"][[-3, -0.5]].round(2) + 0.0
-        lines.append([name, *(f"{x:.3f}" for x in values), *(f"{x:.2f}" for x in gains)])
-    titles = "activation", "f(-3)", "f(0)", "f(3)", "f'(-3)", "f'(-0.5)"
-    return tables.markdown(titles, lines)
 
 
 def _claim(name: str, section: str, text: str) -> Claim:
@@ -88,7 +77,6 @@ EXPERIMENT = Experiment(
     title="Figure 1: activation functions",
     section="3",
     draw=_draw,
-    summary=_summary,
     compute=compute,
     columns=("activation", "x", "value", "derivative"),
     claims=_CLAIMS,

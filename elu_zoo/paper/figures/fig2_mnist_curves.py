@@ -29,11 +29,15 @@ PAPER = "elu", "relu", "leaky_relu"
 OURS = "shifted_relu", "prelu"  # activations that the paper's figure lacks
 _FEW_SEEDS = 5  # of our activations
 _IMAGES = 1000  # recording their activations takes 3 to 4 % of a run's time
-_EPOCH_OF_TABLE = 10
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
 _FLAT = 0.1  # largest change after epoch 25, divided by the change from chance
 _LOSS_AT_CHANCE = math.log(10)
 _EARLY = 5  # epoch
+_ENDS = {
+    "train_loss": "training loss",
+    "median_activation": "median activation",
+    "test_error_percent": "test error %",
+}
 _FITTED = 0.1, 0.01, 0.001  # training losses in nats, early and late in training
 _MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epochs`
 
@@ -85,19 +89,6 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
         for (whole, start), title in zip((medians, losses), titles, strict=True):
             whole.set(title=title, xlabel="epoch")
             start.set(title=f"{title[0]}  first {_FLAT_FROM} epochs", xlabel="epoch")
-
-
-def _summary(frame: pd.DataFrame) -> str:
-    tenth, flat = (frame[frame["epoch"] == x] for x in (_EPOCH_OF_TABLE, _FLAT_FROM))
-    columns = {
-        f"training loss, epoch {_EPOCH_OF_TABLE}": (tenth, "train_loss"),
-        "training loss, end": (frame, "train_loss"),
-        f"median activation, epoch {_FLAT_FROM}": (flat, "median_activation"),
-        "median activation, end": (frame, "median_activation"),
-        "test error %": (frame, "test_error_percent"),
-    }
-    ends = {title: grouping.ends(own, [name])[name] for title, (own, name) in columns.items()}
-    return tables.means(pd.concat(ends, axis=1))
 
 
 def _claims() -> list[Claim]:
@@ -265,7 +256,7 @@ EXPERIMENT = Experiment(
     title="Figure 2: activations and losses of an MNIST network",
     section="4.1.1",
     draw=_draw,
-    summary=_summary,
+    summary=lambda frame: tables.ends(frame, _ENDS),
     trials=trials,
     measure=measure,
     columns=(

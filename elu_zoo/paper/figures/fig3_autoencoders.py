@@ -17,6 +17,7 @@ from elu_zoo.training.record import observers
 RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"
 _SPLITS = {TRAIN: "training", TEST: "test"}
+_ENDS = {column: f"squared error, {split} images" for column, split in _SPLITS.items()}
 _UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 _PIXELS = 28 * 28
 _ITERATIONS = 781  # an epoch
@@ -122,20 +123,7 @@ def _diverged(frame: pd.DataFrame) -> str:
 
 
 def _summary(frame: pd.DataFrame) -> str:
-    names = list(dict.fromkeys(arm.activation for arm in grouping.arms(frame)))
-    lines = []
-    for setting in _settings(frame):
-        for column, split in _SPLITS.items():
-            cells = [_cell(frame, Arm(name, variant=str(setting)), column) for name in names]
-            lines.append([setting.label.removeprefix("rate "), split, *cells])
-    return tables.markdown(["learning rate", "squared error of", *names], lines)
-
-
-def _cell(frame: pd.DataFrame, arm: Arm, column: str) -> str:
-    runs = grouping.of_arm(frame, arm).groupby("seed")["diverged"].max() != ""
-    text = tables.mean(grouping.final_values(frame, arm, column).values())
-    count = f"{runs.sum()} of {len(runs)} diverged" if runs.any() else ""
-    return ", ".join(part for part in (text, count) if part)
+    return f"{tables.ends(frame, _ENDS)}\n\n{_diverged(frame)}".strip()
 
 
 def _claims() -> list[Claim]:

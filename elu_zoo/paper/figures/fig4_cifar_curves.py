@@ -26,7 +26,7 @@ from elu_zoo.training.record import observers
 UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
 COLUMNS = "step", "train_loss", LOSS, "test_loss", ERROR
-COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
+_COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
 _START_EPOCHS = 10  # of the paper's schedule, in which the learning rate is constant
 START = f"first {_START_EPOCHS} epochs"  # variant of the runs in the short budget
 PAPER_EPOCHS = 330
@@ -95,7 +95,7 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
 
 def summary(frame: pd.DataFrame) -> str:
     """Returns test errors and training losses at the end of the runs."""
-    return tables.means(grouping.ends(frame, COMPARED).rename(columns=COMPARED))
+    return tables.ends(frame, _COMPARED)
 
 
 def difference_test(

@@ -7,7 +7,7 @@ import pandas as pd
 
 from elu_zoo import files
 from elu_zoo.data import load
-from elu_zoo.pairs import curves, grouping, plots, tables
+from elu_zoo.pairs import curves, plots, tables
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import Claim, ClaimTest
 from elu_zoo.paper.experiment import Experiment
@@ -64,10 +64,6 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
             axes.set(title=f"{letter}  {title}", xlabel="iteration", ylabel=unit)
 
 
-def _summary(frame: pd.DataFrame) -> str:
-    return tables.means(grouping.ends(frame, _MEASURES).rename(columns=_MEASURES))
-
-
 _CLAIM = Claim(
     "imagenet-faster",
     "abstract, 4.4",
@@ -91,7 +87,7 @@ EXPERIMENT = Experiment(
     title="Figure 6: ImageNet",
     section="4.4",
     draw=_draw,
-    summary=_summary,
+    summary=lambda frame: tables.ends(frame, _MEASURES),
     trials=trials,
     measure=measure,
     columns=("step", "epoch", *_MEASURES),

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from elu_zoo.pairs import curves, plots, tables
+from elu_zoo.pairs import curves, plots
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import (
     Claim,
@@ -102,18 +102,6 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
         grid[0][0].figure.supylabel("number of units")
 
 
-def _summary(frame: pd.DataFrame) -> str:
-    layers, lines = frame["layer"].unique(), []
-    for column, title in ((CHANGES, "changes"), (MEDIANS, "medians")):
-        for name, units in _variances(frame, column).items():
-            medians = units.map(np.median).unstack("layer")
-            zeros = units.map(lambda x: np.mean(x == 0)).mean()
-            cells = [tables.mean(medians[layer]) for layer in layers]
-            lines.append([title, name, len(medians), *cells, f"{zeros:.0%}"])
-    titles = "variance of", "activation", "runs", *layers, "units that never change"
-    return tables.markdown(titles, lines)
-
-
 def _claims() -> list[Claim]:
     columns = (
         (CHANGES, "changes from epoch to epoch", ""),
@@ -179,7 +167,6 @@ EXPERIMENT = Experiment(
     title="Figure 7: how much medians of activations change",
     section="appendix C",
     draw=_draw,
-    summary=_summary,
     trials=trials,
     measure=measure,
     columns=("layer", CHANGES, MEDIANS, "test_error_percent"),
@@ -190,7 +177,7 @@ EXPERIMENT = Experiment(
         "variance, over epochs, of the difference between a unit's median activation "
         "after an epoch and after the epoch before, over the whole training set. The "
         "paper's caption has \"variances of the median hidden unit activation after "
-        'each epoch", which panel b shows. Both are in the table and among the tests '
+        'each epoch", which panel b shows. Both are among the tests '
         "of the claim, and may disagree. The axis of panel b begins and ends higher "
         "because medians move further than in one epoch. Markers are medians over the "
         "units of all runs; the bar at 0 has the units whose median never changed."

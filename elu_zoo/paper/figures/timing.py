@@ -1,8 +1,6 @@
 """Timing: a training step with ELU compared with ReLU (section 4.4)."""
 
 import math
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,23 +9,20 @@ from pathlib import Path
 import pandas as pd
 
 from elu_zoo import errors, results
-from elu_zoo.pairs import plots, tables
+from elu_zoo.pairs import tables
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiment import Experiment
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget
-_COMMAND = "elu-zoo-benchmark"
 _RATIOS = "ratio", "ratio_low", "ratio_high"
 _COLUMNS = "case", "form", "rounds", "value", *_RATIOS
 
 
 def compute(plan: Plan) -> list[dict]:
     """Returns the ratios that elu-zoo-benchmark measures, in a new process."""
-    # This Python's folder comes first, because it may be missing on the PATH.
-    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
-    command = [shutil.which(_COMMAND, path=folders) or _COMMAND, "--parts=unit"]
+    command = [sys.executable, "-m", "elu_zoo.bin.benchmark", "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
         command += [f"--csv={path}", f"--rounds={plan.of(*_ROUNDS)}"]
@@ -35,29 +30,13 @@ def compute(plan: Plan) -> list[dict]:
             command.append("--models=mnist_mlp_8x128")
         try:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        except (OSError, subprocess.CalledProcessError) as error:
+        except subprocess.CalledProcessError as error:
             raise errors.ResourceError(
-                f"The timing could not be measured: {error}. Run {_COMMAND} "
-                "--parts=unit to see why."
+                f"The timing could not be measured: {error}. Run "
+                "elu-zoo-benchmark --parts=unit to see why."
             ) from error
         rows = results.read_file(path)
     return [{name: row[name] for name in (*_COLUMNS, "machine")} for row in rows]
-
-
-def _draw(frame: pd.DataFrame, stem: Path) -> None:
-    shown = frame[frame["form"] != "relu"]
-    columns = dict(zip(_RATIOS, ("middle", "low", "high"), strict=True))
-    dots = shown.rename(columns=columns).assign(
-        activation=shown["form"].str.partition(",")[0],
-        batch_norm=shown["form"].str.contains("batch norm"),
-        network=shown["case"].str.partition(",")[0],
-    )
-    with plots.figure(stem, [1], 0.9 + 0.4 * shown["case"].nunique()) as [[axes]]:
-        plots.dots(axes, dots, "network", horizontal=True)
-        axes.axvline(1, label="ReLU", **plots.REFERENCE)
-        paper = plots.REFERENCE | {"linestyle": ":"}
-        axes.axvline(PAPER, label="ELU in the paper", **paper)
-        axes.set_xlabel("time of a training step, divided by ReLU's time")
 
 
 def _summary(frame: pd.DataFrame) -> str:
@@ -142,7 +121,7 @@ _CLAIMS = (
 EXPERIMENT = Experiment(
     title="Timing: a training step with ELU and with ReLU",
     section="4.4",
-    draw=_draw,
+    draw=None,
     summary=_summary,
     compute=compute,
     columns=(*_COLUMNS, "machine"),

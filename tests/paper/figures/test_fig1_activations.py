@@ -5,7 +5,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from elu_zoo.pairs import grouping
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper.figures import fig1_activations
 
@@ -42,13 +41,3 @@ def test_the_gain_of_elu_is_below_that_of_leaky_relu_where_the_note_says_so():
     gains = {(row["activation"], row["x"]): row["derivative"] for row in compute()}
     lower = [x for n, x in gains if n == "elu" and gains["leaky_relu", x] > gains[n, x]]
     assert max(lower) == pytest.approx(np.log(0.1), abs=0.025)
-
-
-def test_the_table_has_values_and_derivatives():
-    rows = [{key: str(value) for key, value in row.items()} for row in compute()]
-    assert fig1_activations.EXPERIMENT.summary(grouping.frame(rows)).splitlines()[2:] == [
-        "| elu | -0.950 | 0.000 | 3.000 | 0.05 | 0.61 |",
-        "| relu | 0.000 | 0.000 | 3.000 | 0.00 | 0.00 |",
-        "| leaky_relu | -0.300 | 0.000 | 3.000 | 0.10 | 0.10 |",
-        "| shifted_relu | -1.000 | 0.000 | 3.000 | 0.00 | 1.00 |",
-    ]

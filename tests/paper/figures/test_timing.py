@@ -71,33 +71,16 @@ def test_the_table_has_times_and_ratios(commands, tmp_path):
 )
 def test_the_budget_decides_the_flags_of_the_command(commands, budget, flags):
     timing.compute(plan(budget))
-    ((command, part, csv, *others),) = commands
-    assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
+    ((python, dash, module, part, csv, *others),) = commands
+    assert (python, dash, module) == (sys.executable, "-m", "elu_zoo.bin.benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
     assert others == flags
     assert not Path(csv[6:]).exists()  # the file was temporary
 
 
-def test_the_command_is_found_on_the_path(commands, monkeypatch, tmp_path):
-    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
-    timing.compute(plan())
-    found = Path(commands[0][0])
-    assert found.name == "elu-zoo-benchmark" and found.parent != tmp_path
-    monkeypatch.setenv("PATH", str(tmp_path))
-    timing.compute(plan())
-    assert commands[1][0] == "elu-zoo-benchmark"
-
-
-@pytest.mark.parametrize(
-    "error",
-    [
-        subprocess.CalledProcessError(1, "elu-zoo-benchmark"),
-        FileNotFoundError("no elu-zoo-benchmark"),
-    ],
-)
-def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
+def test_a_benchmark_that_fails_raises_an_error(monkeypatch):
     def run(*_, **__):
-        raise error
+        raise subprocess.CalledProcessError(1, "python")
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(errors.ResourceError, match="The timing could not be measured: "):

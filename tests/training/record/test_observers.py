@@ -7,10 +7,9 @@ import signal
 import keras
 import numpy as np
 import pytest
-import small_stacks
 
 import elu_zoo
-from elu_zoo import errors, registry, zoo
+from elu_zoo import errors, zoo
 from elu_zoo.configs import quickstart
 from elu_zoo.data import dataset, load
 from elu_zoo.training.record import observers, outputs
@@ -40,25 +39,13 @@ ENTRIES = {
 OFTEN = {"train.checkpoint_every": 5, "train.checkpoints_kept": 9}
 OBSERVERS = Losses(), Measures(5, 30), Activations(50), Snapshots((0, 2, 3, 9))
 TESTED = [5, 10, 15, 18]
-# A run with batch normalisation, random slopes and bfloat16.
-STACKS = {
-    "model.batch_norm": True,
-    "model.activation.name": "rrelu",
-    "data.train_examples": 96,
-    "data.train_on_validation": False,
-    "train.precision": "bfloat16_conv",
-    "train.checkpoint_every": 100,
-}
 
 
 @pytest.fixture(autouse=True, scope="module")
 def images():
-    """Replaces every data set by DATA, and registers `small_stacks`."""
+    """Replaces every data set by DATA."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(load, "load", lambda *_: DATA)
-        known = {name: registry.entry(name) for name in registry.names()}
-        patch.setattr(registry, "_MODELS", known)
-        small_stacks.register()
         yield
 
 
@@ -184,24 +171,6 @@ def test_activation_statistics_are_recorded_for_each_epoch(observed):
         assert_statistics(path, model, DATA.train.images)
 
 
-@pytest.mark.slow
-def test_a_run_with_random_slopes_is_measured_in_float32_and_not_changed(tmp_path):
-    workdir = tmp_path / "observed"
-    observed = [Measures(5), Activations(), Snapshots((2,))]
-    entry = train(small_stacks.get_config(STACKS), workdir, observed)
-    expected = train(small_stacks.get_config(STACKS), tmp_path / "unobserved")
-    assert entry["sha256"] == expected["sha256"]
-    metrics = read_records(tmp_path / "unobserved")["metrics.jsonl"]
-    assert read_records(workdir)["metrics.jsonl"] == metrics
-
-    (weights,) = observers.read_snapshots(workdir).values()
-    model = load_model(workdir, weights)
-    path = workdir / "activations" / "epoch-00002.npz"
-    assert_statistics(path, model, DATA.train.images)
-    loss = observers.read_rows(workdir)[-1]["test_loss"]
-    assert loss == pytest.approx(measure(model, DATA.test)["loss"], 1e-6)
-
-
 @pytest.mark.parametrize(
     ("observer", "arguments"), [(Measures, (0,)), (Measures, (5, -1)), (Activations, (-2,))]
 )
@@ -305,22 +274,3 @@ def test_a_checkpoint_without_its_losses_is_refused(tmp_path, stop_after):
         train(get_config(), tmp_path, steps_per_call=1)
     with pytest.raises(errors.CorruptError, match="fewer losses"):
         train(get_config(), tmp_path, [Losses()])
-
-
-# The measures of a row take seven batches: four of test images, and three of
-# training images. `reached` is the iteration at which the run stops.
-@pytest.mark.parametrize(
-    ("batch", "reached", "tested"),
-    [(6, 5, []), (27, 18, [5, 10, 15])],
-    ids=["measured images", "the last row"],
-)
-def test_a_run_stopped_during_a_measurement_has_equal_records_after_resuming(
-    tmp_path, check_equal, signal_at, batch, reached, tested
-):
-    done = signal_at(batch, 10)
-    with pytest.raises(errors.Interrupted, match=f"iteration {reached} of"):
-        train(get_config(), tmp_path, OBSERVERS)
-    assert done[0] == batch
-    assert (tmp_path / "checkpoints" / f"step-{reached:09d}.npz").is_file()
-    assert [row["step"] for row in observers.read_rows(tmp_path)] == tested
-    check_equal(tmp_path)
