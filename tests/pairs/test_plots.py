@@ -2,13 +2,11 @@
 
 import io
 import math
-import sys
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from elu_zoo import errors
 from elu_zoo.pairs import plots
 
 matplotlib = pytest.importorskip("matplotlib")
@@ -68,15 +66,6 @@ def test_a_figure_is_two_files_that_do_not_depend_on_the_users_style(tmp_path):
     assert {label: text.count(f"<!-- {label} -->") for label in labels} == labels
 
 
-def test_a_figure_without_matplotlib_names_the_command_to_install_it(tmp_path, monkeypatch):
-    monkeypatch.setitem(sys.modules, "matplotlib.figure", None)
-    with (
-        pytest.raises(errors.UsageError, match="pip install"),
-        plots.figure(tmp_path / "a", [1], 3),
-    ):
-        pass
-
-
 FIVE = [[1, math.nan, math.nan], [2, math.nan, 4], [2, math.nan, 5], [3, math.nan, 6], [12, 1, 9]]
 
 
@@ -119,25 +108,3 @@ def test_dots_at_one_place_are_apart_and_centred():
     vertical = axes_of(plots.dots, dots(("elu", 2, 5, 4, 8), ("elu", 12, 7, 6, 8)), "at")
     assert vertical.lines[0].get_xydata().tolist() == [[0, 5], [1, 7]]
     assert [label.get_text() for label in vertical.get_xticklabels()] == ["2", "12"]
-
-
-def test_a_line_joins_the_runs_of_a_seed_and_a_bar_marks_a_mean():
-    runs = frame({"elu": [[1.0], [2.0]], "relu": [[3.0], [4.0]], "tanh": [[], [5.0]]})
-    axes = axes_of(plots.paired, runs, "y")
-    lines = [line for line in axes.lines if line.get_linestyle() == "-"]
-    assert [line.get_ydata().tolist() for line in lines] == [[1, 3], [2, 4, 5]]
-    dots = [tuple(xy) for line in axes.lines[2:] for xy in line.get_xydata() if not np.isnan(xy[1])]
-    ends = [tuple(xy) for line in lines for xy in line.get_xydata()]
-    assert sorted(dots) == sorted(ends) and len({x for x, _ in ends}) == 5
-    assert [bar.get_segments()[0][0][1] for bar in axes.collections] == [1.5, 3.5]
-
-
-def test_histograms_count_zeros_and_values_beyond_the_axis():
-    values = np.array([0, 0, 1e-7, 5e-5, 2e-3, 0.5])
-    axes = axes_of(plots.histogram, {"elu": values}, (-6, -2))
-    corners = axes.patches[0].get_xy()
-    # Heights by edges of bins, in eighths of a decade; the bin of zeros is on the left.
-    heights = {round(8 * math.log10(x)): y for x, y in corners[::-1] if y}
-    bins = {(-54, -52): 2, (-48, -47): 1, (-35, -34): 1, (-22, -21): 1, (-17, -16): 1}
-    assert heights == {edge: count for edges, count in bins.items() for edge in edges}
-    assert axes.lines[0].get_xdata()[0] == pytest.approx(np.median(values))

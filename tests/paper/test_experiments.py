@@ -1,17 +1,15 @@
 """Experiments are selected by name, and have the expected runs."""
 
 import itertools
-import types
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 from elu_zoo import errors
 from elu_zoo.pairs.spec import BUDGETS, Plan
 from elu_zoo.paper import names as experiment_names
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
-from elu_zoo.paper.figures import fig2_mnist_curves, fig6_imagenet_curves
+from elu_zoo.paper.figures import fig2_mnist_curves
 from elu_zoo.training.config import as_dict, differences
 
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
@@ -159,26 +157,3 @@ def test_the_first_and_the_last_epoch_have_snapshots():
     for budget in BUDGETS:
         for trial in EXPERIMENTS["theory"].trials(plan(budget)):
             assert {0, trial.load().train.epochs} <= {*trial.observers[1].epochs}
-
-
-def test_smoke_runs_without_imagenet_use_files_of_cifar_100(tmp_path, monkeypatch):
-    images, labels = np.zeros((3, 32, 32, 3), "uint8"), np.array([0, 7, 7])
-    counts = []
-
-    class Test:
-        def first(self, count):
-            counts.append(count)
-            return types.SimpleNamespace(images=images, labels=labels)
-
-    data = types.SimpleNamespace(test=Test())
-    monkeypatch.setattr(fig6_imagenet_curves.load, "load", lambda *_: data)
-    smoke = Plan("smoke", None, tmp_path)
-    for _ in range(2):  # in the second pass the files exist
-        for trial in EXPERIMENTS["fig6"].trials(smoke):
-            folder = Path(trial.load().data.folder)
-    names = sorted(p.relative_to(folder).as_posix() for p in folder.glob("*/*"))
-    assert names == ["000/0.png", "007/1.png", "007/2.png"] and counts == [300]
-    with_images = Plan("smoke", None, tmp_path, imagenet="mine")
-    assert EXPERIMENTS["fig6"].trials(with_images)[0].load().data.folder == "mine"
-    full = Plan("full", None, tmp_path)
-    assert EXPERIMENTS["fig6"].trials(full)[0].load().data.folder == ""

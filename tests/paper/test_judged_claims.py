@@ -8,8 +8,6 @@ from synthetic_rows import FULL, set_errors, view, write
 from synthetic_worlds import (
     CLAIMS,
     DECIDING_TESTS,
-    EXPERIMENT,
-    STARTS,
     TESTS,
     judged,
     outcomes,
@@ -19,7 +17,6 @@ from synthetic_worlds import (
 from elu_zoo import results
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import claim_tables, views
-from elu_zoo.paper.claims import Effect
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View
 
@@ -68,15 +65,6 @@ def test_the_papers_p_needs_ten_pairs(seeds, outcome):
     assert len(names) == 7
     seen = world(plan=plan, names=("fig4", "fig5"))
     assert set(outcomes(seen, names).values()) == {outcome}
-
-
-@pytest.mark.parametrize("budget", ["short", "full"])
-def test_the_start_of_the_papers_schedule_decides_tests_of_the_start_and_no_other(budget):
-    found = judged({"fig4": view("fig4", Plan(budget, 10, FULL.workdir))})
-    ends = [n for n in DECIDING_TESTS if EXPERIMENT[n] == "fig4"]
-    measured, others = (STARTS, ends) if budget == "short" else (ends, STARTS)
-    assert {(found[name].n, found[name].outcome) for name in measured} == {(10, "supports")}
-    assert {found[name] for name in others} == {Effect(outcome="not measured")}
 
 
 def test_runs_that_diverged_keep_claims_mixed(tmp_path):
@@ -136,57 +124,6 @@ def test_runs_at_chance_are_in_no_pair(error, n):
         assert found[f"cifar100-{measure}-below-shifted_relu"].n == n
         assert found[f"cifar100-{measure}-below-relu"].n == 5
     assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
-
-
-def timed(ratio, low, high, case="elu_cifar_11, batch of 100", form="elu"):
-    row = {"case": case, "form": form, "rounds": "15"}
-    return row | {"ratio": str(ratio), "ratio_low": str(low), "ratio_high": str(high)}
-
-
-NORMALISED = "relu, batch norm"
-
-
-@pytest.mark.parametrize(
-    ("rows", "n", "outcome"),
-    [
-        ([timed(1.2, 1.1, 1.3)], 15, "decides nothing"),
-        ([timed(0.9, 0.8, 0.95, form=NORMALISED)], 0, "not measured"),
-        ([timed(0.9, 0.8, 0.95, case="mnist_mlp_8x128, batch")], 0, "not measured"),
-    ],
-)
-def test_the_cost_of_elu_decides_nothing(rows, n, outcome):
-    found = judged({"timing": View("full", rows)})["elu-costs-5-percent"]
-    assert (found.n, found.outcome) == (n, outcome)
-
-
-@pytest.mark.parametrize(
-    ("elu", "normalised", "n", "outcome"),
-    [
-        ((1.1, 1.0, 1.2), (1.5, 1.3, 1.6), 15, "supports"),
-        ((1.1, 1.0, 1.2), (1.5, 1.1, 1.6), 15, "no difference"),
-        ((1.5, 1.3, 1.6), (1.1, 1.0, 1.2), 15, "contradicts"),
-        ((1.1, 1.0, 1.2), None, 0, "not measured"),
-    ],
-)
-def test_the_costs_of_elu_and_batch_norm_are_compared(elu, normalised, n, outcome):
-    rows = [timed(*elu)] if elu else []
-    rows += [timed(*normalised, form=NORMALISED)] if normalised else []
-    found = judged({"timing": View("full", rows)})["elu-costs-less-than-batch-norm"]
-    assert (found.n, found.outcome) == (n, outcome)
-
-
-@pytest.mark.parametrize(
-    ("distances", "outcome"), [((1e-15, 9e-10), "supports"), ((1e-15, 2e-9), "contradicts")]
-)
-def test_a_theorem_is_decided_by_its_largest_distance(distances, outcome):
-    rows = [
-        {"statement": f"Lemma 2, {i} part", "draw": str(draw), "distance": str(x)}
-        for draw in range(3)
-        for i, x in enumerate(distances)
-    ]
-    found = judged({"theorems": View("full", rows)})
-    lemma = found["theory-lemma-2"]
-    assert (lemma.n, lemma.effect, lemma.outcome) == (3, distances[1], outcome)
 
 
 def test_names_are_unique_and_sections_exist():

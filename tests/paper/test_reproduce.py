@@ -223,25 +223,6 @@ def test_smoke_runs_are_not_in_the_results(go, rows):
     assert len(rows("figures/fake.csv")) == 4 and rows("results.csv") == []
 
 
-def test_a_repeated_config_and_seed_add_no_second_result(go, rows, tmp_path):
-    go(seeds=1)
-    path = tmp_path / "out" / "results.csv"
-    before = rows("results.csv")
-    columns = "config", "activation", "seed", "train_loss"
-    assert [tuple(row[c] for c in columns) for row in before] == [
-        ("mnist_depth-2", "elu", "0", "0.5"),
-        ("mnist_depth-2", "relu", "0", "0.5"),
-    ]
-    for row in before:
-        row["sha256"] = "0" * 64  # other weights
-    results.write(path, results.COLUMNS, before)
-    (tmp_path / "out/figures/fake.csv").unlink()
-    go(seeds=1)
-    assert rows("results.csv") == before
-    go(seeds=2)
-    assert [row["seed"] for row in rows("results.csv")] == ["0", "0", "1", "1"]
-
-
 def test_runs_of_a_longer_budget_with_few_seeds_have_a_figure(go, rows, tmp_path):
     go(budget="short", seeds=5)
     go(budget="full", seeds=1)

@@ -1,6 +1,5 @@
 """Theorem 2 along training: k, mean incoming activations and the bias shift."""
 
-import dataclasses
 import itertools
 import math
 from collections.abc import Callable
@@ -52,6 +51,27 @@ _OURS = ("shifted_relu",)  # the paper argues about ReLU, leaky ReLU and PReLU
 _CHAIN = "mean_length", "weighted_mean_length", "correction"
 # Columns with values over several decades, whose means over epochs are geometric.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
+# Names of a claim and its tests, section and sentence of the paper; a column, the limit
+# that the column exceeds if the sentence holds, and what is measured.
+_ABOVE = (
+    ("k-grows-with-length", "k-grows-with-length", "2",
+     "k increases with the length of E_q(a) for given variances and covariances.",
+     "k", 1,
+     "k, mean over epochs, {}; k - 1 is proportional to the length of E_q(a) in a given "
+     "direction, so that k increases with it if k > 1"),
+    ("bias-unit-scaled-up", "bias-unit-scaled-up", "2",
+     "This correction is equivalent to shifting the mean activations of the incoming "
+     "units toward zero and scaling up the bias unit.",
+     "k", 1, "k, mean over epochs, {}"),
+    ("covariances-positive", "covariances-positive", "2",
+     "In general the largest absolute components of Cov(delta^2, a) are positive.",
+     "positive_share", 0.5, "share of positive components among the largest tenth, {}"),
+    ("correlated-units", "shift-of-correlated-units", "1",
+     "The more the units are correlated, the higher their bias shift.",
+     "rank_correlation", None,
+     "Spearman's correlation, over layers, of the incoming units' mean correlation and "
+     "the bias shift, {}; decides nothing, because other quantities also change"),
+)  # fmt: skip
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -141,53 +161,12 @@ def _along_training(activation: str, column: str, epochs: range = _TRAINED) -> R
     return read
 
 
-def _claims() -> tuple[Claim, ...]:
-    correlated = _above(
-        "shift-of-correlated-units",
-        "rank_correlation",
-        0,
-        "Spearman's correlation, over layers, of the incoming units' mean correlation "
-        "and the bias shift, {}; decides nothing, because other quantities also change",
-    )
-    return (
-        *_claims_of_elu(),
-        _claim(
-            "k-grows-with-length",
-            "2",
-            "k increases with the length of E_q(a) for given variances and covariances.",
-            _above(
-                "k-grows-with-length",
-                "k",
-                1,
-                "k, mean over epochs, {}; k - 1 is proportional to the length of "
-                "E_q(a) in a given direction, so that k increases with it if k > 1",
-            ),
-        ),
-        _claim(
-            "bias-unit-scaled-up",
-            "2",
-            "This correction is equivalent to shifting the mean activations of the "
-            "incoming units toward zero and scaling up the bias unit.",
-            _above("bias-unit-scaled-up", "k", 1, "k, mean over epochs, {}"),
-        ),
-        _claim(
-            "covariances-positive",
-            "2",
-            "In general the largest absolute components of Cov(delta^2, a) are positive.",
-            _above(
-                "covariances-positive",
-                "positive_share",
-                0.5,
-                "share of positive components among the largest tenth, {}",
-            ),
-        ),
-        _claim(
-            "correlated-units",
-            "1",
-            "The more the units are correlated, the higher their bias shift.",
-            tuple(dataclasses.replace(test, limit=None) for test in correlated),
-        ),
-    )
+def _claims() -> list[Claim]:
+    above = [
+        Claim(f"theory-{name}", section, text, "an argument", _above(test, *column))
+        for name, test, section, text, *column in _ABOVE
+    ]
+    return [*_claims_of_elu(), *above]
 
 
 def _claims_of_elu() -> tuple[Claim, Claim]:
@@ -200,34 +179,32 @@ def _claims_of_elu() -> tuple[Claim, Claim]:
     for columns, unit in itertools.product(itertools.pairwise(_CHAIN), _UNITS):
         lengths.append(_correlation(*columns, unit))
     return (
-        _claim(
-            "bias-shift-reduced",
+        Claim(
+            "theory-bias-shift-reduced",
             "abstract, 1",
             "Mean shifts toward zero speed up learning by bringing the normal gradient "
             "closer to the unit natural gradient because of a reduced bias shift "
             "effect.",
+            "an argument",
             tuple(shifts),
         ),
-        _claim(
-            "smaller-corrections",
+        Claim(
+            "theory-smaller-corrections",
             "2",
             "Smaller positive E_p(a) lead to smaller positive E_q(a), therefore to "
             "smaller corrections.",
+            "an argument",
             tuple(lengths),
         ),
     )
 
 
-def _claim(name: str, section: str, text: str, tests: tuple[ClaimTest, ...]) -> Claim:
-    return Claim(f"theory-{name}", section, text, "an argument", tests)
-
-
-def _above(name: str, column: str, limit: float, measure_: str) -> tuple[ClaimTest, ...]:
+def _above(name: str, column: str, limit: float | None, measured: str) -> tuple[ClaimTest, ...]:
     """Returns the tests that a column is above a limit, for each activation."""
     return tuple(
         ClaimTest(
             f"theory-{name}-{unit}",
-            measure_.format(palette.label(unit)),
+            measured.format(palette.label(unit)),
             mean_value(_along_training(unit, column)),
             limit,
             larger=True,
@@ -282,7 +259,7 @@ EXPERIMENT = Experiment(
     trials=trials,
     measure=measure,
     columns=("epoch", *_DRAWN, *_OTHERS, "alive"),
-    claims=_claims(),
+    claims=tuple(_claims()),
     paper_epochs=300,
     schedule_of="figure 2",
     note=(

@@ -15,8 +15,8 @@ LAYERS = 2, 4, 6, 8, 12
 _DEEP = 6, 8, 12  # "networks with more than 5 layers"
 _LOSS = 0.1  # training loss in nats; the epochs until this loss measure the speed
 _MEASURES = {
-    "test_error_percent": "test error %",
-    "epochs_to_loss": f"epochs to {_LOSS}",
+    "test_error_percent": "MNIST test error, %",
+    "epochs_to_loss": f"epochs until the training loss is {_LOSS}",
 }
 
 
@@ -57,18 +57,14 @@ def _variant(layers: int) -> str:
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
     ends = grouping.ends(frame, _MEASURES)
     depths = {variant: int(variant.split()[0]) for variant in ends.index.unique("variant")}
-    panels = {
-        "test_error_percent": ("a  MNIST test error", "%"),
-        "epochs_to_loss": (f"b  epochs until the training loss is {_LOSS}", "epochs"),
-    }
     with plots.figure(stem, [2], 3.6) as [row]:
-        for axes, (column, (title, unit)) in zip(row, panels.items(), strict=True):
+        for axes, letter, column in zip(row, "ab", _MEASURES, strict=True):
             every = ends.groupby(level=[*grouping.ARM], observed=True)[column]
             # A depth at which a run has no value has no dot.
             reached = ends[column][every.transform("count") == every.transform("size")]
             dots = grouping.spread(reached, "variant")
             plots.dots(axes, dots.assign(depth=dots["variant"].map(depths)), "depth")
-            axes.set(title=title, xlabel="hidden layers", ylabel=unit)
+            axes.set(title=f"{letter}  {_MEASURES[column]}", xlabel="hidden layers")
 
 
 def _test(other: str, layers: int) -> ClaimTest:

@@ -40,19 +40,17 @@ def compute(plan: Plan) -> list[dict]:
 
 
 def _summary(frame: pd.DataFrame) -> str:
-    relu = frame[frame["form"] == "relu"].set_index("case")["value"]
     lines = []
     for row in frame.itertuples():
         ratio, low, high = (f"{getattr(row, name):.3f}" for name in _RATIOS)
         cells = [
             row.rounds,
             f"{row.value:.4g}",
-            f"{row.value / relu[row.case]:.3f}" if row.case in relu else "",
             f"{ratio} ({low} to {high})",
         ]
         lines.append([row.case, row.form, *cells])
-    titles = "network", "activation", "rounds", "ms a step", "divided by ReLU's ms"
-    return tables.markdown((*titles, "median ratio of the rounds"), lines)
+    titles = "network", "activation", "rounds", "ms a step", "median ratio of the rounds"
+    return tables.markdown(titles, lines)
 
 
 def _find(frame: pd.DataFrame, form: str) -> tuple[int, list[float]]:

@@ -131,12 +131,8 @@ def test_depth_has_the_epochs_to_a_low_loss(workdir):
     (row,) = measured("depth", workdir)
     assert row["hidden_layers"] == "2" and row["train_loss"] == "0.05"
     assert (row["test_error_percent"], row["epochs_to_loss"]) == ("2.25", "3")
-
-
-def test_depth_has_no_epoch_if_the_loss_was_never_low(workdir):
     lines(workdir / "metrics.jsonl", [{"epoch": 1, "train_loss": 0.2}])
-    experiment = EXPERIMENTS["depth"]
-    (row,) = experiment.measure(experiment.trials(PLAN)[0], workdir, PLAN)
+    (row,) = EXPERIMENTS["depth"].measure(EXPERIMENTS["depth"].trials(PLAN)[0], workdir, PLAN)
     assert row["epochs_to_loss"] == ""
 
 
