@@ -49,12 +49,10 @@ def created(monkeypatch):
 @pytest.mark.parametrize(
     ("name", "num_devices", "gpu_count", "config", "words"),
     [
-        ("miror", None, 0, "", "mirrored"),
         ("one", 2, 0, "", "--strategy=mirrored"),
         ("mirrored", 3, 0, "", "started with 2"),
         ("mirrored", 3, 2, "", "only 2 GPU"),
         ("multi_worker", None, 0, "", "TF_CONFIG"),
-        ("auto", None, 0, "{", "JSON"),
     ],
 )
 def test_strategies_that_do_not_fit_the_devices_are_refused(
@@ -111,6 +109,12 @@ def dense(batch_norm=False):
     return zoo.get_model("mnist_mlp_8x128", width=0.02, batch_norm=batch_norm, preprocessing=False)
 
 
+def frozen():
+    model = dense(batch_norm=True)
+    model.trainable = False
+    return model
+
+
 def convolutional():
     return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)])
 
@@ -126,6 +130,7 @@ POLICIES = [
     (convolutional, 1, 1, "auto", True, 100),
     (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
     (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
+    (frozen, 2, 0, "auto", True, 100),  # frozen batch normalisation updates no variable
 ]
 
 
