@@ -40,15 +40,11 @@ def compute(plan: Plan) -> list[dict]:
 
 
 def _summary(frame: pd.DataFrame) -> str:
-    lines = []
-    for row in frame.itertuples():
-        ratio, low, high = (f"{getattr(row, name):.3f}" for name in _RATIOS)
-        cells = [
-            row.rounds,
-            f"{row.value:.4g}",
-            f"{ratio} ({low} to {high})",
-        ]
-        lines.append([row.case, row.form, *cells])
+    lines = [
+        [row.case, row.form, row.rounds, f"{row.value:.4g}",
+         f"{row.ratio:.3f} ({row.ratio_low:.3f} to {row.ratio_high:.3f})"]
+        for row in frame.itertuples()
+    ]  # fmt: skip
     titles = "network", "activation", "rounds", "ms a step", "median ratio of the rounds"
     return tables.markdown(titles, lines)
 
