@@ -3,6 +3,7 @@
 import importlib
 import inspect
 import re
+from importlib import resources
 
 import pytest
 from fake_runs import flat
@@ -10,6 +11,8 @@ from fake_runs import flat
 from elu_zoo import errors
 from elu_zoo.bin.config import installed
 from elu_zoo.configs import common
+from elu_zoo.configs.table1_baselines import NETS
+from elu_zoo.training.config import resolve
 from elu_zoo.training.config_checks import check_config
 from elu_zoo.training.fields import FIELDS, NEUTRAL
 
@@ -70,14 +73,30 @@ def test_an_argument_changes_one_field(name, arg, field, value):
         check_config(config)
 
 
-@pytest.mark.parametrize("name", MODULES)
-@pytest.mark.parametrize(
-    ("arg", "words"),
-    [
-        ("sead=1", "Unknown config argument 'sead'. Did you mean 'seed'"),
-        ("smoke=1", "smoke must be of type bool"),
-    ],
-)
+WRONG = [
+    *((name, "sead=1", "argument 'sead'. Did you mean 'seed'") for name in MODULES),
+    *((name, "smoke=1", "smoke must be of type bool") for name in MODULES),
+    ("elu_cifar_11", "schedule=papr", "Unknown schedule 'papr'. .* 'paper'"),
+    ("elu_cifar_18", "schedule=quik", "Unknown schedule 'quik'. .* 'quick'"),
+    ("elu_cifar_18", "epochs=9", "Only schedule=quick.*epochs=9"),
+    ("table1_baselines", "net=nim", "Did you mean 'nin'"),
+    ("table1_baselines", "schedule=quik", "Did you mean 'quick'"),
+    ("table1_baselines", "epochs=3", "schedule=quick. Received: schedule=paper"),
+    ("finetune", "weights=", "weights must be the name of a data set"),
+    ("finetune", "image_size=-1", "image_size must be an integer >= 0"),
+    ("finetune", "model=elu_imagenet_15,image_size=64", "Set --config.data.image_size and"),
+    ("finetune", "model=elu_cifar11,weights=none", "Did you mean"),
+]
+
+
+@pytest.mark.parametrize(("name", "arg", "words"), WRONG)
 def test_wrong_arguments_raise_a_usage_error(name, arg, words):
     with pytest.raises(errors.UsageError, match=words):
-        MODULES[name].get_config(arg)
+        resolve(MODULES[name].get_config(arg))
+
+
+def test_the_card_and_the_recipes_list_every_baseline():
+    card = MODULES["table1_baselines"].__doc__.replace("\n", "")
+    assert f"net ({', '.join(NETS)})" in card
+    recipes = resources.files("elu_zoo.configs").joinpath("results", "baselines.md")
+    assert all(f"\n## {net}\n" in recipes.read_text() for net in NETS)

@@ -12,15 +12,11 @@ DEFAULTS = {"activation": "elu", "seed": 0, "batch_norm": False, "rate": 0.5}
     "text, changed",
     [
         ("", {}),
-        (",", {}),
         ("activation=relu", {"activation": "relu"}),
-        ("activation=3", {"activation": "3"}),
         ("activation=", {"activation": ""}),
-        ("seed=7", {"seed": 7}),
         ("seed=-1", {"seed": -1}),
         ("batch_norm=True", {"batch_norm": True}),
         ("batch_norm=true", {"batch_norm": True}),
-        ("batch_norm=False", {}),
         ("rate=1", {"rate": 1.0}),
         ("rate=1e-3", {"rate": 1e-3}),
         ("seed=1,seed=2", {"seed": 2}),
@@ -36,7 +32,6 @@ def test_parse_updates_the_defaults(text, changed):
 @pytest.mark.parametrize(
     "text, words",
     [
-        ("sed=1", "Unknown config argument 'sed'. Did you mean 'seed'"),
         ("epoch=1", "Unknown config argument 'epoch'.*Known: activation, seed"),
         ("epochs=1", "'epochs'. It is a field: set --config.train.epochs=1. Known: act"),
         ("train.learning_rates=(1,2)", r"--config.train.learning_rates=\.\.\.\. Known"),
@@ -45,11 +40,8 @@ def test_parse_updates_the_defaults(text, changed):
         ("seed=abc", "seed must be of type int, such as 0. Received: 'abc'"),
         ("seed=1.5", "seed must be of type int.*'1.5'"),
         ("seed=True", "seed must be of type int.*'True'"),
-        ("seed=", "seed must be of type int.*''"),
         ("batch_norm=1", "batch_norm must be of type bool, such as False.*'1'"),
-        ("batch_norm=yes", "batch_norm must be of type bool.*'yes'"),
         ("rate=x", "rate must be of type float, such as 0.5.*'x'"),
-        ("rate=True", "rate must be of type float.*'True'"),
     ],
 )
 def test_parse_raises_for_unknown_names_and_for_values_of_a_wrong_type(text, words):

@@ -1,5 +1,7 @@
 """Every field of a config changes something that a run does, or records."""
 
+from operator import attrgetter
+
 import keras
 import numpy as np
 import pytest
@@ -110,16 +112,8 @@ def draw_range(run):
     return None if run.draws[0] is None else (np.min(run.draws), np.max(run.draws))
 
 
-def checkpoints(run):
-    return run.steps
-
-
-def parameters(run):
-    return run.entry["parameters"]
-
-
-def rates(run):
-    return run.rates
+checkpoints, rates = attrgetter("steps"), attrgetter("rates")
+parameters = entry("parameters")
 
 
 def workdir(run):
@@ -145,20 +139,12 @@ def smoothing(run):
     return term and round(float(term[0]), 6)
 
 
-def compute_dtype(run):
-    return weighted(run)[1].compute_dtype
-
-
 def paddings(run):
     return sum(isinstance(x, keras.layers.ZeroPadding2D) for x in run.model.layers)
 
 
 def augmented(run):
     return [np.unique(draws).size > 1 for draws in run.draws]
-
-
-def regions(run):
-    return {x.regions for x in run.model.layers if hasattr(x, "regions")}
 
 
 def frozen(run):
@@ -204,7 +190,9 @@ ROWS = [
       "train.learning_rate_factors": FACTORS}, heads, [True] * 2 + [False] * 4, []),
     ("maxout", "model.constrained", False, constraint, 0.9, None),
     ("fmp", "model.filters", 320, parameters, ANY, ANY),
-    ("fmp", "model.regions", "random", regions, {"pseudorandom"}, {"random"}),
+    ("fmp", "model.regions", "random",
+     lambda run: {x.regions for x in run.model.layers if hasattr(x, "regions")},
+     {"pseudorandom"}, {"random"}),
     ("mlp", "data.name", "mnist", entry("dataset"), "mnist_5k", "mnist"),
     ("mlp", "data.train_examples", 0, epoch_ends, [3, 6], [6, 12]),
     ("mlp", "data.train_on_validation", True, evaluated, [1, 2], []),
@@ -225,7 +213,8 @@ ROWS = [
     ("mlp", "train.epochs", 3, epoch_ends, [3, 6], [3, 6, 9]),
     ("mlp", "train.loss", "constant", lambda run: run.rows[0]["train_loss"], ANY, 1.5),
     ("mlp", "train.label_smoothing", 0.1, smoothing, ANY, 0.05),
-    ("cifar", "train.precision", "float32", compute_dtype, "bfloat16", "float32"),
+    ("cifar", "train.precision", "float32", lambda run: weighted(run)[1].compute_dtype,
+     "bfloat16", "float32"),
     ("mlp", "train.optimizer", MUON, lambda run: type(run.learner.optimizer).__name__,
      "SGD", "Muon"),
     ("mlp", "train.sgd_factor", {**MUON, "train.sgd_factor": 3.0}, optimizer("sgd_factor"),

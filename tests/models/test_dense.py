@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import elu_zoo
+from elu_zoo import errors
 
 # network: {layer with weights: number of units}, in the order of the layers.
 UNITS = {
@@ -113,3 +114,9 @@ def test_input_shape_sets_the_output_shape(name, arguments, shape, output_shape)
     assert model.input_shape == (None, *shape)
     assert model.output_shape == (None, *output_shape)
     assert model(np.zeros((2, *shape), np.float32)).shape == (2, *output_shape)
+
+
+@pytest.mark.parametrize("layers", [0, 2.0])
+def test_a_wrong_number_of_layers_raises_a_usage_error(layers):
+    with pytest.raises(errors.UsageError, match=f"hidden_layers.* Received: {layers!r}"):
+        elu_zoo.get_model("mnist_mlp_8x128", hidden_layers=layers)

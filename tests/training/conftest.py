@@ -1,6 +1,7 @@
 """Fixtures that train small runs, stop them and read their files."""
 
 import json
+import signal
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import small_stacks
 
 from elu_zoo import training
 from elu_zoo.configs import quickstart
+from elu_zoo.evaluation import evaluator
 from elu_zoo.training.step import resident
 
 
@@ -89,5 +91,33 @@ def stop_after(monkeypatch):
             return values
 
         monkeypatch.setattr(step, "run", counted)
+
+    return plan
+
+
+@pytest.fixture
+def signal_at(monkeypatch):
+    """A function that plans a SIGINT in a batch of evaluations, counted from 1.
+
+    It returns a list with the number of batches so far.
+    """
+
+    def plan(batch, size):
+        monkeypatch.setattr(evaluator, "_BATCH_SIZE", size)
+        original, done = evaluator.inference, [0]
+
+        def counted(model):
+            forward = original(model)
+
+            def call(images):
+                done[0] += 1
+                if done[0] == batch:
+                    signal.raise_signal(signal.SIGINT)
+                return forward(images)
+
+            return call
+
+        monkeypatch.setattr(evaluator, "inference", counted)
+        return done
 
     return plan

@@ -35,10 +35,7 @@ RUNS = {
     "unstopped": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "resumed": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
     "static": ("mnist_mlp_8x128", "smoke=True,activation=rrelu", MOMENTUM),
-    "finetune": (
-        *("finetune", "model=mnist_mlp_8x128,weights=mnist,freeze=dense1+dense2"),
-        DIGITS,
-    ),
+    "finetune": (*("finetune", "model=mnist_mlp_8x128,weights=mnist,freeze=dense1+dense2"), DIGITS),
     "phases": (
         *("elu_cifar_11", "dataset=mnist_5k,smoke=True"),
         {

@@ -36,31 +36,16 @@ def decode(split):
     return (np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels"))
 
 
-def test_files_of_a_finished_run(finished, folder, rows):
+def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
     workdir, entry = finished
     assert manifest.check(entry, "entry") == entry
     assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
-    assert entry["arguments"] == {
-        "activation": {"name": "elu", "alpha": 1.0},
-        "batch_norm": False,
-        "input_shape": [16, 16, 3],
-        "width": 0.02,
-        "stem_stride": 1,
-        "spp_levels": [1],
-        "num_classes": 3,
-    }
+    assert entry["arguments"]["input_shape"] == [16, 16, 3]
     statistics = statistics_file.find(imagenet.load(folder, 24).images, "mean").stem
     described = {"kind": "mean_crop", "statistics": statistics, "crop": [16, 16]}
     assert entry["preprocessing"] == described
     assert entry["classes"] == ["class000", "class001", "class002"]
     assert entry["data_terms"] == "The terms of its images."
-    keys = "step epoch train_loss validation_loss validation_error_percent"
-    metrics = rows(workdir / "metrics.jsonl")
-    assert [(row["step"], row["epoch"]) for row in metrics] == [(5, 1), (10, 2)]
-    assert all(list(row) == keys.split() for row in metrics)
-    start = rows(workdir / "timing.jsonl")[0]
-    compilation = {"accumulate": 1, "compiled": False, "steps_per_call": 1}
-    assert {key: start[key] for key in compilation} == compilation
     repeated = training.train(small_images.get_config(folder), workdir)
     assert repeated["tag"] == entry["tag"]
 

@@ -77,13 +77,7 @@ class TrainState:
             saved: the train state, as JSON values.
             identity: what the numbers of the run now depend on.
         """
-        try:
-            state = cls(**{**saved, "identity": RunIdentity(**saved["identity"])})
-        except (KeyError, TypeError) as error:
-            raise errors.CorruptError(
-                f"The checkpoints in {workdir} are of another version of elu_zoo: "
-                f"{error}. Delete the folder 'checkpoints' to train from the start."
-            ) from None
+        state = cls(**{**saved, "identity": RunIdentity(**saved["identity"])})
         changed = resuming.compare(state.identity, identity, workdir, allow_config_change)
         logging.info("Resuming %s after iteration %d.", workdir, state.step)
         if state.step > length.total:
@@ -191,11 +185,6 @@ class Checkpoints:
                 f"Every checkpoint in {folder} is damaged: "
                 f"{', '.join(path.name for path in damaged)}. "
                 "Delete this folder to train from the start."
-            )
-        if any(path.is_dir() for path in folder.glob("step-*")):
-            raise errors.CorruptError(
-                f"The checkpoints in {folder} are folders, which another version of elu_zoo "
-                "wrote. Delete them to train from the start."
             )
         return None
 

@@ -36,7 +36,7 @@ class Observer:
         return length.steps_per_epoch
 
     def resume(self, path: Path, step: int) -> None:
-        """Deletes records after iteration `step`, whose own record is written again."""
+        """Deletes records after iteration `step`, whose own record may be written again."""
         files.remove_leftovers(path)
 
     def add(self, path: Path, losses: np.ndarray) -> None:
@@ -94,11 +94,11 @@ class Measures(Observer):
         return self.every
 
     def resume(self, path: Path, step: int) -> None:
-        rows = [row for row in read_rows(path.parent) if row["step"] < step]
+        rows = [row for row in read_rows(path.parent) if row["step"] <= step]
         files.write_bytes(path, "".join(json.dumps(row) + "\n" for row in rows).encode())
 
     def __call__(self, run: Run, path: Path, step: int, check: Callable[[], None] | None) -> None:
-        if not step:
+        if not step or any(row["step"] == step for row in read_rows(path.parent)):
             return
         measured = {"test": run.data.test}
         if self.training_images:

@@ -63,7 +63,13 @@ class Outputs:
         self.records.write_timing(timing)
         self.display.row(row)
         if self.on_row:
+            self._call_on_row(row)
+
+    def _call_on_row(self, row: dict[str, float]) -> None:
+        try:
             self.on_row(row)
+        except OSError as error:  # no fault of the run's folder
+            raise errors.TrainingError(f"on_row raised {error!r}.") from error
 
     def resume_observers(self, step: int, check: Callable[[], None] | None) -> None:
         """Deletes the observers' records after `step`, and writes those due at `step`."""
@@ -118,8 +124,7 @@ def open_outputs(
     if chief and not (config := workdir / "config.json").exists():
         files.write_json(config, state.identity.config)
     folder = workdir if chief else None
-    mark = state.metrics_length, state.metrics_sha256
-    records = Records(folder, mark, state.epochs_recorded)
+    records = Records(folder, (state.metrics_length, state.metrics_sha256))
     display = Display(run.length.total, state.step)
     with contextlib.closing(records), contextlib.closing(display), writer:
         hook = on_row if chief else None

@@ -9,7 +9,6 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from absl import logging
 from tensorboard.compat.proto.event_pb2 import Event
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
@@ -26,15 +25,14 @@ class Records:
     Args:
         workdir: the run's folder; None on machines other than the chief.
         mark: the result of `mark` at the restored checkpoint.
-        epochs: number of epochs whose rows are in these bytes.
     """
 
-    def __init__(self, workdir: Path | None, mark: tuple[int, str], epochs: int):
+    def __init__(self, workdir: Path | None, mark: tuple[int, str]):
         self._board = None
         if workdir is None:
             return
         metrics, timing = workdir / "metrics.jsonl", workdir / "timing.jsonl"
-        rows = _metrics_at(metrics, mark, epochs)
+        rows = _metrics_at(metrics, *mark)
         self._digest = hashlib.sha256(rows)
         self._metrics = _reopen(metrics, rows)
         self._timing = _reopen(timing, files.read(timing) if timing.exists() else b"")
@@ -76,22 +74,13 @@ class Records:
         self._board.flush()
 
 
-def _metrics_at(path: Path, mark: tuple[int, str], epochs: int) -> bytes:
+def _metrics_at(path: Path, length: int, sha256: str) -> bytes:
     """Returns the rows that metrics.jsonl had at a checkpoint."""
-    length, sha256 = mark
     content = files.read(path)[:length] if path.exists() else b""
-    if length and not content:
-        logging.warning(
-            "%s is missing. The run continues without the rows of its first %d epochs. "
-            "Train again in another --workdir to get all rows.",
-            path,
-            epochs,
-        )
-    elif length and sha256 != files.sha256(content):
+    if content and sha256 != files.sha256(content):
         raise errors.CorruptError(
-            f"{path} was changed, is incomplete or belongs to another run. Its rows "
-            f"are not those of the {epochs} epochs of the checkpoint. Restore the file "
-            "of this run, or delete the file to continue without these rows."
+            f"{path} was changed, is incomplete or belongs to another run than the checkpoint. "
+            "Restore the file of this run, or delete it to continue without its rows."
         )
     return content
 

@@ -57,21 +57,11 @@ def compare(
             "--workdir."
         )
     if "code" in differing and now.code:
-        logging.warning(
-            "The file of your network or activation has changed since the run in %s began. "
-            "Pass another --workdir to train with the new code from the start.",
-            workdir,
-        )
+        logging.warning("The file of your network or activation has changed since the run began.")
         changed.append(f"code: {began.code} -> {now.code}")
     for name in sorted(differing & {"versions", "replicas"}):
-        logging.warning(
-            "The %s of the run in %s were %s and are now %s. Results may therefore differ in "
-            "their last bits.",
-            name,
-            workdir,
-            old[name],
-            new[name],
-        )
+        text = "The %s of the run were %s and are now %s. Results may differ in their last bits."
+        logging.warning(text, name, old[name], new[name])
     return changed
 
 
@@ -145,13 +135,6 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
             f"The finished run in {workdir} did not record {', '.join(missing)}. "
             "Delete the folder to train again."
         )
-
-
-def check_unlocked(workdir: Path, chief: bool) -> None:
-    """Checks that no other process uses the run's folder, before data are read."""
-    if chief and (workdir / "LOCK").exists():
-        with files.exclusive(workdir / "LOCK"):
-            pass
 
 
 @contextlib.contextmanager

@@ -33,76 +33,36 @@ class Rule:
     Attributes:
         facts: words that must describe a run: `cpu` or `gpu`; `convolutional` or
             `dense`; `several` replicas; `updates` if their layers update variables.
-        reason: the reason for the choice, with ratios, by default of two CPU cores.
     """
 
     facts: str
     compiled: bool
     steps_per_call: int
-    reason: str
     static: bool = False
 
 
 # The first row that fits a run is used. compile=on skips rows with compiled=False, and
-# compile=off skips the other rows.
+# compile=off skips the other rows. Ratios are of two CPU cores.
 RULES = (
-    Rule(
-        "several updates",
-        False,
-        10,
-        "XLA compiles a pure function for each replica. It cannot contain variables "
-        "that a layer updates.",
-    ),
-    Rule(
-        "cpu convolutional",
-        False,
-        10,
-        "TensorFlow's kernels multiply in bfloat16 and pool fast. XLA's kernels took "
-        "2.5 times as long, in float32.",
-    ),
-    Rule(
-        "several",
-        True,
-        100,
-        "One iteration per call made two replicas of a dense network 4 times as slow.",
-    ),
-    Rule(
-        "cpu convolutional",
-        True,
-        1,
-        "In a loop, XLA runs convolutions on one core and without its fast kernels, "
-        "which took 250 times as long.",
-    ),
-    Rule(
-        "cpu",
-        True,
-        100,
-        "A small network took 4 times as long with one iteration per call, and 3 times "
-        "as long without XLA.",
-    ),
-    Rule(
-        "gpu",
-        True,
-        100,
-        "As for dense networks on a CPU. With a constant number of iterations JAX took "
-        "0.95 of the time on an H100.",
-        static=True,
-    ),
-    Rule("", False, 10, "For compile=off. Longer calls would save little time."),
+    # XLA's pure function of each replica cannot contain variables that a layer updates.
+    Rule("several updates", False, 10),
+    # TensorFlow's kernels multiply in bfloat16 and pool fast: XLA's took 2.5 times as long.
+    Rule("cpu convolutional", False, 10),
+    # One iteration per call made two replicas of a dense network 4 times as slow.
+    Rule("several", True, 100),
+    # In a loop, XLA runs convolutions on one core, which took 250 times as long.
+    Rule("cpu convolutional", True, 1),
+    # A small network took 4 times as long with one iteration per call, 3 times without XLA.
+    Rule("cpu", True, 100),
+    # With a constant number of iterations JAX took 0.95 of the time on an H100.
+    Rule("gpu", True, 100, static=True),
+    Rule("", False, 10),  # for compile=off
 )
 # Encoded images are decoded during training, and arrive one batch at a time.
 STREAMED_STEPS_PER_CALL = 1
 # Least number of seconds between two regular checkpoints, by platform. A GPU computes
 # the iterations between two checkpoints faster than a checkpoint is written.
 CHECKPOINT_SECONDS = {"cpu": 0.0, "gpu": 30.0}
-# Class of tf.distribute that sums gradients over replicas, by platform, and the reason.
-CROSS_DEVICE_OPS = {
-    "cpu": (
-        "ReductionToOneDevice",
-        "Keras' fit took 1.4 times as long with the default.",
-    ),
-    "gpu": (None, "TensorFlow's default, NCCL; not measured yet."),
-}
 
 
 def choose(facts: set[str], compile_: str) -> Rule:

@@ -1,7 +1,5 @@
 """Devices of a run on TensorFlow, and the compilation of its steps."""
 
-from pathlib import Path
-
 import keras
 import tensorflow as tf
 from absl import logging
@@ -21,7 +19,6 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     devices (by default all GPUs, or one CPU), and otherwise `one`.
     """
     compilation.check_devices(name, num_devices)
-    _warn_of_unused_gpu()
     gpus = tf.config.list_physical_devices("GPU")
     tasks = cluster.tasks()
     if name == "auto":
@@ -46,12 +43,8 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         strategy = _mirrored(gpus, num_devices)
     replicas, devices = strategy.num_replicas_in_sync, tf.config.list_logical_devices()
     if replicas > 1 or len(devices) > 1:
-        logging.info(
-            "Strategy %s with %d replica(s); devices of this machine: %s.",
-            name,
-            replicas,
-            ", ".join(device.name for device in devices),
-        )
+        names = ", ".join(device.name for device in devices)
+        logging.info("Strategy %s with %d replica(s); devices: %s.", name, replicas, names)
     return strategy
 
 
@@ -69,7 +62,6 @@ def choose_compilation(
     function, which cannot contain layers that update variables.
     """
     compilation.check_compile(compile_, steps_per_call, accumulate)
-    _warn_of_emulation(model)
     gpus = tf.config.list_physical_devices("GPU")
     facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
     # Steps do not update frozen layers, nor the random states of keyed layers.
@@ -101,20 +93,19 @@ def peers(strategy: tf.distribute.Strategy) -> cluster.OneMachine | Peers:
 
 def _mirrored(gpus: list, num_devices: int | None) -> tf.distribute.Strategy:
     if gpus:
-        platform, count = "gpu", num_devices or len(gpus)
+        platform, count = "GPU", num_devices or len(gpus)
         if count > len(gpus):
             raise errors.UsageError(
                 f"num_devices is {count}, but TensorFlow sees only {len(gpus)} GPU(s). "
                 f"Set --num_devices={len(gpus)}."
             )
     else:
-        platform, count = "cpu", num_devices or 1
+        platform, count = "CPU", num_devices or 1
         _create_logical_cpus(count)
-    name, _ = compilation.CROSS_DEVICE_OPS[platform]
-    return tf.distribute.MirroredStrategy(
-        [f"{platform.upper()}:{i}" for i in range(count)],
-        cross_device_ops=getattr(tf.distribute, name)() if name else None,
-    )
+    # On CPUs, Keras' fit took 1.4 times as long with TensorFlow's default.
+    operation = None if gpus else tf.distribute.ReductionToOneDevice()
+    names = [f"{platform}:{i}" for i in range(count)]
+    return tf.distribute.MirroredStrategy(names, cross_device_ops=operation)
 
 
 def _create_logical_cpus(count: int) -> None:
@@ -138,26 +129,3 @@ def _create_logical_cpus(count: int) -> None:
 def hide_gpus() -> None:
     """Hides the GPUs from this process, before TensorFlow starts."""
     tf.config.set_visible_devices([], "GPU")
-
-
-def _warn_of_unused_gpu() -> None:
-    driver = Path("/proc/driver/nvidia/version").exists()
-    if driver and not tf.config.list_physical_devices("GPU"):
-        logging.warning(
-            "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
-            'use the CPU. Run: pip install "elu-zoo[gpu]"'
-        )
-
-
-def _warn_of_emulation(model: keras.Model) -> None:
-    """Warns about a bfloat16 model on a processor without bfloat16 instructions."""
-    reduced = any(x.compute_dtype == "bfloat16" for x in model.layers)
-    path = Path("/proc/cpuinfo")
-    if not reduced or tf.config.list_physical_devices("GPU") or not path.exists():
-        return
-    flags = path.read_text()
-    if not any(flag in flags for flag in ("avx512_bf16", "amx_bf16", " bf16")):
-        logging.warning(
-            "This processor has no bfloat16 instructions. Set "
-            "--config.train.precision=float32 if steps take too long."
-        )

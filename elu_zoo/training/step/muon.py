@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import keras
-from absl import logging
 from keras import ops
 
 from elu_zoo import errors
@@ -40,8 +39,7 @@ class Muon(keras.optimizers.Optimizer):
         momentum: the momentum, in [0, 1).
         newton_schulz_steps: number of Newton-Schulz steps, >= 1.
         compute_dtype: the dtype of the Newton-Schulz steps.
-        sgd_layers: names of layers whose kernels use SGD, such as the classifier. A
-            name of no trained layer is logged as a warning.
+        sgd_layers: names of layers whose kernels use SGD, such as the classifier.
         sgd_factor: factor on the learning rate for SGD, > 0.
         sgd_decay: L2 decay of the kernels of `sgd_layers`: gradient += decay * kernel.
         **kwargs: arguments of `keras.optimizers.Optimizer`, without `weight_decay`.
@@ -90,14 +88,6 @@ class Muon(keras.optimizers.Optimizer):
         # no Keras names.
         self._orthogonal, self._decays = [], []
         paths = [variable.path.split("/") for variable in variables]
-        names = {name for path in paths for name in path[:-1]}
-        if absent := sorted(set(self.sgd_layers) - names):
-            logging.warning(
-                "sgd_layers of Muon has the name of no trained layer: %s. The trained "
-                "layers are %s.",
-                ", ".join(absent),
-                ", ".join(sorted(names)),
-            )
         for variable, path in zip(variables, paths, strict=True):
             is_kernel = variable.name == "kernel" and len(variable.shape) > 1
             by_sgd = not set(path).isdisjoint(self.sgd_layers)

@@ -11,9 +11,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors, files
-from elu_zoo.training.record.checkpoint import Checkpoints, TrainState
-from elu_zoo.training.record.resuming import RunIdentity
-from elu_zoo.training.run import Length
+from elu_zoo.training.record.checkpoint import Checkpoints
 
 STEPS = (10, 20, 30)
 
@@ -134,13 +132,9 @@ def test_checkpoints_that_are_all_damaged_are_refused_and_kept(saved):
     assert names(saved) == names_of(*STEPS)
 
 
-def test_checkpoints_of_another_version_are_refused(tmp_path):
-    (tmp_path / "checkpoints" / "step-000000010").mkdir(parents=True)
-    with pytest.raises(errors.CorruptError, match="another version.*Delete"):
-        Checkpoints(tmp_path, make_variables(), 3).restore()
-    for state in ({"step": 14}, {"identity": {}, "unknown": 1}, {"identity": {"x": 1}}):
-        with pytest.raises(errors.CorruptError, match="another version.*Delete"):
-            TrainState.resume(state, RunIdentity(), tmp_path, Length(21, 4, 3), True)
+def test_a_folder_with_the_name_of_a_checkpoint_is_skipped(saved):
+    path_of(saved, 40).mkdir()
+    assert restore(saved) == 30 and path_of(saved, 40).is_dir()
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

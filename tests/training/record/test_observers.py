@@ -268,6 +268,13 @@ def test_records_after_the_restored_checkpoint_of_a_killed_run_are_cut(
     check_equal(tmp_path)
 
 
+def test_a_longer_run_keeps_the_row_of_the_old_end(tmp_path):
+    content = '{"step": 5}\n{"step": 7}\n'
+    (tmp_path / "test.jsonl").write_text(content + '{"step": 10}\n')
+    Measures(5).resume(tmp_path / "test.jsonl", 7)
+    assert (tmp_path / "test.jsonl").read_text() == content
+
+
 def test_a_checkpoint_without_its_losses_is_refused(tmp_path, stop_after):
     stop_after(9, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):

@@ -26,12 +26,18 @@ def test_each_row_is_given_once(tmp_path, smoke, train, rows, stop_after):
     assert len(given) == 3
 
 
-def test_an_error_of_on_row_ends_the_run_which_can_be_resumed(tmp_path, smoke, train, rows):
+@pytest.mark.parametrize(
+    ("raised", "error", "words"),
+    [(KeyError, KeyError, "user"), (OSError, errors.TrainingError, "on_row raised.*iteration 20")],
+)
+def test_an_error_of_on_row_ends_the_run_which_can_be_resumed(
+    tmp_path, smoke, train, rows, raised, error, words
+):
     def refuse(row):
         if row["epoch"] == 3:
-            raise KeyError("a user's error")
+            raise raised("a user's error")
 
-    with pytest.raises(KeyError, match="user"):
+    with pytest.raises(error, match=words):
         train(smoke(EPOCHS), tmp_path / "run", on_row=refuse)
     assert [p.name for p in (tmp_path / "run" / "checkpoints").iterdir()] == ["step-000000020.npz"]
     given = []

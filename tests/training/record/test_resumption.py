@@ -10,14 +10,9 @@ import pytest
 import small_stacks
 
 from elu_zoo import errors
-from elu_zoo.evaluation import evaluator
 
 # Runs on digits have two epochs of ten iterations.
-ENTRIES = {
-    "train.momentum": 0.9,
-    "train.learning_rates": (0.005,),
-    "train.checkpoint_every": 7,
-}
+ENTRIES = {"train.momentum": 0.9, "train.learning_rates": (0.005,), "train.checkpoint_every": 7}
 AUTOENCODER = {
     "model.name": "mnist_autoencoder",
     "model.width": 0.05,
@@ -91,25 +86,10 @@ def test_a_stopped_run_equals_a_run_without_stops(
 # batch has 100 images. Each epoch ends with 5 batches, and the run with 15 more.
 @pytest.mark.parametrize("batch, reached", [(4, 10), (12, 20)], ids=["of an epoch", "at the end"])
 def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
-    smoke, train, tmp_path, monkeypatch, check_equal, batch, reached
+    smoke, train, tmp_path, signal_at, check_equal, batch, reached
 ):
-    monkeypatch.setattr(evaluator, "_BATCH_SIZE", 100)
-    original, done = evaluator.inference, [0]
-
-    def counted(model):
-        forward = original(model)
-
-        def call(images):
-            done[0] += 1
-            if done[0] == batch:
-                signal.raise_signal(signal.SIGINT)
-            return forward(images)
-
-        return call
-
-    monkeypatch.setattr(evaluator, "inference", counted)
+    done = signal_at(batch, 100)
     with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"):
         train(smoke(ENTRIES), tmp_path)
     assert done[0] == batch and not (tmp_path / "outcome.json").exists()
-    monkeypatch.setattr(evaluator, "inference", original)
     assert check_equal(smoke(ENTRIES), tmp_path, "digits") == [0, reached]

@@ -64,10 +64,7 @@ def test_pad_crop_flip_crops_padded_images_and_cuts_squares_out(entries, zeros, 
 
 @pytest.mark.parametrize(
     ("preprocessing", "value"),
-    [
-        (RAW, 128),
-        ({"kind": "rescale", "scale": 0.5, "offset": [-40, -60, -50]}, 100),
-    ],
+    [(RAW, 128), ({"kind": "rescale", "scale": 0.5, "offset": [-40, -60, -50]}, 100)],
 )
 def test_padded_and_cut_pixels_are_zero_after_rescaling(preprocessing, value):
     data = complete(data={"augmentation": "pad_crop_flip", "cutout": 1, "padding": 1}).data

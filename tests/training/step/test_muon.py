@@ -128,12 +128,6 @@ def test_wrong_arguments_are_refused(arguments, word):
         Muon(**arguments)
 
 
-@pytest.mark.parametrize(("name", "logged"), [("head", True), ("classifier", False)])
-def test_the_name_of_no_trained_layer_is_logged(name, logged, caplog):
-    Muon(sgd_layers=(name,)).build(build_network().trainable_variables)
-    assert ("has the name of no trained layer: head. The" in caplog.text) == logged
-
-
 def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
     images = np.random.default_rng(0).normal(size=(64, 6, 6, 3)).astype("float32")
     data = images, (images[:, 0, 0, 0] > 0).astype("int32")

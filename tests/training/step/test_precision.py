@@ -9,10 +9,7 @@ from elu_zoo import errors, zoo
 from elu_zoo.training.step import precision
 
 MLP = [f"dense{i}" for i in range(1, 6)]
-AUTOENCODER = [
-    *("encoder1", "encoder2", "encoder3", "code"),
-    *("decoder1", "decoder2", "decoder3"),
-]
+AUTOENCODER = [*("encoder1", "encoder2", "encoder3", "code"), *("decoder1", "decoder2", "decoder3")]
 NETS = {"mnist_mlp_5x256": MLP, "mnist_autoencoder": AUTOENCODER}
 
 
@@ -54,10 +51,7 @@ def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
     [
         ("bfloat16_conv", ["conv", "pad", "conv2"]),
         ("bfloat16_matmuls", ["conv", "pad", "conv2", "dense1"]),
-        (
-            "mixed_bfloat16",
-            ["conv", "act_conv", "pad", "conv2", "pool", "flatten", "dense1"],
-        ),
+        ("mixed_bfloat16", ["conv", "act_conv", "pad", "conv2", "pool", "flatten", "dense1"]),
     ],
 )
 def test_a_precision_changes_the_body_of_a_convolutional_network(how, expected):
@@ -158,11 +152,7 @@ def test_a_global_dtype_policy_other_than_float32_is_refused():
 
 
 @pytest.mark.parametrize(
-    ("name", "arguments"),
-    [
-        ("dsn", {"auxiliary_heads": True}),
-        ("nin", {"activation": "prelu"}),
-    ],
+    ("name", "arguments"), [("dsn", {"auxiliary_heads": True}), ("nin", {"activation": "prelu"})]
 )
 def test_logits_are_float32_although_trained_layers_follow_them(name, arguments):
     model = zoo.get_model(name, width=0.05, **arguments, preprocessing=False)

@@ -82,7 +82,6 @@ TASKS = "from remote target /job:worker/replica:0/task:{} while calling"
         (f"{ABORTED} {TASKS.format(1)}", "worker 1 (b:2) stopped"),
         (f"{ABORTED} {TASKS.format(0)} {TASKS.format(2)}", "worker 2 (c:3) stopped"),
         (f"{ABORTED} from /job:worker/task:2: unhealthy", "worker 2 (c:3) stopped"),
-        (ABORTED, "Another machine stopped"),
         (f"{ABORTED} {TASKS.format(0)}", "Another machine stopped"),
     ],
 )
@@ -99,10 +98,8 @@ OOM = "OOM when allocating tensor on /job:worker/replica:0/task:0/device:GPU:0"
     "kind, message",
     [
         (tf.errors.ResourceExhaustedError, OOM),
-        (tf.errors.InternalError, OOM),
         (tf.errors.InternalError, "at /job:localhost/replica:0/task:0/device:CPU:0"),
         (tf.errors.InvalidArgumentError, "Matrix size-incompatible"),
-        (lambda *_: KeyError(), ""),
     ],
 )
 def test_errors_of_other_causes_are_raised_unchanged(machine, kind, message):

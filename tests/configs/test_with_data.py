@@ -1,4 +1,4 @@
-"""Wrong arguments of the config `finetune`, and configs with the flag --data."""
+"""Configs that the flag --data changes."""
 
 import pytest
 from fake_runs import get_config
@@ -48,17 +48,3 @@ def test_with_data_sets_the_folder_of_the_imagenet_config():
     assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
     config = with_data(get_config("elu_imagenet_15"), "imagenet2012")
     assert config.data.folder == ""
-
-
-@pytest.mark.parametrize(
-    ("arg", "words"),
-    [
-        ("weights=", "weights must be the name of a data set, .* Received: weights=''"),
-        ("image_size=-1", "image_size must be an integer >= 0"),
-        ("model=elu_imagenet_15,image_size=64", "Set --config.data.image_size and"),
-        ("model=elu_cifar11,weights=none", "Unknown model 'elu_cifar11'. Did you mean"),
-    ],
-)
-def test_wrong_arguments_raise_a_usage_error(arg, words):
-    with pytest.raises(errors.UsageError, match=words):
-        resolve(get_config("finetune", arg))
