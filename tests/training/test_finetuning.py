@@ -105,6 +105,24 @@ def test_only_layers_that_are_not_frozen_change(parent, npz, train, tuned, tmp_p
             assert all((a == b).all() for a, b in pairs) == (name in names)
 
 
+def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
+    for classes in (3, 10):  # the parent has ten classes
+        config, weights = finetuning.resolve(make_config(parent, npz))
+        arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
+        arguments["hidden_layers"] = 3
+        seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
+        arguments |= {"num_classes": classes, "weights": weights}
+        model = zoo.get_model(MLP, seed=config.seed, **arguments)
+        trained = read_layers(Path(parent))
+        for layer in (x for x in model.layers if x.weights):
+            values = [np.asarray(w) for w in layer.weights]
+            expected = trained[layer.name]
+            if layer.name == "classifier":
+                expected = seeded.get_layer("classifier").get_weights()
+            for a, b in zip(values, expected, strict=True):
+                np.testing.assert_array_equal(a, b.astype("float32"))
+
+
 def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     config = make_config(parent, npz, "freeze=body")
     config.train.precision = "bfloat16_matmuls"

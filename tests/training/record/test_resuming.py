@@ -1,12 +1,14 @@
 """What a run depends on, compared with what it began with."""
 
+import contextlib
 import logging
 import re
+from unittest import mock
 
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.training.record.resuming import RunIdentity, compare
+from elu_zoo.training.record.resuming import RunIdentity, check_finished, compare
 
 CONFIG = {"train": {"epochs": 2, "batch_size": 64}, "data": {"name": "./a"}}
 BEGAN = RunIdentity(CONFIG, "", "c1", "a-1", {"keras": "3.0"}, 1)
@@ -50,3 +52,18 @@ def test_other_values_are_recorded_or_logged(tmp_path, caplog, now, recorded, lo
         now = RunIdentity(**{**vars(BEGAN), **now})
         assert compare(BEGAN, now, tmp_path, allow_config_change=True) == recorded
     assert re.search(logged, caplog.text) if logged else not caplog.text
+
+
+NAMED = {"name": "imagenet2012", "folder": ""}
+
+
+@pytest.mark.parametrize(
+    ("data", "own"), [(NAMED | {"folder": "a"}, True), (NAMED, False), ({"name": "./a"}, True)]
+)
+def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
+    entry = {"images": "a-1", "config": {"data": data}}
+    words = "with a-1, but the images are now a-2. Restore"
+    refused = pytest.raises(errors.DataError, match=words)
+    with refused if own else contextlib.nullcontext():
+        now = RunIdentity({"data": data}, "")
+        check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), (), now)
