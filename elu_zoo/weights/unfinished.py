@@ -7,8 +7,7 @@ from elu_zoo import errors, files
 
 def checkpoints(folder: Path) -> list[Path]:
     """Returns the paths of a run's checkpoints, the newest first."""
-    paths = folder.glob(f"checkpoints/step-{'[0-9]' * 9}.npz")
-    return sorted((path for path in paths if not path.is_dir()), reverse=True)
+    return sorted(folder.glob(f"checkpoints/step-{'[0-9]' * 9}.npz"), reverse=True)
 
 
 def newest_step(folder: Path) -> int | None:

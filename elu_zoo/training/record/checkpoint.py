@@ -161,6 +161,10 @@ class Checkpoints:
             keep_damaged: whether to keep newer checkpoints, which are damaged.
         """
         folder, damaged = self._workdir / "checkpoints", []
+        if wrong := [path.name for path in folder.glob("step-*") if path.is_dir()]:
+            raise errors.CorruptError(
+                f"{', '.join(wrong)} in {folder} must be files, but are folders. Delete them."
+            )
         for path in unfinished.checkpoints(self._workdir):
             try:
                 state, arrays = self._read(path)

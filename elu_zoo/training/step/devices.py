@@ -1,5 +1,7 @@
 """Devices of a run on TensorFlow, and the compilation of its steps."""
 
+from pathlib import Path
+
 import keras
 import tensorflow as tf
 from absl import logging
@@ -20,6 +22,11 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     """
     compilation.check_devices(name, num_devices)
     gpus = tf.config.list_physical_devices("GPU")
+    if not gpus and Path("/proc/driver/nvidia/version").exists():
+        logging.warning(
+            "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "
+            'use the CPU. Run: pip install "elu-zoo[gpu]"'
+        )
     tasks = cluster.tasks()
     if name == "auto":
         several = (num_devices or len(gpus)) > 1

@@ -2,6 +2,7 @@
 
 import json
 import logging
+import types
 
 import keras
 import pytest
@@ -103,6 +104,16 @@ def test_strategies_of_one_machine_have_no_peers(monkeypatch, strategy, count):
     assert isinstance(peers, cluster.OneMachine)
     assert (peers.index, peers.count) == (0, 1)
     assert peers.any_signal(15) == 15 and peers.any_signal(0) == 0
+
+
+@pytest.mark.parametrize(("driver", "count", "logged"), [(1, 0, 1), (1, 1, 0), (0, 0, 0)])
+def test_an_unused_gpu_is_logged(monkeypatch, gpus, caplog, driver, count, logged):
+    path = types.SimpleNamespace(exists=lambda: bool(driver))
+    monkeypatch.setattr(devices, "Path", lambda _: path)
+    gpus(count)
+    with caplog.at_level(logging.WARNING, "absl"):
+        devices.create_strategy("one", None)
+    assert ('pip install "elu-zoo[gpu]"' in caplog.text) == logged
 
 
 def dense(batch_norm=False):
