@@ -12,7 +12,7 @@ from google.protobuf.message import DecodeError
 from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
-from elu_zoo.export.answers import FEATURES, Answer
+from elu_zoo.export.named_outputs import FEATURES, NamedOutputs
 from elu_zoo.models.nested import all_layers
 
 # Ops that call back into the Python process that traced them.
@@ -22,7 +22,7 @@ TOLERANCE = 1e-5
 Parity = dict[str, dict[str, float]]  # output -> {"difference": ..., "allowed": ...}
 
 
-def check(directory: Path, answer: Answer) -> Parity:
+def check(directory: Path, function: NamedOutputs) -> Parity:
     """Checks the graph and the outputs of a written SavedModel."""
     check_graph(directory)
     # On an accelerator the model and the SavedModel may use kernels of different
@@ -30,7 +30,7 @@ def check(directory: Path, answer: Answer) -> Parity:
     with tf.device("CPU:0"):
         try:
             saved = tf.saved_model.load(str(directory))
-            return check_parity(answer, saved.signatures)
+            return check_parity(function, saved.signatures)
         except tf.errors.OpError as error:
             raise errors.EluZooError(
                 f"The written SavedModel does not run: {error.message}"
@@ -62,25 +62,25 @@ def check_graph(directory: Path) -> None:
                 )
 
 
-def check_parity(answer: Answer, signatures: Any) -> Parity:
+def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
     """Compares the outputs of every signature with the outputs of the Keras model.
 
     Args:
-        answer: the answer of the Keras model.
+        function: the function of the Keras model.
         signatures: the signatures of the loaded SavedModel, by name.
 
     Returns:
         For each output, the result of `compare` with the largest difference.
     """
-    pixels = noise(answer.image_shape)
-    expected = expected_outputs(answer, pixels)
+    pixels = noise(function.image_shape)
+    expected = expected_outputs(function, pixels)
     images = tf.constant(pixels, tf.float32)
     encoded = tf.stack([tf.io.encode_png(image) for image in pixels])
     batches = [
-        ("serving_default", {"images": images}, answer.compared),
-        ("serve_bytes", {"image_bytes": encoded}, answer.compared),
+        ("serving_default", {"images": images}, function.compared),
+        ("serve_bytes", {"image_bytes": encoded}, function.compared),
     ]
-    if answer.has_features:
+    if function.has_features:
         batches.append((FEATURES, {"images": images}, (FEATURES,)))
     parity = {}
     for signature, batch, names in batches:
@@ -100,23 +100,23 @@ def noise(shape: tuple[int, int, int]) -> np.ndarray:
     return np.concatenate([images, np.zeros((1, *shape), np.uint8)])
 
 
-def expected_outputs(answer: Answer, pixels: np.ndarray) -> dict[str, np.ndarray]:
+def expected_outputs(function: NamedOutputs, pixels: np.ndarray) -> dict[str, np.ndarray]:
     """Returns the compared outputs of the Keras model."""
-    call = functools.partial(answer.model, training=False)
-    if any(x.compute_dtype != "float32" for x in all_layers(answer.model)):
+    call = functools.partial(function.model, training=False)
+    if any(x.compute_dtype != "float32" for x in all_layers(function.model)):
         # In reduced precision a graph rounds less often than eager layers, so an
         # export can only agree with a graph of the model.
         call = tf.function(call)
     outputs = call(tf.constant(pixels, tf.float32))
-    names = answer.compared
-    if answer.has_features:
+    names = function.compared
+    if function.has_features:
         names += (FEATURES,)
-    named = answer.read(outputs)
+    named = function.read(outputs)
     expected = {name: named[name].numpy() for name in names}
     for name, values in expected.items():
         if not np.isfinite(values).all():
             raise errors.EluZooError(f"The model's {name} for noise images are not finite.")
-    _check_logits(answer.readout, keras.tree.flatten(outputs)[0])
+    _check_logits(function.readout, keras.tree.flatten(outputs)[0])
     return expected
 
 

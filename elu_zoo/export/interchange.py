@@ -14,8 +14,8 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, quiet
-from elu_zoo.export import answers, checks, origin, quantization, versions
-from elu_zoo.export.answers import Answer, Autoencoder
+from elu_zoo.export import checks, named_outputs, origin, quantization, versions
+from elu_zoo.export.named_outputs import Autoencoder, NamedOutputs
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import embed_constants
 from elu_zoo.models.nested import all_layers
@@ -93,7 +93,7 @@ def export_interchange(
     """Writes `model` to <directory>/<name>/<version>/ atomically.
 
     The file model.onnx or model.tflite maps `images`, raw and float32, of any batch
-    size, to the compared outputs of `answers.make`: `logits`, or `reconstructions` and
+    size, to the compared outputs of `named_outputs.make`: `logits`, or `reconstructions` and
     `codes`. The folder also contains labels.txt with one class name per line, and
     elu_zoo.json, see `origin.write`. The outputs of the format's runtime are compared
     with those of `model` before the folder gets its number. Unlike a SavedModel, the
@@ -121,22 +121,22 @@ def export_interchange(
             f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
             "the same for all backends."
         )
-    answer = answers.make(model, class_names, autoencoder)
-    if any(x.compute_dtype != "float32" for x in all_layers(answer.model)):
+    function = named_outputs.make(model, class_names, autoencoder)
+    if any(x.compute_dtype != "float32" for x in all_layers(function.model)):
         raise errors.UsageError(
             f"{chosen.file} needs a model of float32 layers, but the model has other "
             "layers. Build the model in float32, with the same weights."
         )
     if quantize is not None:
-        quantization.check(quantize, format, answer)
+        quantization.check(quantize, format, function)
     target = Target(directory, name, chosen.file, version, source, replace)
     with target.write_version() as (path, temporary):
         file = temporary / chosen.file
         with tf.device("CPU:0"):
-            pixels = checks.noise(answer.image_shape)
-            expected = checks.expected_outputs(answer, pixels)
+            pixels = checks.noise(function.image_shape)
+            expected = checks.expected_outputs(function, pixels)
             with _converter_errors(format):
-                _write(answer, format, file, quantize)
+                _write(function, format, file, quantize)
                 call = chosen.load(file)
                 outputs = call(pixels)
                 single = call(pixels[:1])
@@ -144,14 +144,14 @@ def export_interchange(
         parity = checks.compare(expected, outputs, chosen.file, bound)
         expected_single = {key: values[:1] for key, values in expected.items()}
         checks.compare(expected_single, single, f"{chosen.file}, for one image,", bound)
-        if answer.class_names:
-            versions.write_labels(temporary / "labels.txt", answer.class_names)
+        if function.class_names:
+            versions.write_labels(temporary / "labels.txt", function.class_names)
         origin.write(
             temporary / Path(origin.FILE).name,
-            answer,
+            function,
             source=source,
             parity=parity,
-            outputs={"serving_default": sorted(answer.compared)},
+            outputs={"serving_default": sorted(function.compared)},
             quantization=quantize,
         )
     return path
@@ -160,30 +160,30 @@ def export_interchange(
 class _Named(keras.Model):
     """A model from images to the compared outputs by name."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, function: NamedOutputs) -> None:
         super().__init__(name="exported")
-        self.network = answer.model
-        self._answer = answer
+        self.network = function.model
+        self._function = function
 
     def call(self, images: Any, training: bool = False) -> dict[str, tf.Tensor]:
-        outputs = self._answer.read(self.network(images, training=False))
-        return {name: outputs[name] for name in self._answer.compared}
+        outputs = self._function.read(self.network(images, training=False))
+        return {name: outputs[name] for name in self._function.compared}
 
 
-def _write(answer: Answer, format: str, file: Path, quantize: str | None) -> None:
-    def convert(part: Answer, **options: Any) -> bytes:
+def _write(function: NamedOutputs, format: str, file: Path, quantize: str | None) -> None:
+    def convert(part: NamedOutputs, **options: Any) -> bytes:
         _convert(part, format, file, options)
         return file.read_bytes()
 
     if quantize is None:
-        convert(answer)
+        convert(function)
     else:
-        file.write_bytes(quantization.write(answer, quantize, convert))
+        file.write_bytes(quantization.write(function, quantize, convert))
 
 
-def _convert(answer: Answer, format: str, file: Path, options: dict[str, Any]) -> None:
-    named = _Named(answer)
-    shape = answer.image_shape
+def _convert(function: NamedOutputs, format: str, file: Path, options: dict[str, Any]) -> None:
+    named = _Named(function)
+    shape = function.image_shape
     spec = tf.TensorSpec((None, *shape), tf.float32, INPUT)
     named(tf.zeros((1, *shape)))
     constants = embed_constants() if format == "onnx" else contextlib.nullcontext()

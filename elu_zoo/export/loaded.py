@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors, files
-from elu_zoo.export import answers, versions
+from elu_zoo.export import named_outputs, versions
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,7 +30,7 @@ class LoadedModel:
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def predict(self, images: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns the outputs for raw images, see `answers.make`.
+        """Returns the outputs for raw images, see `named_outputs.make`.
 
         Args:
             images: (batch, height, width, channels), pixels 0..255 of any real type.
@@ -44,10 +44,10 @@ class LoadedModel:
             raise errors.UsageError(
                 f"images must have the shape (batch >= 1, {expected}), got {images.shape}."
             )
-        return self._answer("serving_default", images=tf.constant(images))
+        return self._function("serving_default", images=tf.constant(images))
 
     def predict_bytes(self, encoded: Sequence[bytes]) -> dict[str, np.ndarray]:
-        """Returns the outputs for PNG or JPEG files, see `answers.make`.
+        """Returns the outputs for PNG or JPEG files, see `named_outputs.make`.
 
         Args:
             encoded: the content of each file; images of any size are resized.
@@ -57,9 +57,9 @@ class LoadedModel:
             raise errors.UsageError(
                 "encoded must be a list with the content (bytes) of at least one file."
             )
-        return self._answer("serve_bytes", image_bytes=tf.constant(encoded))
+        return self._function("serve_bytes", image_bytes=tf.constant(encoded))
 
-    def _answer(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
+    def _function(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
         try:
             outputs = self._saved.signatures[signature](**inputs)
         except tf.errors.InvalidArgumentError as error:
@@ -97,9 +97,9 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
     outputs = signatures["serving_default"].structured_outputs
     if set(outputs) != set(signatures["serve_bytes"].structured_outputs):
         raise ValueError("The signatures have different outputs.")
-    if set(outputs) == answers.OUTPUTS_OF_AN_AUTOENCODER:
+    if set(outputs) == named_outputs.OUTPUTS_OF_AN_AUTOENCODER:
         return ()
-    if set(outputs) != answers.OUTPUTS_OF_A_CLASSIFIER:
+    if set(outputs) != named_outputs.OUTPUTS_OF_A_CLASSIFIER:
         raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
     labels = files.read(path / "assets" / "labels.txt").decode("utf-8-sig").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:

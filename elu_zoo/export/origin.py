@@ -10,7 +10,7 @@ import tensorflow as tf
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.export.answers import Answer
+from elu_zoo.export.named_outputs import NamedOutputs
 from elu_zoo.weights.pretrained import Pretrained
 
 FILE = "assets.extra/elu_zoo.json"  # in a folder that TensorFlow Serving ignores
@@ -46,7 +46,7 @@ def read(version: Path) -> dict[str, Any] | None:
 
 def write(
     path: Path,
-    answer: Answer,
+    function: NamedOutputs,
     *,
     source: Mapping[str, Any] | None,
     parity: Mapping[str, Any],
@@ -57,7 +57,7 @@ def write(
 
     Args:
         path: the path of the file, whose folder is created.
-        answer: the exported function, see `answers.make`.
+        function: the exported function, see `named_outputs.make`.
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
         outputs: the names of the outputs, by signature.
@@ -67,8 +67,8 @@ def write(
     content = {
         "format": FORMAT,
         **{field: (source or {}).get(field) for field in FIELDS},
-        "classes": len(answer.class_names) or None,
-        "input_shape": list(answer.image_shape),
+        "classes": len(function.class_names) or None,
+        "input_shape": list(function.image_shape),
         "outputs": dict(outputs),
         "parity": dict(parity),
         "quantization": quantization,

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, registry, zoo
-from elu_zoo.export import answers, origin, pictures
+from elu_zoo.export import named_outputs, origin, pictures
 from elu_zoo.export.loaded import load_saved_model
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -19,15 +19,15 @@ class Predictor:
     """An exported model or a model with weights, for predictions.
 
     Attributes:
-        answer: a function from raw 0..255 images `(batch, height, width, channels)` to
-            outputs by name, see `answers.make`.
+        function: a function from raw 0..255 images `(batch, height, width, channels)` to
+            outputs by name, see `named_outputs.make`.
         image_shape: `(height, width, channels)`.
         class_names: the class names in the order of the logits; empty for an
             autoencoder.
         dataset: the name of the training data set; None if unknown.
     """
 
-    answer: Callable[[np.ndarray], dict[str, np.ndarray]]
+    function: Callable[[np.ndarray], dict[str, np.ndarray]]
     image_shape: tuple[int, int, int]
     class_names: Sequence[str]
     dataset: str | None = None
@@ -48,19 +48,19 @@ def from_saved_model(directory: str) -> Predictor:
 def from_weights(weights: Pretrained) -> Predictor:
     """Returns the predictor of a model with weights."""
     model = zoo.get_model(weights.model, weights=weights)
-    answer = answers.make(model, **description(model, weights.model, weights))
+    function = named_outputs.make(model, **description(model, weights.model, weights))
 
     def predict(images):
-        outputs = answer(np.asarray(images, np.float32))
+        outputs = function(np.asarray(images, np.float32))
         return {key: value.numpy() for key, value in outputs.items()}
 
-    return Predictor(predict, answer.image_shape, answer.class_names, weights.dataset)
+    return Predictor(predict, function.image_shape, function.class_names, weights.dataset)
 
 
 def description(model: keras.Model, name: str, weights: Pretrained | None = None) -> dict[str, Any]:
     """Returns the `class_names`, `autoencoder` and `classifier` of a model.
 
-    The result holds arguments of `answers.make` and `export_saved_model`. Without
+    The result holds arguments of `named_outputs.make` and `export_saved_model`. Without
     weights or without an entry, the class names are the indices of the classes.
 
     Args:
@@ -81,7 +81,7 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
             "Reconstructions need the preprocessing 'rescale'; the preprocessing of "
             f"{name} is {preprocessing['kind']!r}."
         )
-    autoencoder = answers.Autoencoder(
+    autoencoder = named_outputs.Autoencoder(
         code=registered.code,
         readout=registry.OUTPUT_ACTIVATION[(weights or registered).loss],
         scale=preprocessing["scale"],
@@ -91,7 +91,7 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
 
 def ranked(predictor: Predictor, images: np.ndarray, top: int) -> list[dict[str, Any]]:
     """Returns the `class` and the `top` largest `probabilities` of each image."""
-    probabilities = predictor.answer(images)["probabilities"]
+    probabilities = predictor.function(images)["probabilities"]
     order = np.argsort(-probabilities, axis=1, kind="stable")[:, :top]
     names = _distinct(predictor.class_names)
     largest = [
@@ -116,7 +116,7 @@ def reconstructed(
 
     The squared error is a sum over the pixels of an image, which are scaled to [0, 1].
     """
-    outputs = predictor.answer(images)
+    outputs = predictor.function(images)
     reconstructions = outputs["reconstructions"]
     difference = (reconstructions.astype(np.float64) - images) / 255
     squared_errors = (difference**2).sum(axis=(1, 2, 3))

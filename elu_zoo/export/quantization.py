@@ -15,7 +15,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.export import joining, versions
-from elu_zoo.export.answers import Answer
+from elu_zoo.export.named_outputs import NamedOutputs
 from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
 from elu_zoo.layers.mean_subtraction import MeanSubtraction
 from elu_zoo.layers.zca_whitening import ZCAWhitening
@@ -27,11 +27,11 @@ TOLERANCE = {"dynamic": 0.05, "float16": 2e-3}  # of `checks.compare`
 Convert = Callable[..., bytes]
 
 
-def check(kind: str, format: str, answer: Answer) -> None:
+def check(kind: str, format: str, function: NamedOutputs) -> None:
     """Checks the arguments of a quantized export."""
     versions.check_quantize(kind, format)
-    layers = [x for x in all_layers(answer.model) if isinstance(x, PREPROCESSING)]
-    nested = [x.name for x in layers if x not in answer.model.layers]
+    layers = [x for x in all_layers(function.model) if isinstance(x, PREPROCESSING)]
+    nested = [x.name for x in layers if x not in function.model.layers]
     if nested:
         raise errors.UsageError(
             "A quantized file needs preprocessing in layers of the model itself, but "
@@ -40,7 +40,7 @@ def check(kind: str, format: str, answer: Answer) -> None:
         )
 
 
-def write(answer: Answer, kind: str, convert: Convert) -> bytes:
+def write(function: NamedOutputs, kind: str, convert: Convert) -> bytes:
     """Returns a quantized LiteRT file.
 
     - `dynamic`: int8 kernels. Activations are quantized while the file runs.
@@ -51,34 +51,34 @@ def write(answer: Answer, kind: str, convert: Convert) -> bytes:
     statistics files hold float16 values.
 
     Args:
-        answer: the answer of the model.
+        function: the model's function, see `named_outputs.make`.
         kind: a name of `versions.QUANTIZATIONS`.
-        convert: a function from an answer, and attributes of `tf.lite.TFLiteConverter`
+        convert: a function from such a function, and attributes of `tf.lite.TFLiteConverter`
             as keywords, to a LiteRT file.
     """
-    model = answer.model
+    model = function.model
     layers = [layer for layer in model.layers if isinstance(layer, PREPROCESSING)]
     if not layers:
-        return convert(answer, **_options(kind))
+        return convert(function, **_options(kind))
     (start,), border = model.inputs, layers[-1]
     end = border.output
     parts = [(start, end, {})]
     if isinstance(border, ZCAWhitening):
         parts = [(start, border.input, {}), (border.input, end, _options("float16"))]
     converted = [
-        convert(_part(answer, first, last), **options)
+        convert(_part(function, first, last), **options)
         for first, last, options in parts
         if first is not last
     ]
-    network = dataclasses.replace(answer, model=keras.Model(end, model.outputs))
+    network = dataclasses.replace(function, model=keras.Model(end, model.outputs))
     converted.append(convert(network, **_options(kind)))
     return functools.reduce(joining.join, converted)
 
 
-def _part(answer: Answer, first: Any, last: Any) -> Answer:
-    """Returns an answer that has only the layers between two tensors of the model."""
+def _part(function: NamedOutputs, first: Any, last: Any) -> NamedOutputs:
+    """Returns a function that has only the layers between two tensors of the model."""
     return dataclasses.replace(
-        answer,
+        function,
         model=keras.Model(first, last),
         read=lambda output: {"preprocessed": output},
         compared=("preprocessed",),

@@ -10,9 +10,17 @@ import keras
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.export import answers, checks, models_config, origin, signatures, versions, warmup
-from elu_zoo.export.answers import Autoencoder
+from elu_zoo.export import (
+    checks,
+    models_config,
+    named_outputs,
+    origin,
+    signatures,
+    versions,
+    warmup,
+)
 from elu_zoo.export.loaded import LoadedModel, load_saved_model
+from elu_zoo.export.named_outputs import Autoencoder
 from elu_zoo.export.target import Target
 
 __all__ = ["Autoencoder", "LoadedModel", "export_saved_model", "load_saved_model"]
@@ -63,17 +71,17 @@ def export_saved_model(
             f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
             "the same for all backends."
         )
-    answer = answers.make(model, class_names, autoencoder, classifier)
+    function = named_outputs.make(model, class_names, autoencoder, classifier)
     target = Target(directory, name, versions.SAVED_MODEL, version, source, replace)
     with target.write_version() as (path, temporary):
-        endpoints = signatures.endpoints(answer)
-        _save(endpoints, answer.class_names, temporary)
-        warmup.write(temporary / warmup.FILE, name, answer.image_shape, endpoints)
+        endpoints = signatures.endpoints(function)
+        _save(endpoints, function.class_names, temporary)
+        warmup.write(temporary / warmup.FILE, name, function.image_shape, endpoints)
         origin.write(
             temporary / origin.FILE,
-            answer,
+            function,
             source=source,
-            parity=checks.check(temporary, answer),
+            parity=checks.check(temporary, function),
             outputs={
                 signature: sorted(function.structured_outputs)
                 for signature, function in endpoints.items()

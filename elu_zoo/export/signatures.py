@@ -5,7 +5,7 @@ import tensorflow as tf
 from elu_zoo.data import formats
 from elu_zoo.data.images import decode
 from elu_zoo.data.shapes import Shape
-from elu_zoo.export.answers import FEATURES, Answer
+from elu_zoo.export.named_outputs import FEATURES, NamedOutputs
 
 # Limits of image sizes, because decoding a 12 kB file can take gigabytes and minutes.
 MOST_PIXELS = 2**25
@@ -18,27 +18,27 @@ _NOT_FINITE = (
 _BIG_ENDIAN = [2.0**24, 2.0**16, 2.0**8, 1.0]
 
 
-def endpoints(answer: Answer) -> dict:
+def endpoints(function: NamedOutputs) -> dict:
     """Returns the traced signatures of a model by name.
 
     - `serving_default` maps `images`, float32 (batch, height, width, channels), 0..255,
-      to the outputs of `answers.make`.
+      to the outputs of `named_outputs.make`.
     - `serve_bytes` maps `image_bytes`, string (batch,), PNG or JPEG files of any size,
-      to the outputs of `answers.make`. The REST API of TensorFlow Serving takes an
+      to the outputs of `named_outputs.make`. The REST API of TensorFlow Serving takes an
       input whose name ends in `_bytes` as {"b64": ...}.
-    - `features` maps `images` to `features`, if the answer has features.
+    - `features` maps `images` to `features`, if the function has features.
 
     A wrong shape, an empty batch, NaN or infinite pixels, bytes that are not an image,
     and images that are too large fail the request with an InvalidArgumentError, never
     the process.
     """
-    shape = answer.image_shape
+    shape = function.image_shape
 
     # All signatures call one function, so that the graph is stored once. TensorFlow
     # inlines the function and drops unused outputs.
     @tf.function(input_signature=[tf.TensorSpec((None, *shape), tf.float32)])
     def network(images):
-        return answer.all_outputs(images)
+        return function.all_outputs(images)
 
     def outputs_without_features(images):
         outputs = network(images)
@@ -68,7 +68,7 @@ def endpoints(answer: Answer) -> dict:
         return {FEATURES: network(checked(images))[FEATURES]}
 
     functions = {"serving_default": serving_default, "serve_bytes": serve_bytes}
-    if answer.has_features:
+    if function.has_features:
         functions[FEATURES] = features
     return {name: f.get_concrete_function() for name, f in functions.items()}
 

@@ -126,14 +126,13 @@ def _ribbon(runs: "pd.DataFrame", summary: str) -> tuple["pd.Series", "pd.Series
     return mean - deviation, mean + deviation
 
 
-def dots(axes: "Axes", frame: "pd.DataFrame", at: str, *, horizontal: bool = False) -> None:
-    """Draws dots at numbers or names, a little apart if they have the same place.
+def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> None:
+    """Draws dots at numbers, joined by lines, a little apart if they have the same place.
 
     Args:
         frame: the columns `middle`, `low` and `high` are the dots and the ends of their
             error bars; low and high are NaN for no bar.
         at: column of the places, which are evenly spaced in the order of the rows.
-        horizontal: whether the places are on the y axis; else lines join the dots.
     """
     looks, places = palette.looks(frame["activation"]), list(frame[at].unique())
     here = frame.groupby(at)["middle"]
@@ -142,18 +141,12 @@ def dots(axes: "Axes", frame: "pd.DataFrame", at: str, *, horizontal: bool = Fal
     offset = step * (here.cumcount() - (count - 1) / 2)
     frame = frame.assign(place=frame[at].map(places.index) + offset)
     for (batch_norm, name), own in _arms(frame):
-        x, y, line, error = own["place"], own["middle"], "-", "yerr"
-        if horizontal:
-            x, y, line, error = y, x, "", "xerr"
+        x, y = own["place"], own["middle"]
         style = looks[name].style(batch_norm) | {"label": palette.label(name, batch_norm)}
-        axes.plot(x, y, linestyle=_DASHED if line and batch_norm else line, **style)
-        lengths = np.clip([own["middle"] - own["low"], own["high"] - own["middle"]], 0, None)
-        axes.errorbar(x, y, **{error: lengths}, fmt="none", ecolor=looks[name].colour, elinewidth=1)
-    axis = axes.yaxis if horizontal else axes.xaxis
-    axis.set_ticks(range(len(places)), [x if isinstance(x, str) else f"{x:g}" for x in places])
-    if horizontal:
-        axes.set_ylim(len(places) - 0.5, -0.5)
-        axes.grid(False, axis="y")
+        axes.plot(x, y, linestyle=_DASHED if batch_norm else "-", **style)
+        lengths = np.clip([y - own["low"], own["high"] - y], 0, None)
+        axes.errorbar(x, y, lengths, fmt="none", ecolor=looks[name].colour, elinewidth=1)
+    axes.set_xticks(range(len(places)), [f"{x:g}" for x in places])
 
 
 def paired(axes: "Axes", frame: "pd.DataFrame", y: str) -> None:

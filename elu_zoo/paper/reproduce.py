@@ -31,8 +31,7 @@ def reproduce(
     files.check_writable(output)
     names = chosen(names)
     for name in EXPERIMENTS:  # the report reads the files of all experiments
-        if EXPERIMENTS[name].columns:
-            points(name, output).check()
+        points(name, output).check()
     left_out = []
     for name in names:
         experiment = EXPERIMENTS[name]

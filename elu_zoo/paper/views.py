@@ -126,6 +126,4 @@ def points(name: str, output: Path) -> Points:
 
 def needs(name: str) -> tuple[str, ...]:
     """Returns the names of the experiments whose rows an experiment's figure shows."""
-    experiment = EXPERIMENTS[name]
-    own = (name,) if experiment.columns else ()
-    return (*own, *experiment.reads)
+    return (name, *EXPERIMENTS[name].reads)

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
@@ -127,10 +126,10 @@ def train(
         with resuming.lock(workdir, chief, checkpoints.check_room):
             # 4. Restore the newest checkpoint, if there is one.
             state = _restore(setup, run, workdir, checkpoints, allow_config_change)
-            stop_message = functools.partial(_stop_message, state, run, workdir)
+            describe = functools.partial(_stop_message, state, run, workdir)
             writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
             with (
-                signals.stop_on_signal(peers, stop_message) as stop,
+                signals.stop_on_signal(peers, describe) as stop,
                 open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
             ):
                 outputs.records.write_start(_start(state, setup, run))
@@ -139,7 +138,10 @@ def train(
                 # 5. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
                 with peers.together():
-                    return _write_result(setup, run, state, workdir, stop) if chief else None
+                    if not chief:
+                        return None
+                    poll, provenance = stop.poll_signal, setup.provenance
+                    return result.write(resolved.config, run, state, workdir, provenance, poll)
 
 
 def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
@@ -167,7 +169,8 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
                 outputs.save(state)
             elif state.step % train.checkpoint_every == 0:
                 outputs.save_if_due(state)
-    _keep(run, state)
+    if run.best:
+        run.best.restore()
 
 
 def _end_epoch(
@@ -231,15 +234,12 @@ def _shared(
     finished: Entry | None,
 ) -> dict[str, Any]:
     """Returns the values, by name, that must be equal on all machines of a run."""
-    compile_, steps_per_call, accumulate = options
     return {
         "the config": dict_hash(identity.config),
         "the weights to start from": identity.parent,
         "the file of the network or activation": identity.code,
         "versions": identity.versions,
-        "--compile": compile_,
-        "--steps_per_call": steps_per_call,
-        "--accumulate": accumulate,
+        "--compile, --steps_per_call and --accumulate": options,
         "--allow_config_change": allow_config_change,
         "whether the run is finished": bool(finished),
     }
@@ -268,29 +268,6 @@ def _start(state: TrainState, setup: Setup, run: Run) -> dict[str, Any]:
         "hardware": hardware.describe(),
         "commit": setup.provenance["commit"],
     }
-
-
-def _write_result(setup: Setup, run: Run, state: TrainState, workdir: Path, stop: Stop) -> Entry:
-    """Writes the weights and their entry, unless a signal stops the last evaluation."""
-    config, provenance = setup.resolved.config, setup.provenance
-    return result.write(config, run, state, workdir, provenance, stop.poll_signal)
-
-
-def _keep(run: Run, state: TrainState) -> None:
-    """Assigns the weights that the run keeps, and logs which in fine-tuning."""
-    if run.best:
-        run.best.restore()
-        logging.info(
-            "The weights of iteration %d are kept, whose validation loss %.4g is the lowest.",
-            state.best_step,
-            state.best_loss,
-        )
-    elif run.parent and not state.identity.config["data"]["train_on_validation"]:
-        logging.info(
-            "The weights of the last iteration, %d, are kept. --config.train.keep_best=True "
-            "keeps those with the lowest validation loss.",
-            state.step,
-        )
 
 
 def _stop_message(state: TrainState, run: Run, workdir: Path) -> str:

@@ -79,12 +79,9 @@ def check_boundaries(name: str, boundaries: Sequence[int | float], iterations: i
     at = in_iterations(boundaries, iterations)
     if any(a >= b for a, b in itertools.pairwise([0, *at, iterations])):
         received = f"{tuple(boundaries)}" + f", in iterations {tuple(at)}" * bool(shares)
-        remedy = "Fractions fit every length: 0.5 is the middle of the run."
-        if len(shares) == len(at) and shares == sorted(set(shares)):
-            remedy = "They are rounded to whole iterations, of which this run has too few."
         raise errors.UsageError(
             f"{name} must increase, between 0 and the run's {iterations} iterations. "
-            f"Received: {received}. {remedy} A run needs more iterations than "
+            f"Received: {received}. Fractions fit every length that has more iterations than "
             "boundaries: increase train.epochs, or reduce train.batch_size."
         )
 

@@ -7,7 +7,7 @@ import tensorflow as tf
 from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
-from elu_zoo.export import answers, checks
+from elu_zoo.export import checks, named_outputs
 
 
 def write(directory, op="Relu", compiled=False, in_function=True):
@@ -47,11 +47,11 @@ def test_check_graph_refuses_damaged_file(tmp_path):
         checks.check_graph(tmp_path)
 
 
-def signatures(answer, output, error=0.0, bytes_error=0.0):
+def signatures(function, output, error=0.0, bytes_error=0.0):
     """Returns signatures that add an error to one output."""
 
     def add(images, error):
-        outputs = answer(images)
+        outputs = function(images)
         return {**outputs, output: outputs[output] + error}
 
     def decode(image_bytes):
@@ -65,7 +65,7 @@ def signatures(answer, output, error=0.0, bytes_error=0.0):
 
 
 def classifier(scale):
-    """Returns an Answer whose largest |logit| on noise is about `scale`."""
+    """Returns an NamedOutputs whose largest |logit| on noise is about `scale`."""
     model = keras.Sequential(
         [
             keras.Input((4, 4, 1)),
@@ -74,11 +74,11 @@ def classifier(scale):
             keras.layers.Dense(2, kernel_initializer="ones"),
         ]
     )
-    return answers.make(model, ["a", "b"], None)
+    return named_outputs.make(model, ["a", "b"], None)
 
 
 def autoencoder(scale, readout="linear", units=2):
-    """Returns an Answer with |pixels| and |codes| up to about `scale` on noise."""
+    """Returns an NamedOutputs with |pixels| and |codes| up to about `scale` on noise."""
     model = keras.Sequential(
         [
             keras.Input((4, 4, 1)),
@@ -90,7 +90,7 @@ def autoencoder(scale, readout="linear", units=2):
             keras.layers.Reshape((4, 4, 1)),
         ]
     )
-    return answers.make(model, None, answers.Autoencoder("code", readout, 1))
+    return named_outputs.make(model, None, named_outputs.Autoencoder("code", readout, 1))
 
 
 # The largest allowed difference is 1e-5 * max(1, largest |value|).
@@ -113,15 +113,15 @@ def autoencoder(scale, readout="linear", units=2):
 )
 @pytest.mark.parametrize("argument", ["error", "bytes_error"])
 def test_only_small_differences_pass(make, output, scale, error, passes, argument):
-    answer = make(scale)
-    served = signatures(answer, output, **{argument: error})
+    function = make(scale)
+    served = signatures(function, output, **{argument: error})
     if passes:
-        parity = checks.check_parity(answer, served)[output]
+        parity = checks.check_parity(function, served)[output]
         assert parity["allowed"] == pytest.approx(1e-5 * max(1, scale), rel=0.1)
         assert parity["difference"] == pytest.approx(error, rel=0.1)
     else:
         with pytest.raises(errors.EluZooError, match=f"The {output} .* differ by"):
-            checks.check_parity(answer, served)
+            checks.check_parity(function, served)
 
 
 # Without this check, an export would apply a second sigmoid to pixels in [0, 1].
@@ -130,13 +130,13 @@ def test_only_small_differences_pass(make, output, scale, error, passes, argumen
     [(0.9, "sigmoid", False), (0.9, "linear", True), (1.2, "sigmoid", True)],
 )
 def test_pixels_instead_of_logits_are_refused(scale, readout, passes):
-    answer = autoencoder(scale, readout)
-    served = signatures(answer, "codes")
+    function = autoencoder(scale, readout)
+    served = signatures(function, "codes")
     if passes:
-        checks.check_parity(answer, served)
+        checks.check_parity(function, served)
     else:
         with pytest.raises(errors.UsageError, match="returns pixels .* needs logits"):
-            checks.check_parity(answer, served)
+            checks.check_parity(function, served)
 
 
 # Codes are checked too, because a sigmoid maps an infinite code to finite pixels.
@@ -145,8 +145,8 @@ def test_pixels_instead_of_logits_are_refused(scale, readout, passes):
     [("linear", "pixels", "reconstructions"), ("sigmoid", "code", "codes")],
 )
 def test_values_that_are_not_finite_are_refused(readout, layer, output):
-    answer = autoencoder(1.0, readout)
-    bias = answer.model.get_layer(layer).bias
+    function = autoencoder(1.0, readout)
+    bias = function.model.get_layer(layer).bias
     bias.assign(np.full(bias.shape, np.inf))
     with pytest.raises(errors.EluZooError, match=f"The model's {output} .* not finite"):
-        checks.check_parity(answer, signatures(answer, "codes"))
+        checks.check_parity(function, signatures(function, "codes"))

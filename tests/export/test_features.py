@@ -7,7 +7,7 @@ import tensorflow as tf
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.export import answers, checks, predictor, signatures
+from elu_zoo.export import checks, named_outputs, predictor, signatures
 
 SHAPE = (16, 16, 3)
 DIGITS = list("0123456789")
@@ -32,8 +32,8 @@ def test_features_are_the_input_of_the_classifier(make):
     images = np.random.default_rng(5).uniform(0, 1, (3, *SHAPE)).astype(np.float32)
     body = keras.Model(model.inputs[0], model.get_layer("head").input)(images).numpy()
     expected = body.mean((1, 2)) if body.ndim == 4 else body
-    answer = answers.make(model, DIGITS, None, "head")
-    features = signatures.endpoints(answer)["features"]
+    function = named_outputs.make(model, DIGITS, None, "head")
+    features = signatures.endpoints(function)["features"]
     (spec,), _ = features.structured_input_signature
     assert spec == tf.TensorSpec((None, *SHAPE), tf.float32, "images")
     outputs = features(images=tf.constant(images))
@@ -47,18 +47,18 @@ def test_features_are_the_input_of_the_classifier(make):
 
 def test_no_features_without_a_classifier(autoencoders):
     both = {"serving_default", "serve_bytes"}
-    linear = answers.Autoencoder("code", "linear", 1 / 64)
-    for answer in (
-        answers.make(dense(), DIGITS, None),
-        answers.make(autoencoders["linear"], None, linear),
+    linear = named_outputs.Autoencoder("code", "linear", 1 / 64)
+    for function in (
+        named_outputs.make(dense(), DIGITS, None),
+        named_outputs.make(autoencoders["linear"], None, linear),
     ):
-        assert set(signatures.endpoints(answer)) == both
+        assert set(signatures.endpoints(function)) == both
 
 
 def test_unknown_classifier_suggests_the_nearest():
     model = elu_zoo.get_model("mnist_mlp_8x128", preprocessing=False, width=0.05)
     with pytest.raises(errors.UsageError, match="Did you mean 'classifier'"):
-        answers.make(model, DIGITS, None, "clasifier")
+        named_outputs.make(model, DIGITS, None, "clasifier")
     renamed = keras.Model(model.input, keras.layers.Dense(10, name="top")(model.output))
     renamed.get_layer("classifier").name = "other"
     described = predictor.description(renamed, "mnist_mlp_8x128")
@@ -66,13 +66,13 @@ def test_unknown_classifier_suggests_the_nearest():
 
 
 def test_features_that_differ_are_refused():
-    answer = answers.make(dense(), DIGITS, None, "head")
+    function = named_outputs.make(dense(), DIGITS, None, "head")
 
     def with_error(outputs):
         return {name: value + 0.01 for name, value in outputs.items()}
 
-    functions = signatures.endpoints(answer)
+    functions = signatures.endpoints(function)
     features = functions["features"]
     functions["features"] = lambda images: with_error(features(images=images))
     with pytest.raises(errors.EluZooError, match="features of the signature features"):
-        checks.check_parity(answer, functions)
+        checks.check_parity(function, functions)

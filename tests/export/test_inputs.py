@@ -31,7 +31,7 @@ def test_dark_on_light_digits_get_a_warning(dataset, warning):
 def test_images_are_predicted_in_small_batches(names):
     sizes = []
 
-    def answer(images):
+    def function(images):
         sizes.append(len(images))
         codes = images[:, 0, 0]
         outputs = {"probabilities": np.hstack([150.0 - codes, codes])}
@@ -39,7 +39,7 @@ def test_images_are_predicted_in_small_batches(names):
 
     images = np.arange(150, dtype=np.uint8).reshape(150, 1, 1, 1)
     named = inputs.Inputs(images, [{"image": str(index)} for index in range(150)])
-    rows, pixels = named.predict(Predictor(answer, (1, 1, 1), names), 1)
+    rows, pixels = named.predict(Predictor(function, (1, 1, 1), names), 1)
     assert sizes == [64, 64, 22]
     expected = ["0"] * 76 + ["1"] * 74 if names else [[i] for i in range(150)]
     assert [row["class" if names else "code"] for row in rows] == expected

@@ -15,8 +15,8 @@ from elu_zoo import errors
 from elu_zoo.activations import ELU
 from elu_zoo.data import load
 from elu_zoo.export import checks, interchange, origin, predictor
-from elu_zoo.export.answers import Autoencoder
 from elu_zoo.export.interchange import export_interchange
+from elu_zoo.export.named_outputs import Autoencoder
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.layers.constant import embed_constants
 from elu_zoo.weights import pretrained
@@ -63,11 +63,11 @@ def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
     names = {file.name for file in path.iterdir()}
     assert names == {FILES[format], "labels.txt", "elu_zoo.json"}
     assert (path / "labels.txt").read_text("utf-8") == "plane\ncañon\nbird\ndeer\n"
-    answer = LOAD[format](path / FILES[format])
+    function = LOAD[format](path / FILES[format])
     noise = np.random.default_rng(3).integers(0, 256, (9, *model.input_shape[1:]))
     for batch in (1, 9, 4):  # the batch size is not fixed
         images = noise[:batch].astype("uint8")
-        outputs = answer(images)
+        outputs = function(images)
         assert list(outputs) == ["logits"]
         assert_close(format, outputs["logits"], model(images.astype("float32")).numpy())
     written = json.loads((path / "elu_zoo.json").read_text())

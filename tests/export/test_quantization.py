@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.export import answers, interchange, quantization
+from elu_zoo.export import interchange, named_outputs, quantization
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.layers import GlobalContrastNormalization
 
@@ -59,13 +59,13 @@ def test_quantized_file_agrees_with_keras(whitening, tmp_path, kind):
     ],
 )
 def test_wrong_arguments_are_refused(kind, format, message):
-    answer = answers.make(classifier(), NAMES, None)
+    function = named_outputs.make(classifier(), NAMES, None)
     with pytest.raises(errors.UsageError, match=message):
-        quantization.check(kind, format, answer)
+        quantization.check(kind, format, function)
 
 
 def test_preprocessing_in_a_nested_model_is_refused():
     inner = classifier(GlobalContrastNormalization())
-    answer = answers.make(keras.Sequential([keras.Input(SHAPE), inner]), NAMES, None)
+    function = named_outputs.make(keras.Sequential([keras.Input(SHAPE), inner]), NAMES, None)
     with pytest.raises(errors.UsageError, match="is in a model inside it. Build one"):
-        quantization.check("dynamic", "litert", answer)
+        quantization.check("dynamic", "litert", function)

@@ -57,10 +57,10 @@ requests = {
 
 def report(signature, request, ask):
     try:
-        answer = {name: np.asarray(value).tolist() for name, value in ask().items()}
+        function = {name: np.asarray(value).tolist() for name, value in ask().items()}
     except Exception as error:
-        answer = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps([signature, request, answer]), flush=True)
+        function = {"error": type(error).__name__, "message": str(error)}
+    print(json.dumps([signature, request, function]), flush=True)
 
 saved = tf.saved_model.load(sys.argv[1])
 for signature, table in requests.items():
@@ -120,7 +120,7 @@ REFUSED = {
 
 
 @pytest.fixture(scope="module")
-def answers(exports):
+def named_outputs(exports):
     process = subprocess.run(
         [sys.executable, "-c", SERVER, str(exports / "colour" / "1")],
         capture_output=True,
@@ -129,30 +129,30 @@ def answers(exports):
     )
     assert process.returncode == 0, process.stderr[-2000:]
     lines = [json.loads(line) for line in process.stdout.splitlines()]
-    return {tuple(request): answer for *request, answer in lines}
+    return {tuple(request): function for *request, function in lines}
 
 
-def test_every_request_has_an_expectation(answers):
-    assert set(answers) == {*ANSWERED, *REFUSED}
+def test_every_request_has_an_expectation(named_outputs):
+    assert set(named_outputs) == {*ANSWERED, *REFUSED}
 
 
 @pytest.mark.parametrize("request_", ANSWERED, ids=" ".join)
-def test_good_request_is_answered(answers, request_):
-    assert "error" not in answers[request_], answers[request_]
+def test_good_request_is_answered(named_outputs, request_):
+    assert "error" not in named_outputs[request_], named_outputs[request_]
 
 
 @pytest.mark.parametrize("request_", REFUSED, ids=" ".join)
-def test_bad_request_is_refused(answers, request_):
-    answer = answers[request_]
-    assert answer["error"] == "InvalidArgumentError"
-    assert REFUSED[request_] in answer["message"]
+def test_bad_request_is_refused(named_outputs, request_):
+    function = named_outputs[request_]
+    assert function["error"] == "InvalidArgumentError"
+    assert REFUSED[request_] in function["message"]
 
 
 @pytest.mark.parametrize("signature", ["serving_default", "serve_bytes"])
-def test_answers_are_those_of_the_keras_model(answers, models, signature):
+def test_answers_are_those_of_the_keras_model(named_outputs, models, signature):
     ramp = np.arange(2 * 12 * 12 * 3).reshape(2, 12, 12, 3) % 256
     np.testing.assert_allclose(
-        answers[signature, "good"]["logits"],
+        named_outputs[signature, "good"]["logits"],
         models["colour"](ramp.astype("float32")),
         rtol=1e-5,
         atol=1e-5,

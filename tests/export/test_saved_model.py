@@ -64,15 +64,15 @@ def test_outputs_agree_with_keras(models, exports, name):
     shape = loaded.image_shape
     images = np.random.default_rng(3).integers(0, 256, (5, *shape), np.uint8)
     expected = models[name].predict(images.astype("float32"), verbose=0)
-    answers = loaded.predict(images)
+    named_outputs = loaded.predict(images)
     from_files = loaded.predict_bytes([tf.io.encode_png(i).numpy() for i in images])
-    np.testing.assert_allclose(answers["logits"], expected, rtol=1e-5, atol=1e-5)
+    np.testing.assert_allclose(named_outputs["logits"], expected, rtol=1e-5, atol=1e-5)
     exponents = np.exp(expected - expected.max(-1, keepdims=True))
     softmax = exponents / exponents.sum(-1, keepdims=True)
-    np.testing.assert_allclose(answers["probabilities"], softmax, rtol=1e-4, atol=1e-6)
-    np.testing.assert_array_equal(answers["classes"], expected.argmax(-1))
-    for output in answers:
-        np.testing.assert_allclose(from_files[output], answers[output], rtol=1e-6)
+    np.testing.assert_allclose(named_outputs["probabilities"], softmax, rtol=1e-4, atol=1e-6)
+    np.testing.assert_array_equal(named_outputs["classes"], expected.argmax(-1))
+    for output in named_outputs:
+        np.testing.assert_allclose(from_files[output], named_outputs[output], rtol=1e-6)
 
 
 @pytest.mark.parametrize("name", ["colour", "grey"])
@@ -194,7 +194,7 @@ def test_failed_check_leaves_no_files(tmp_path, layer, message):
 def test_version_is_hidden_until_it_is_checked(tmp_path, monkeypatch):
     seen = []
 
-    def check(directory, answer):
+    def check(directory, function):
         seen.extend(path.name for path in (tmp_path / "net").iterdir())
         assert (directory / "saved_model.pb").exists()
         raise KeyboardInterrupt

@@ -43,7 +43,7 @@ def draw_all(stem):
         plots.curves(one, runs, "x", "y")
         plots.curves(one, frame({"elu": [[2, 2]]}, batch_norm=True), "x", "y")
         one.axhline(3, label="chance", **plots.REFERENCE)
-        plots.dots(two, dots(("tanh", "mlp", 1, 0, 2)), "at", horizontal=True)
+        plots.dots(two, dots(("tanh", 2, 1, 0, 2)), "at")
         plots.paired(three, runs[runs["x"] == 0], "y")
         plots.histogram(four, {"elu": np.geomspace(1e-3, 1, 9)}, (-3, 0))
         five.set_yscale("log")
@@ -61,7 +61,7 @@ def test_a_figure_is_two_files_that_do_not_depend_on_the_users_style(tmp_path):
     assert svg.read_bytes() == (tmp_path / "again.svg").read_bytes()
     assert Image.open(io.BytesIO(png.read_bytes())).width == 1200
     # Each label is once in the legend; the names of activations are ticks of panel c.
-    labels = {"ELU": 2, "ReLU": 2, "my_own": 2, "ELU + BN": 1, "tanh": 1, "chance": 1, "mlp": 1}
+    labels = {"ELU": 2, "ReLU": 2, "my_own": 2, "ELU + BN": 1, "tanh": 1, "chance": 1}
     text = svg.read_text()
     assert {label: text.count(f"<!-- {label} -->") for label in labels} == labels
 
@@ -97,14 +97,12 @@ def test_curves_have_a_line_and_the_spread_of_runs(runs, options, scale, middle,
 
 
 def test_dots_at_one_place_are_apart_and_centred():
-    rows = [("elu", "a", 5, 4, 8), ("elu", "b", 7, math.nan, math.nan), ("relu", "b", 6, 6, 6)]
-    axes = axes_of(plots.dots, dots(*rows, ("tanh", "c", 1, 0, 2)), "at", horizontal=True)
+    rows = [("elu", 2, 5, 4, 8), ("elu", 12, 7, math.nan, math.nan), ("relu", 12, 6, 6, 6)]
+    axes = axes_of(plots.dots, dots(*rows, ("tanh", 20, 1, 0, 2)), "at")
     elu, relu, tanh = (line for line in axes.lines if not line.get_label().startswith("_"))
-    (a, b), (other,), (c,) = (line.get_ydata() for line in (elu, relu, tanh))
+    (a, b), (other,), (c,) = (line.get_xdata() for line in (elu, relu, tanh))
     assert (a, c) == (0, 2) and b < 1 < other and b + other == pytest.approx(2)
+    assert elu.get_ydata().tolist() == [5, 7]
     first = axes.containers[0].lines[2][0].get_segments()[0]
-    assert first[:, 0].tolist() == [4, 8]
-    assert [label.get_text() for label in axes.get_yticklabels()] == ["a", "b", "c"]
-    vertical = axes_of(plots.dots, dots(("elu", 2, 5, 4, 8), ("elu", 12, 7, 6, 8)), "at")
-    assert vertical.lines[0].get_xydata().tolist() == [[0, 5], [1, 7]]
-    assert [label.get_text() for label in vertical.get_xticklabels()] == ["2", "12"]
+    assert first[:, 1].tolist() == [4, 8]
+    assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "12", "20"]

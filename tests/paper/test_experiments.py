@@ -45,11 +45,9 @@ def test_a_missing_package_raises_an_error(monkeypatch):
 @pytest.mark.parametrize("name", EXPERIMENTS)
 def test_the_fields_of_an_experiment_are_consistent(name):
     experiment = EXPERIMENTS[name]
-    sources = experiment.trials, experiment.compute, experiment.reads or None
-    assert any(sources) and not (experiment.trials and experiment.compute)
+    assert bool(experiment.trials) != bool(experiment.compute)
     assert bool(experiment.trials) == bool(experiment.measure)
-    assert bool(experiment.columns) == bool(experiment.trials or experiment.compute)
-    assert len(set(experiment.columns)) == len(experiment.columns)
+    assert experiment.columns and len(set(experiment.columns)) == len(experiment.columns)
     # `chosen` adds direct reads only, so that `reads` must include the reads of reads.
     before = list(EXPERIMENTS)[: list(EXPERIMENTS).index(name)]
     for read in experiment.reads:

@@ -10,7 +10,7 @@ import pytest
 from elu_zoo import activations, errors, results
 from elu_zoo.pairs import runner, tables
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper import reproduce, views
+from elu_zoo.paper import reproduce
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.weights import manifest
@@ -232,16 +232,6 @@ def test_runs_of_a_longer_budget_with_few_seeds_have_a_figure(go, rows, tmp_path
     assert drawn == [str(counts.count("short")), str(counts.count("full"))]
     go(budget="full", seeds=5)
     assert [path.name for path in figures.glob("*.png")] == ["fake.png"]
-
-
-def test_an_experiment_that_reads_another_is_drawn_from_its_rows(go, runs, monkeypatch):
-    reader = dataclasses.replace(
-        FAKE, title="A reader", trials=None, measure=None, columns=(), reads=("fake",)
-    )
-    monkeypatch.setitem(EXPERIMENTS, "reader", reader)
-    assert views.needs("reader") == views.needs("fake") == ("fake",)
-    go("reader")
-    assert len(runs.received) == 1 and CALLED == [("draw", 8)] * 2
 
 
 def test_a_wrong_folder_or_file_is_an_error_before_the_first_run(go, runs, tmp_path):

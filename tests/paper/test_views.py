@@ -31,7 +31,7 @@ def seen(name, output):
     ]
 
 
-def test_needs_are_the_experiments_with_columns():
+def test_needs_include_the_experiments_that_are_read():
     assert views.needs("fig2") == ("fig2",)
     assert views.needs("fig5") == ("fig5", "fig4")
 

@@ -60,9 +60,9 @@ TWO_WORKERS = json.dumps(
 REFUSED = {
     "strategy": ({"strategy": "mirrored"}, "one device. Received: strategy 'mirrored'"),
     "devices": ({"num_devices": 2}, "num_devices 2. Set --strategy=one, or set KERAS"),
-    "compile": ({"compile": "off"}, "compiles every step. Received: compile 'off'"),
+    "compile": ({"compile": "off"}, "and cannot split a batch. Received: compile 'off'"),
     "machines": ({}, "2 tasks. Unset TF_CONFIG, or"),
-    "accumulate": ({"accumulate": 2}, "Remove --accumulate, or set KERAS_BACKEND=tens"),
+    "accumulate": ({"accumulate": 2}, "accumulate 2. Remove --compile and"),
     "images": ({}, "Set KERAS_BACKEND=tensorflow for images that stay on the disk."),
     "data": ({"data_dir": os.environ.get("TFDS_DATA_DIR") or None}, "Load the data set once"),
 }

@@ -13,14 +13,7 @@ from elu_zoo.data import load
 from elu_zoo.pairs import grouping, palette, plots
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.claims import (
-    Claim,
-    ClaimTest,
-    Read,
-    Values,
-    difference,
-    mean_value,
-)
+from elu_zoo.paper.claims import Claim, ClaimTest, Read, Values, difference, mean_value
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.paper.figures import fig2_mnist_curves
 from elu_zoo.paper.theory.bias_shift import BiasShift, bias_shift

@@ -12,14 +12,7 @@ from elu_zoo import results
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.claims import (
-    Claim,
-    ClaimTest,
-    Read,
-    difference,
-    mean_value,
-    wilcoxon_below,
-)
+from elu_zoo.paper.claims import Claim, ClaimTest, Read, difference, mean_value, wilcoxon_below
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 

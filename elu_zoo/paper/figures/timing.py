@@ -1,6 +1,8 @@
 """Timing: a training step with ELU compared with ReLU (section 4.4)."""
 
 import math
+import os
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -16,13 +18,16 @@ from elu_zoo.paper.experiment import Experiment
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
 _ROUNDS = 5, 250, 250  # by budget
+_COMMAND = "elu-zoo-benchmark"
 _RATIOS = "ratio", "ratio_low", "ratio_high"
 _COLUMNS = "case", "form", "rounds", "value", *_RATIOS
 
 
 def compute(plan: Plan) -> list[dict]:
     """Returns the ratios that elu-zoo-benchmark measures, in a new process."""
-    command = [sys.executable, "-m", "elu_zoo.bin.benchmark", "--parts=unit"]
+    # This Python's folder comes first, because it may be missing on the PATH.
+    folders = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    command = [shutil.which(_COMMAND, path=folders) or _COMMAND, "--parts=unit"]
     with tempfile.TemporaryDirectory() as scratch:
         path = Path(scratch) / "unit.csv"
         command += [f"--csv={path}", f"--rounds={plan.of(*_ROUNDS)}"]
@@ -30,25 +35,21 @@ def compute(plan: Plan) -> list[dict]:
             command.append("--models=mnist_mlp_8x128")
         try:
             subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-        except subprocess.CalledProcessError as error:
+        except (OSError, subprocess.CalledProcessError) as error:
             raise errors.ResourceError(
-                f"The timing could not be measured: {error}. Run "
-                "elu-zoo-benchmark --parts=unit to see why."
+                f"The timing could not be measured: {error}. Run {_COMMAND} "
+                "--parts=unit to see why."
             ) from error
         rows = results.read_file(path)
     return [{name: row[name] for name in (*_COLUMNS, "machine")} for row in rows]
 
 
 def _summary(frame: pd.DataFrame) -> str:
-    lines = []
-    for row in frame.itertuples():
-        ratio, low, high = (f"{getattr(row, name):.3f}" for name in _RATIOS)
-        cells = [
-            row.rounds,
-            f"{row.value:.4g}",
-            f"{ratio} ({low} to {high})",
-        ]
-        lines.append([row.case, row.form, *cells])
+    lines = [
+        [row.case, row.form, row.rounds, f"{row.value:.4g}",
+         f"{row.ratio:.3f} ({row.ratio_low:.3f} to {row.ratio_high:.3f})"]
+        for row in frame.itertuples()
+    ]  # fmt: skip
     titles = "network", "activation", "rounds", "ms a step", "median ratio of the rounds"
     return tables.markdown(titles, lines)
 

@@ -6,7 +6,6 @@ import functools
 import jax
 import keras
 import numpy as np
-from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data.dataset import Split
@@ -43,11 +42,7 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
             f"KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has {cluster.tasks()} tasks. "
             "Unset TF_CONFIG, or set KERAS_BACKEND=tensorflow."
         )
-    placement, count = OneDevice(), len(jax.devices())
-    kind = placement.device.device_kind
-    if count > 1 or placement.device.platform != "cpu":
-        logging.info("JAX on %s, %s, 1 of %d device(s).", placement.device, kind, count)
-    return placement
+    return OneDevice()
 
 
 def choose_compilation(
@@ -59,15 +54,11 @@ def choose_compilation(
 ) -> Compilation:
     """Chooses how many iterations a call runs; see `devices.choose_compilation`."""
     compilation.check_compile(compile_, steps_per_call, accumulate)
-    if accumulate > 1:
+    if accumulate > 1 or compile_ == "off":
         raise errors.UsageError(
-            "KERAS_BACKEND=jax cannot split a batch. Received: accumulate "
-            f"{accumulate}. Remove --accumulate, or set KERAS_BACKEND=tensorflow."
-        )
-    if compile_ == "off":
-        raise errors.UsageError(
-            "KERAS_BACKEND=jax compiles every step. Received: compile 'off'. Remove "
-            "--compile, or set KERAS_BACKEND=tensorflow."
+            "KERAS_BACKEND=jax compiles every step, and cannot split a batch. Received: compile "
+            f"{compile_!r}, accumulate {accumulate}. Remove --compile and --accumulate, or set "
+            "KERAS_BACKEND=tensorflow."
         )
     platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
     rule = compilation.choose({platform, compilation.kind(model)}, "on")

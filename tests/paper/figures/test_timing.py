@@ -60,16 +60,19 @@ def test_the_table_has_times_and_ratios(commands, tmp_path):
 )
 def test_the_budget_decides_the_flags_of_the_command(commands, budget, flags):
     timing.compute(plan(budget))
-    ((python, dash, module, part, csv, *others),) = commands
-    assert (python, dash, module) == (sys.executable, "-m", "elu_zoo.bin.benchmark")
+    ((command, part, csv, *others),) = commands
+    assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
     assert others == flags
     assert not Path(csv[6:]).exists()  # the file was temporary
 
 
-def test_a_benchmark_that_fails_raises_an_error(monkeypatch):
+@pytest.mark.parametrize(
+    "error", [subprocess.CalledProcessError(1, "elu-zoo-benchmark"), FileNotFoundError("none")]
+)
+def test_a_benchmark_that_fails_raises_an_error(monkeypatch, error):
     def run(*_, **__):
-        raise subprocess.CalledProcessError(1, "python")
+        raise error
 
     monkeypatch.setattr(subprocess, "run", run)
     with pytest.raises(errors.ResourceError, match="The timing could not be measured: "):

@@ -38,11 +38,6 @@ def crop(images, draws, height, width):
     )
 
 
-def test_augmentation_none_creates_nothing():
-    data = complete(data={"augmentation": "none", "cutout": 0}).data
-    assert augmentation.create(data, {"kind": "gcn_zca"}, (7, 7, 3), 9) is None
-
-
 @pytest.mark.parametrize("cutout", [0, 3])
 @pytest.mark.parametrize(("entries", "zeros"), [({}, 4), ({"padding": 1}, 1)])
 def test_pad_crop_flip_crops_padded_images_and_cuts_squares_out(entries, zeros, cutout):

@@ -1,4 +1,4 @@
-"""Answers: functions from raw images to the named outputs of an exported model."""
+"""Functions from raw images to the named outputs of an exported model."""
 
 import dataclasses
 import math
@@ -41,7 +41,7 @@ class Autoencoder:
 
 
 @dataclasses.dataclass(frozen=True)
-class Answer:
+class NamedOutputs:
     """A function from raw images to named outputs.
 
     Attributes:
@@ -66,7 +66,7 @@ class Answer:
         return {name: outputs[name] for name in outputs if name != FEATURES}
 
     def all_outputs(self, images: Any) -> dict[str, tf.Tensor]:
-        """Returns all outputs by name, with `features` if the answer has them."""
+        """Returns all outputs by name, with `features` if the function has them."""
         return self.read(self.model(images, training=False))
 
     @property
@@ -80,8 +80,8 @@ def make(
     class_names: Sequence[str] | None,
     autoencoder: Autoencoder | None,
     classifier: str | None = None,
-) -> Answer:
-    """Returns the answer of a classifier or of an autoencoder.
+) -> NamedOutputs:
+    """Returns the function of a classifier or of an autoencoder.
 
     The outputs of a classifier are `logits` and `probabilities`, float32 (batch,
     classes), and `classes`, int64 (batch,), the index of the largest logit. With the
@@ -111,7 +111,9 @@ def make(
     return _autoencoder(model, autoencoder)
 
 
-def _classifier(model: keras.Model, class_names: Sequence[str], classifier: str | None) -> Answer:
+def _classifier(
+    model: keras.Model, class_names: Sequence[str], classifier: str | None
+) -> NamedOutputs:
     _check_form(model, "(batch, classes)", lambda _, y: len(y) == 2 and y[-1])
     classes = model.outputs[0].shape[-1]
     if isinstance(class_names, str):
@@ -130,17 +132,17 @@ def _classifier(model: keras.Model, class_names: Sequence[str], classifier: str 
     def read(outputs):
         logits, features = outputs if classifier else (outputs, None)
         logits = tf.cast(logits, tf.float32)
-        answer = {
+        function = {
             "logits": logits,
             "probabilities": tf.nn.softmax(logits),
             "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
         }
         if features is not None:
-            answer[FEATURES] = _pooled(features)
-        return answer
+            function[FEATURES] = _pooled(features)
+        return function
 
     compared, names = ("logits",), tuple(class_names)
-    return Answer(model, read, "softmax", compared, names, classifier is not None)
+    return NamedOutputs(model, read, "softmax", compared, names, classifier is not None)
 
 
 def _pooled(features: tf.Tensor) -> tf.Tensor:
@@ -149,7 +151,7 @@ def _pooled(features: tf.Tensor) -> tf.Tensor:
     return tf.reduce_mean(tf.cast(features, tf.float32), pixel_axes)
 
 
-def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
+def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> NamedOutputs:
     _check_form(model, "of the same shape", lambda x, y: x == y)
     code = _known_layer(model, autoencoder.code).output
     shapes = [tuple(tensor.shape) for tensor in keras.tree.flatten(code)]
@@ -165,7 +167,7 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> Answer:
         pixels, codes = (tf.cast(output, tf.float32) for output in outputs)
         return {"reconstructions": apply(pixels) * factor, "codes": codes}
 
-    return Answer(with_code, read, autoencoder.readout, ("reconstructions", "codes"))
+    return NamedOutputs(with_code, read, autoencoder.readout, ("reconstructions", "codes"))
 
 
 def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:

@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.export import answers
+from elu_zoo.export import named_outputs
 from elu_zoo.export.saved_model import Autoencoder, load_saved_model
 
 READOUTS = ["sigmoid", "linear"]
@@ -50,7 +50,7 @@ def test_outputs_agree_with_keras(autoencoder_exports, expected, readout):
 
 def test_outputs_of_reduced_precision_are_float32():
     model = autoencoder(keras.layers.Dense(8, dtype="mixed_bfloat16", name="code"))
-    outputs = answers.make(model, None, DESCRIBED)(np.zeros((1, *SHAPE)))
+    outputs = named_outputs.make(model, None, DESCRIBED)(np.zeros((1, *SHAPE)))
     assert {values.dtype for values in outputs.values()} == {tf.float32}
     assert len(model.outputs) == 1
 
@@ -143,7 +143,7 @@ def test_unfit_model_is_refused(model, arguments, message):
     model = model() if callable(model) else model
     arguments = {"class_names": None, "autoencoder": None, **arguments}
     with pytest.raises(errors.UsageError, match=message):
-        answers.make(model, **arguments)
+        named_outputs.make(model, **arguments)
 
 
 @pytest.mark.parametrize(
