@@ -13,6 +13,8 @@ import pytest
 import elu_zoo
 from elu_zoo import errors, files, training
 from elu_zoo.data import load
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.weights import manifest
 from elu_zoo.weights.unfinished import newest_step
 
@@ -76,6 +78,14 @@ def test_devices_and_parts_of_a_batch_change_losses_by_rounding(smoke, train, tm
     for a, b, c in zip(one, two, parts, strict=True):
         assert b["train_loss"] == pytest.approx(a["train_loss"], 1e-4)
         assert 1e-4 < abs(c["train_loss"] / a["train_loss"] - 1) < 0.2
+
+
+def test_a_run_in_bfloat16_is_measured_in_float32(smoke, train, tmp_path):
+    entry = train(smoke({"train.precision": "mixed_bfloat16"}), tmp_path)
+    model = elu_zoo.get_model("mnist_mlp_8x128", weights=tmp_path)
+    evaluator = Evaluator(model, Objective("softmax_cross_entropy", entry["preprocessing"]))
+    measures = evaluator(load.load("mnist_5k").test)
+    assert entry["metrics"]["test_loss"] == pytest.approx(measures["loss"], rel=1e-6)
 
 
 def test_another_backend_is_refused(smoke, train, tmp_path, monkeypatch):
