@@ -115,6 +115,7 @@ def train(
         if finished:
             resuming.check_finished(finished, workdir, load_data, observers, setup.identity)
             return finished
+        resuming.check_unlocked(workdir, chief)
 
         # 2. Load the data.
         data = load_data()

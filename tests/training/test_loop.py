@@ -132,7 +132,8 @@ def test_a_damaged_config_file_of_the_folder_is_refused(smoke, train, tmp_path):
         train(smoke(), tmp_path)
 
 
-def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path):
+def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypatch):
+    monkeypatch.setattr(load, "load", lambda *_: pytest.fail("data were read"))
     refused = pytest.raises(errors.ResourceError, match=f"process {os.getpid()}")
     with files.exclusive(tmp_path / "LOCK"), refused:
         train(smoke(), tmp_path)

@@ -137,6 +137,13 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
         )
 
 
+def check_unlocked(workdir: Path, chief: bool) -> None:
+    """Checks that no other process uses the run's folder, before data are read."""
+    if chief and (workdir / "LOCK").exists():
+        with files.exclusive(workdir / "LOCK"):
+            pass
+
+
 @contextlib.contextmanager
 def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
     """Locks the run's folder on the chief, and removes files of killed processes.
