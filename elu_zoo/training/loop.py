@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
@@ -172,6 +173,11 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
                 outputs.save_if_due(state)
     if run.best:
         run.best.restore()
+    elif run.parent and run.validation is not None:
+        logging.info(
+            "The weights of the last iteration are kept. --config.train.keep_best=True keeps "
+            "those with the lowest validation loss."
+        )
 
 
 def _end_epoch(

@@ -57,7 +57,11 @@ def compare(
             "--workdir."
         )
     if "code" in differing and now.code:
-        logging.warning("The file of your network or activation has changed since the run began.")
+        logging.warning(
+            "The file of your network or activation has changed since the run in %s began. "
+            "Pass another --workdir to train anew.",
+            workdir,
+        )
         changed.append(f"code: {began.code} -> {now.code}")
     for name in sorted(differing & {"versions", "replicas"}):
         text = "The %s of the run were %s and are now %s. Results may differ in their last bits."
