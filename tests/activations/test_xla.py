@@ -42,6 +42,7 @@ def test_float32_is_within_1_ulp(function, first, last, step):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_every_negative_float32_is_within_1_ulp():
     size = 1 << 23
     for first in range(0x80000000, 0xFF800001, size):

@@ -126,6 +126,7 @@ def test_unfit_code_is_found_before_the_first_run(process, tmp_path, module, arg
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     (tmp_path / "my_zoo.py").write_text(MODULE)
     command = [
