@@ -110,7 +110,7 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
     """
     _check(entry)
     paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
-    evaluation = _error_table(entry, rows, paper)
+    evaluation = cards_measures.error_table(entry, rows, paper)
     evaluation += cards_measures.calibration(entry)
     evaluation += cards_measures.changes(entry, changes)
     parts = (
@@ -159,29 +159,6 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
         f"{entry['parameters']:,} parameters, "
         f"{entry['multiply_accumulates']:,} multiply-accumulates an image in dense and "
         f"convolution layers, {entry['bytes'] / 1e6:.1f} MB."
-    )
-
-
-def _error_table(
-    entry: manifest.Entry, rows: Sequence[results.Row], paper: Sequence[results.Row]
-) -> str:
-    lines = results.error_lines(entry, rows, paper)
-    table = "\n".join(f"| {line.name} | {line.value} | {line.interval} |" for line in lines)
-    squared = (
-        "The squared error is the sum over the pixels of an image, which are in "
-        "[0, 1], averaged over images. That of the file has no interval, because the "
-        "errors of single images are not recorded. "
-    )
-    step = "the last step"
-    if "kept_step" in entry:
-        step = f"step {entry['kept_step']:,}, which had the lowest validation loss"
-    return (
-        f"| measured | test error | 95 % interval |\n|---|---|---|\n{table}\n\n"
-        + squared * (results.metric(entry) == results.SQUARED)
-        + f"Errors were measured after {step}, with the weights as a file "
-        "stores them. Neither steps nor runs were selected by test errors. ± is the "
-        "standard deviation over runs. The interval of the file is Wilson's, for other "
-        "test images; that of the recipe is Student's, for the mean over seeds."
     )
 
 
