@@ -10,15 +10,9 @@ from elu_zoo.weights.pretrained import Pretrained
 
 
 def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str | None) -> ImageData:
-    """Loads a data set for a model, with the classes of a classifier.
+    """Loads a data set, by name or path, for a model, with the classes of a classifier.
 
     The images stay on the disk for a network of large images.
-
-    Args:
-        model: the model with the weights.
-        weights: the weights, whose entry says how many validation images were held out.
-        data: name or path of the data set.
-        data_dir: see `load.load`.
     """
     shape = model.input_shape[1:]
     if registry.entry(weights.model).preprocessing["kind"] != "mean_crop":

@@ -8,6 +8,9 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
+from elu_zoo.training.step import compilation
+
+STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,9 +19,9 @@ class Placement:
 
     strategy: Any  # a tf.distribute.Strategy, or a jax_step.OneDevice
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
-    choose_compilation: Callable  # such as `devices.choose_compilation`
     step: Callable  # the class of the training step
     pooling: ModuleType | None  # see `pool_before_activation`
+    choose_compilation: Callable = compilation.choose
 
     @property
     def chief(self) -> bool:
@@ -39,10 +42,12 @@ class Placement:
 
 def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     """Chooses the devices of a run, before any operation of the backend."""
+    errors.check_choice("strategy", strategy, STRATEGIES)
+    if num_devices is not None:
+        errors.check_integer("num_devices", num_devices, minimum=1)
     backend, step, pooling = _backend(encoded)
     created = backend.create_strategy(strategy, num_devices)
-    peers = backend.peers(created)
-    return Placement(created, peers, backend.choose_compilation, step, pooling)
+    return Placement(created, backend.peers(created), step, pooling)
 
 
 def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:

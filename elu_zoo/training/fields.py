@@ -35,25 +35,15 @@ class Need:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """A row of the table.
+    """A row of the table."""
 
-    Attributes:
-        name: `<section>.<key>`, or a key without a section.
-        kind: type; `float` accepts int, and `object` accepts everything.
-        help: meaning, for a config's reader and for --help.
-        neutral: value that means the same as no field, or ALWAYS.
-        range: `(text, whether a number is in the range)`, or None.
-        choices: names, or None.
-        need: another field, network or data set that a value other than `neutral` needs.
-    """
-
-    name: str
-    kind: type
-    help: str
+    name: str  # `<section>.<key>`, or a key without a section
+    kind: type  # `float` accepts int, and `object` accepts everything
+    help: str  # meaning, for a config's reader and for --help
     neutral: Any = ALWAYS
-    range: tuple[str, Callable[[float], bool]] | None = None
+    range: tuple[str, Callable[[float], bool]] | None = None  # text, and whether it holds
     choices: Collection[str] | None = None
-    need: Need | None = None
+    need: Need | None = None  # of a value other than `neutral`
 
     @property
     def always_counts(self) -> bool:

@@ -1,7 +1,5 @@
 """Fine-tuning: the pretrained weights from which a run starts, and frozen layers."""
 
-import concurrent.futures
-import contextvars
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -82,32 +80,7 @@ def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, 
             f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "
             f"network whose weights fit any size: {', '.join(others)}."
         )
-    _check_builds(registered, config.model, shape)
     return shape
-
-
-def _check_builds(
-    registered: registry.ModelEntry, model: ConfigDict, shape: tuple[int, int, int]
-) -> None:
-    """Builds the network with one unit a layer and without values, as a check."""
-    others = "name", "weights", "activation", "width"
-    arguments = {key: model[key] for key in model if key not in others}
-
-    def build() -> None:
-        with keras.StatelessScope(initialize_variables=False):
-            registered.builder(**arguments, input_shape=shape, width=1e-9)
-
-    try:
-        # In the current thread, Keras would initialize the variables after this scope.
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(contextvars.copy_context().run, build).result()
-    except errors.UsageError:
-        raise
-    except ValueError as error:  # Keras's error of maps without pixels
-        raise errors.UsageError(
-            f"Images of {shape[0]} x {shape[1]} pixels are too small for the poolings "
-            f"of {registered.name}: {str(error).splitlines()[0]} Use a larger size."
-        ) from error
 
 
 def _add_arguments(

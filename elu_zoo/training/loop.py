@@ -14,9 +14,9 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import backends, build, chunks, hardware, result, user_code
+from elu_zoo.training import backends, build, chunks, hardware, result
 from elu_zoo.training.backends import Placement
-from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
+from elu_zoo.training.config import ResolvedConfig, code_digest, dict_hash, resolve
 from elu_zoo.training.record import resuming, signals
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
@@ -70,7 +70,7 @@ def train(
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
         strategy, num_devices: see `devices.create_strategy`.
-        compile, steps_per_call: see `devices.choose_compilation`.
+        compile, steps_per_call: see `compilation.choose`.
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
@@ -216,7 +216,7 @@ def _set_up(
     # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
-    code = user_code.digest(resolved.config.model)
+    code = code_digest(resolved.config.model)
     identity = RunIdentity(
         resolved.values, parent, code, versions=versions(), replicas=placement.replicas
     )
@@ -228,8 +228,7 @@ def _set_up(
 def _seconds_between(checkpoint_seconds: float | None) -> float:
     """Returns the number of seconds from a checkpoint to the next regular one."""
     if checkpoint_seconds is None:
-        platform = "gpu" if hardware.accelerators() else "cpu"
-        return compilation.CHECKPOINT_SECONDS[platform]
+        return compilation.CHECKPOINT_SECONDS[compilation.platform()]
     errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
     return checkpoint_seconds
 

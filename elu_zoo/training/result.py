@@ -180,20 +180,11 @@ def _terms(terms: str, parent: manifest.Entry | None) -> str:
 def commit() -> str:
     """Returns the git commit of this code, with `+` for changed files, or the release."""
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
-    commands = (
+    options = {"capture_output": True, "text": True, "check": True, "timeout": 10}
+    try:
         # Fails if the package is installed inside another repository.
-        ["ls-files", "--error-unmatch", "__init__.py"],
-        ["rev-parse", "--short=12", "HEAD"],
-        ["status", "--porcelain", "--untracked-files=no"],
-    )
-    outputs = []
-    for command in commands:
-        try:
-            ran = subprocess.run(
-                [*git, *command], capture_output=True, text=True, check=True, timeout=10
-            )
-        except (OSError, subprocess.SubprocessError):
-            return f"release {elu_zoo.__version__}"
-        outputs.append(ran.stdout.strip())
-    _, head, changed = outputs
-    return head + ("+" if changed else "")
+        subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], **options)
+        describe = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+        return subprocess.run([*git, *describe], **options).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return f"release {elu_zoo.__version__}"

@@ -5,6 +5,7 @@ import functools
 from typing import TYPE_CHECKING, Any
 
 import keras
+import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo.data import order
@@ -16,7 +17,6 @@ from elu_zoo.weights.pretrained import Pretrained
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.activation_statistics import StatisticsOfModel
-    from elu_zoo.training.record.best import Best
     from elu_zoo.training.step.augmentation import Augmentation
 
 
@@ -39,6 +39,30 @@ class Length:
         return self.steps_per_epoch * self.epochs
 
 
+class Best:
+    """A copy of a model's weights at the lowest validation loss so far, for `train.keep_best`.
+
+    The copies are variables, so that checkpoints hold and restore them too.
+    """
+
+    def __init__(self, model: keras.Model):
+        self._model = model
+        self.variables = [
+            keras.Variable(np.array(v), dtype=v.dtype, trainable=False, name=v.name)
+            for v in model.variables
+        ]
+
+    def copy(self) -> None:
+        """Copies the weights of the model."""
+        for copy, variable in zip(self.variables, self._model.variables, strict=True):
+            copy.assign(np.array(variable))
+
+    def restore(self) -> None:
+        """Assigns the copies to the model, after the last iteration."""
+        for copy, variable in zip(self.variables, self._model.variables, strict=True):
+            variable.assign(np.array(copy))
+
+
 @dataclasses.dataclass(frozen=True)
 class Run:
     """Objects of a run, built from its config."""
@@ -57,7 +81,7 @@ class Run:
     step: Any  # a training step, such as `resident.ResidentStep`
     evaluator: Evaluator
     parent: Pretrained | None  # pretrained weights from which the run starts
-    best: "Best | None" = None  # the weights to keep instead of the last ones
+    best: Best | None = None  # the weights to keep instead of the last ones
 
     @property
     def variables(self) -> list[Any]:

@@ -27,14 +27,7 @@ def learning_rates(
     values[i]  at   (0, *boundaries, end)[i], log-linear in between    # exponential
     ```
 
-    Args:
-        iterations: numbers of iterations, counted from 0.
-        boundaries: increasing numbers of iterations, or fractions of the run's length,
-            such as 0.5 for its middle.
-        values: learning rates. `steps` needs one value more than boundaries, and the
-            other shapes need two more.
-        shape: `steps`, `linear` or `exponential`.
-        end: number of iterations of the run. `steps` needs it for fractions only.
+    Boundaries are iterations, or fractions of the `end` iterations of the run.
     """
     boundaries = in_iterations(boundaries, end)
     points = [0, *boundaries, end]

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 from rows import QUICK_LAYERS, ROWS, TRAINED, each, examples, logits, schedule
 
-from elu_zoo.training.step import devices
+from elu_zoo.training.step import compilation, devices
 from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 
@@ -65,10 +65,10 @@ def train(row, strategy):
         optimizer = keras.optimizers.SGD(momentum=0.9)
         optimizer.build(model.trainable_variables)
     replicas = strategy.num_replicas_in_sync
-    compilation = devices.choose_compilation(model, replicas, "auto", STEPS)
+    chosen = compilation.choose(model, replicas, "auto", STEPS)
     data = examples(row)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = ResidentStep(learner, data, strategy, compilation)
+    step = ResidentStep(learner, data, strategy, chosen)
     arrays = []
     for part in (slice(0, 1), slice(1, STEPS)):
         arrays.append(step.run(*schedule(row, part)))

@@ -58,8 +58,10 @@ class Augmentation:
 
 def create(
     data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int], epochs: int
-) -> Augmentation:
-    """Returns the augmentation of a config's section `data`."""
+) -> Augmentation | None:
+    """Returns the augmentation of a config's section `data`, or None."""
+    if data.augmentation == "none":
+        return None
     epochs -= data.whole_epochs
     if data.augmentation == "crop_flip":
         mean = layers.MeanSubtraction(preprocessing["statistics"], dtype="float32")

@@ -87,13 +87,7 @@ class OneMachine:
         """Returns `number`, the signal that this machine received."""
         return number
 
-    def together(self) -> contextlib.AbstractContextManager:
-        """Returns a context that changes nothing."""
-        return contextlib.nullcontext()
-
-    def guard(self) -> contextlib.AbstractContextManager:
-        """Returns a context that changes nothing."""
-        return contextlib.nullcontext()
+    together = guard = staticmethod(contextlib.nullcontext)
 
 
 @contextlib.contextmanager
