@@ -19,13 +19,10 @@ _PIXELS = 2**21  # largest number of pixels in a batch
 
 
 class Evaluator:
-    """Evaluates a model, which is traced only once.
+    """Evaluates a float32 model of raw images, which is traced only once.
 
-    Args:
-        model: a float32 model, whose inputs are raw images.
-        objective: the loss and error measures of the model's outputs.
-        source: the trained model if it differs from `model`. Its weights are copied to
-            `model` before each evaluation.
+    `source` is the trained model if it differs from `model`; its weights are copied to
+    `model` before each evaluation.
     """
 
     def __init__(self, model: keras.Model, objective: Objective, source: keras.Model | None = None):

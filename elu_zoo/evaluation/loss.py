@@ -75,11 +75,8 @@ LOSSES = {
 class Objective:
     """Loss and error measures of a model's outputs.
 
-    Args:
-        loss: a name of `LOSSES`.
-        preprocessing: the model's preprocessing. The targets of an autoencoder are
-            preprocessed images.
-        label_smoothing: the probability that is distributed equally over all classes.
+    The targets of an autoencoder are preprocessed images. Label smoothing distributes a
+    probability equally over all classes.
     """
 
     def __init__(self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0):

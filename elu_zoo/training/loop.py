@@ -106,7 +106,9 @@ def train(
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
-    seconds = _seconds_between(checkpoint_seconds)
+    if checkpoint_seconds is None:
+        checkpoint_seconds = compilation.CHECKPOINT_SECONDS[compilation.platform()]
+    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, setup.identity, allow_config_change)
@@ -129,7 +131,8 @@ def train(
             # 4. Restore the newest checkpoint, if there is one.
             state = _restore(setup, run, workdir, checkpoints, allow_config_change)
             describe = functools.partial(_stop_message, state, run, workdir)
-            writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
+            config_json = workdir / "config.json"
+            writer = CheckpointWriter(checkpoints, config_json, checkpoint_seconds)
             with (
                 signals.stop_on_signal(peers, describe) as stop,
                 open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
@@ -223,14 +226,6 @@ def _set_up(
     # The commit is read now, because the source files may change during training.
     provenance = {"commit": result.commit(), "command": command, **placement.describe()}
     return Setup(resolved, placement, identity, provenance)
-
-
-def _seconds_between(checkpoint_seconds: float | None) -> float:
-    """Returns the number of seconds from a checkpoint to the next regular one."""
-    if checkpoint_seconds is None:
-        return compilation.CHECKPOINT_SECONDS[compilation.platform()]
-    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
-    return checkpoint_seconds
 
 
 def _shared(

@@ -88,13 +88,7 @@ class TrainState:
 
 
 class Checkpoints:
-    """Checkpoints of one run.
-
-    Args:
-        workdir: the run's folder.
-        variables: Keras variables of the model and optimizer, in a fixed order.
-        kept: number of checkpoints to keep; older checkpoints are deleted.
-    """
+    """Checkpoints of one run: its variables, in a fixed order. The newest `kept` are kept."""
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._workdir = workdir

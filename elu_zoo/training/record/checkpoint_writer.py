@@ -12,11 +12,9 @@ from elu_zoo.training.record.checkpoint import Checkpoints
 
 
 class CheckpointWriter:
-    """Writes checkpoints in a thread, one after the other.
+    """Writes checkpoints, and their config to the file `config`, in a thread.
 
-    Args:
-        config: path of config.json, which gets the config of a written checkpoint.
-        seconds: from one checkpoint to the next regular one.
+    From one regular checkpoint to the next, `seconds` pass.
     """
 
     def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float):

@@ -50,7 +50,7 @@ class Stop:
 
 @contextlib.contextmanager
 def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
-    """Raises `Interrupted`, with the signal's name and `describe()`, if a signal stops the block."""
+    """Raises `Interrupted`, with signal and `describe()`, if a signal stops the block."""
     with stop_requested() as received:
         try:
             yield Stop(received, peers)
