@@ -18,9 +18,8 @@ from elu_zoo.training.record.checkpoint import Checkpoints, TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.outputs import open_outputs
 from elu_zoo.training.record.signals import stop_on_signal
-from elu_zoo.training.run import Length, Run
+from elu_zoo.training.run import Learner, Length, Run
 from elu_zoo.training.step import augmentation, optimizer
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.workers import cluster
 
 BASELINE = "a checkpoint every 30 s"

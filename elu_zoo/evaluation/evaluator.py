@@ -37,11 +37,6 @@ class Evaluator:
             self._model.set_weights(self._source.get_weights())
         return self._model
 
-    def outputs(self, images: np.ndarray) -> np.ndarray:
-        """Returns the model's outputs for `(n, height, width, channels)` images."""
-        split = Split(images, np.zeros(len(images), np.int32))
-        return np.concatenate([outputs for _, outputs in self._outputs(split)])
-
     def __call__(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
     ) -> dict[str, float]:

@@ -20,10 +20,9 @@ from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.run import Best, Length, Run
+from elu_zoo.training.run import Best, Learner, Length, Run
 from elu_zoo.training.step import augmentation, optimizer, precision
 from elu_zoo.training.step.compilation import STREAMED_STEPS_PER_CALL
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.pool_before_activation import pool_before_activation
 from elu_zoo.weights.pretrained import Pretrained
 

@@ -65,11 +65,6 @@ def as_dict(config: ConfigDict) -> dict[str, Any]:
     return values
 
 
-def config_hash(config: ConfigDict) -> str:
-    """Returns the hash of a config."""
-    return dict_hash(as_dict(config))
-
-
 def dict_hash(values: dict[str, Any]) -> str:
     """Returns the hash of the fields of a config that differ from their neutral values."""
     text = json.dumps(fields.counted(values), sort_keys=True)

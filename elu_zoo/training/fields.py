@@ -1,9 +1,7 @@
 """The table of a config's fields: type, neutral value, range, and what each field needs.
 
-The neutral value of a field means the same as its absence, and never changes. `complete`
-adds missing fields, and hashes of configs leave neutral values out, so that a new field
-changes no earlier hash. A field without a neutral value is always
-hashed, and is required if what it needs is there.
+The neutral value of a field means the same as its absence, and never changes: hashes leave
+it out, so that a new field changes no earlier hash. A field without one is always hashed.
 
 The arguments of a network's builder are fields of the section `model` too. The table has
 only those with a neutral value; the types of the others are those of their defaults.

@@ -107,7 +107,8 @@ def train(
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
     if checkpoint_seconds is None:
-        checkpoint_seconds = compilation.CHECKPOINT_SECONDS[compilation.platform()]
+        platform = "gpu" if hardware.accelerators() else "cpu"
+        checkpoint_seconds = compilation.CHECKPOINT_SECONDS[platform]
     errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)

@@ -134,8 +134,7 @@ def _weight_file(model: keras.Model) -> bytes:
 
 
 def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[str, float]:
-    splits = {"test": run.data.test if measure_test else None}
-    splits["validation"] = run.validation
+    splits = {"test": run.data.test if measure_test else None, "validation": run.validation}
     return {
         f"{name}_{key}": value
         for name, split in splits.items()

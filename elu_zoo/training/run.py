@@ -2,6 +2,7 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import keras
@@ -11,6 +12,7 @@ from ml_collections import ConfigDict
 from elu_zoo.data import order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.weights.pretrained import Pretrained
@@ -37,6 +39,17 @@ class Length:
     def total(self) -> int:
         """Number of iterations in the run."""
         return self.steps_per_epoch * self.epochs
+
+
+@dataclasses.dataclass(frozen=True)
+class Learner:
+    """Model, optimizer and loss that a training step uses, created in a strategy's scope."""
+
+    model: keras.Model  # its inputs are raw images or the augmentation's outputs
+    optimizer: keras.optimizers.Optimizer
+    objective: Objective
+    batch_size: int  # number of examples in an iteration, over all replicas
+    augmentation: Callable | None = None  # changes images by random numbers
 
 
 class Best:

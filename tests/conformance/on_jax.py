@@ -13,8 +13,8 @@ import keras
 import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step import compilation, jax_step
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.weights import hdf5
 
 

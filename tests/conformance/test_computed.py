@@ -8,8 +8,8 @@ import pytest
 import tensorflow as tf
 from rows import QUICK_LAYERS, ROWS, TRAINED, each, examples, logits, schedule
 
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step import compilation, devices
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 
 DETERMINED = [row for row in TRAINED if not row.random]

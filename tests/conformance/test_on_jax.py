@@ -12,8 +12,8 @@ import pytest
 import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 from elu_zoo.weights import hdf5
 

@@ -58,10 +58,6 @@ class TrainState:
             self.epoch_loss += value
         self.step += len(losses)
 
-    def end_epoch(self, epoch: int) -> None:
-        """Starts the next epoch, after the metrics of `epoch` have been written."""
-        self.epoch_loss, self.epochs_recorded = 0.0, epoch
-
     @classmethod
     def resume(
         cls,

@@ -7,6 +7,7 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.layers.dropout import is_keyed
+from elu_zoo.training import hardware
 
 COMPILE = ("auto", "on", "off")
 
@@ -86,7 +87,7 @@ def choose(
             f"{compile_!r}, accumulate {accumulate}. Remove --compile and --accumulate, or set "
             "KERAS_BACKEND=tensorflow."
         )
-    facts = {platform(), kind(model)}
+    facts = {"gpu" if hardware.accelerators() else "cpu", kind(model)}
     if replicas > 1:
         facts.add("several")
         # Steps do not update frozen layers, nor the random states of keyed layers.
@@ -110,17 +111,6 @@ def fitting_rule(facts: set[str], compile_: str) -> Rule:
     allowed = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
     fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
     return next(rule for rule in fitting if rule.compiled in allowed)
-
-
-def platform() -> str:
-    """Returns `gpu` if there is an accelerator, otherwise `cpu`."""
-    if keras.backend.backend() == "jax":
-        import jax
-
-        return "cpu" if jax.default_backend() == "cpu" else "gpu"
-    import tensorflow as tf
-
-    return "gpu" if tf.config.list_physical_devices("GPU") else "cpu"
 
 
 def kind(model: keras.Model) -> str:

@@ -9,8 +9,8 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers.dropout import keyed
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.workers import cluster
 
 
@@ -18,13 +18,10 @@ class OneDevice:
     """The first device of JAX, which is the only device of a run."""
 
     num_replicas_in_sync = 1
+    scope = staticmethod(contextlib.nullcontext)
 
     def __init__(self):
         self.device = jax.devices()[0]
-
-    def scope(self) -> contextlib.AbstractContextManager:
-        """Returns a context in which models are built."""
-        return contextlib.nullcontext()
 
 
 def create_strategy(name: str, num_devices: int | None) -> OneDevice:

@@ -29,6 +29,7 @@ def gpus(monkeypatch):
     def fake(count):
         devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
         monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+        monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: {})
 
     return fake
 
