@@ -126,7 +126,7 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
         f"```sh\n{command}\n```" if command else "The config was made in Python.",
         "| | |\n|---|---|\n" + "\n".join(f"| {key} | {x} |" for key, x in _facts(entry).items()),
         "## Evaluation",
-        results.evaluation(entry, rows, paper),
+        cards_measures.error_table(entry, rows, paper),
         *cards_measures.calibration(entry),
         *cards_measures.changes(entry, changes),
         "## Limits",

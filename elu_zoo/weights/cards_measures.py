@@ -3,12 +3,34 @@
 import statistics
 from collections.abc import Sequence
 
-from elu_zoo.results import Row
+from elu_zoo import results
 from elu_zoo.weights.manifest import Entry
 
 # The columns of configs/results/image_changes.csv.
 COLUMNS = ("tag config model dataset activation seed kind severity images error_percent").split()
 _SAME = "config", "dataset", "seed"  # of compared files
+
+
+def error_table(entry: Entry, rows: Sequence[results.Row], paper: Sequence[results.Row]) -> str:
+    """Returns the table of test errors and how they were measured."""
+    lines = results.error_lines(entry, rows, paper)
+    table = "\n".join(f"| {line.name} | {line.value} | {line.interval} |" for line in lines)
+    squared = (
+        "The squared error is the sum over the pixels of an image, which are in "
+        "[0, 1], averaged over images. That of the file has no interval, because the "
+        "errors of single images are not recorded. "
+    )
+    step = "the last step"
+    if "kept_step" in entry:
+        step = f"step {entry['kept_step']:,}, which had the lowest validation loss"
+    return (
+        f"| measured | test error | 95 % interval |\n|---|---|---|\n{table}\n\n"
+        + squared * (results.metric(entry) == results.SQUARED)
+        + f"Errors were measured after {step}, with the weights as a file "
+        "stores them. Neither steps nor runs were selected by test errors. ± is the "
+        "standard deviation over runs. The interval of the file is Wilson's, for other "
+        "test images; that of the recipe is Student's, for the mean over seeds."
+    )
 
 
 def calibration(entry: Entry) -> list[str]:
@@ -32,7 +54,7 @@ def calibration(entry: Entry) -> list[str]:
     return ["### Calibration", "\n".join(lines), notes]
 
 
-def means(rows: Sequence[Row]) -> dict[str, float]:
+def means(rows: Sequence[results.Row]) -> dict[str, float]:
     """Returns the mean error over the severities of each kind, in percent."""
     kinds = dict.fromkeys(row["kind"] for row in rows)
     return {
@@ -41,7 +63,7 @@ def means(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def changes(entry: Entry, rows: Sequence[Row]) -> list[str]:
+def changes(entry: Entry, rows: Sequence[results.Row]) -> list[str]:
     """Returns the parts of the section on changed images; none without rows of the tag.
 
     Files of the partner activation (ELU's is ReLU, every other one's is ELU) with equal

@@ -82,6 +82,7 @@ CROPPED = {
         (CIFAR, {}, "beetle, bicycle, bottle and 90 more |", "| train.heads_until"),
         (CIFAR, {}, "- One seed: ", "| also at"),
         (CIFAR, {"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD", "| parent"),
+        (CIFAR, {"kept_step": 33}, "after step 33, which had the lowest", "the last step"),
         (CIFAR, {"command": None}, "The config was made in Python.", "```sh"),
         (CIFAR, {"replicas": 2}, "an equal share of every batch | 2 |", "| initial weights"),
         (CIFAR, {}, "| 0, 0.02, 0 (linear), boundaries at 2,250 |", "| train.boundaries"),
