@@ -6,9 +6,8 @@ from pathlib import Path
 
 from elu_zoo import results
 from elu_zoo.pairs import grouping, plots
-from pages import marks, runs
+from pages import runs
 
-STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
 _COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 _REPORT = "configs/results/reproduction.md#figure-4-four-units-on-cifar-100"
@@ -35,7 +34,7 @@ def points(rows: runs.Rows) -> runs.Rows:
     return sorted(shown, key=_sort_key)
 
 
-def _sort_key(row: dict[str, str]) -> tuple:
+def _sort_key(row: results.Row) -> tuple:
     panel = list(_PANELS).index(row["config"])
     return panel, _ACTIVATIONS.index(row["activation"]), int(row["seed"])
 
@@ -49,14 +48,8 @@ def text(rows: runs.Rows) -> str:
     return buffer.getvalue()
 
 
-def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
-    """Returns what runs show at the start and the end of the paper's schedule.
-
-    Args:
-        rows: rows of results.csv.
-        paper: rows of paper.csv.
-        link: function that makes links relative to the page.
-    """
+def caption(rows: runs.Rows, paper: runs.Rows) -> str:
+    """Returns what runs show at the start and the end of the paper's schedule."""
     first, *_ = shown = [row for row in points(rows) if row["config"] == START]
     errors: dict[str, dict[str, float]] = {}
     for row in shown:
@@ -67,14 +60,13 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
         pairs = [others[seed] - elu[seed] for seed in others]
         mean = results.mean_text(pairs, ".1f", max(elu.values()), " points")
         texts.append(f"{mean} with {name}")
-    whole = _ends(rows, paper)
     return (
         "The figure shows test errors of paired runs: a marker is a run, a thin line "
         "joins the runs of one seed, and a short line is a mean. On the right is the "
         f"start of the paper's schedule on CIFAR-100: after {first['epochs']} epochs "
         f"ELU is at {runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of "
         f"the same seeds are higher, with 95 % intervals, by {', '.join(texts)}. "
-        f"{whole}[The runs and their command]({link(_REPORT)})."
+        f"{_ends(rows, paper)}[The runs and their command]({_REPORT})."
     )
 
 
