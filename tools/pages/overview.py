@@ -4,8 +4,7 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo import results
-from elu_zoo.pairs import grouping, plots
+from elu_zoo.pairs import grouping, plots, statistics
 from pages import runs
 
 _COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
@@ -34,7 +33,7 @@ def points(rows: runs.Rows) -> runs.Rows:
     return sorted(shown, key=_sort_key)
 
 
-def _sort_key(row: results.Row) -> tuple:
+def _sort_key(row: dict[str, str]) -> tuple:
     panel = list(_PANELS).index(row["config"])
     return panel, _ACTIVATIONS.index(row["activation"]), int(row["seed"])
 
@@ -57,9 +56,10 @@ def caption(rows: runs.Rows, paper: runs.Rows) -> str:
         by_seed[row["seed"]] = float(row["test_error_percent"])
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
-        pairs = [others[seed] - elu[seed] for seed in others]
-        mean = results.mean_text(pairs, ".1f", max(elu.values()), " points")
-        texts.append(f"{mean} with {name}")
+        own = [elu[seed] for seed in others]
+        found = statistics.paired_interval(list(others.values()), own)
+        interval = f"{found.low:.1f} to {found.high:.1f}"
+        texts.append(f"{found.mean:.1f} points ({interval}) with {name}")
     return (
         "The figure shows test errors of paired runs: a marker is a run, a thin line "
         "joins the runs of one seed, and a short line is a mean. On the right is the "
