@@ -68,16 +68,16 @@ def build(
 ) -> Run:
     """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
-    config, parent = resolved.config, resolved.parent
-    if config.model.weights is not None:
-        config = finetuning.fit_batch_size(config, len(split))
+    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
-    preprocessed_once = _is_preprocessed_once(config.model.name, preprocessing)
+    network = registry.entry(config.model.name)
+    # The loss of an autoencoder needs raw images.
+    preprocessed_once = preprocessing["kind"] in _PREPROCESSED_ONCE and not network.is_autoencoder
     if preprocessed_once:
         from elu_zoo.layers.preprocessing import preprocess
 
@@ -88,15 +88,12 @@ def build(
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
-        classifier = registry.entry(config.model.name).classifier
-        precision.apply(model, train.precision, classifier)
+        precision.apply(model, train.precision, network.classifier)
         finetuning.freeze(model, config)  # last, because frozen layers keep their precision
         updater = optimizer.create(config, model, length.total)
-    compile_, steps, accumulate = options
+    compile_, steps, parts = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
-    compilation = placement.choose_compilation(
-        model, placement.replicas, compile_, steps, accumulate
-    )
+    compilation = placement.choose_compilation(model, placement.replicas, compile_, steps, parts)
     pooled = pool_before_activation(model, placement.pooling)
     learner = Learner(pooled, updater, objective, train.batch_size, augmenter)
     step = placement.step(learner, split, placement.strategy, compilation)
@@ -179,13 +176,6 @@ def _preprocessing(
     if "crop" in description:
         description = {**description, "crop": [config.data.crop_size] * 2}
     return description
-
-
-def _is_preprocessed_once(model: str, preprocessing: dict[str, Any]) -> bool:
-    """Whether training images are preprocessed once, before the first iteration."""
-    # The loss of an autoencoder needs raw images.
-    autoencoder = registry.entry(model).is_autoencoder
-    return preprocessing["kind"] in _PREPROCESSED_ONCE and not autoencoder
 
 
 def _model(

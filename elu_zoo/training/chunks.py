@@ -30,16 +30,6 @@ class Chunk:
     rest: np.ndarray | None  # in an epoch's or process's first chunk: the epoch's batches
     pauses: bool  # whether a record, a checkpoint, a new phase or the end may follow
 
-    def check(self, losses: np.ndarray) -> None:
-        """Checks that the losses are finite; raises `TrainingError`."""
-        bad = np.flatnonzero(~np.isfinite(losses))
-        if len(bad):
-            raise errors.TrainingError(
-                f"The loss of iteration {self.first + int(bad[0])} is "
-                f"{losses[bad[0]]}, at learning rate {self.learning_rates[bad[0]]}. "
-                "Try a lower learning rate."
-            )
-
 
 def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Chunk]:
     """Yields the chunks from the state's iteration to the end of the run.
@@ -134,7 +124,12 @@ class PendingChunk:
             return
         (chunk, losses), self._pending = self._pending, None
         losses = np.asarray(losses)  # waits for the device
-        chunk.check(losses)
+        bad = np.flatnonzero(~np.isfinite(losses))
+        if len(bad):
+            raise errors.TrainingError(
+                f"The loss of iteration {chunk.first + int(bad[0])} is {losses[bad[0]]}, at "
+                f"learning rate {chunk.learning_rates[bad[0]]}. Try a lower learning rate."
+            )
         self._state.add(losses)
         self._outputs.observe_losses(losses)
         self._outputs.display.update(self._state.step)

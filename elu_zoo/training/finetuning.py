@@ -97,7 +97,7 @@ def _add_arguments(
 def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
     """Returns a config of fine-tuning whose batches are not larger than the training split."""
     size = config.train.batch_size
-    if examples >= size:
+    if config.model.weights is None or examples >= size:
         return config
     config = config.copy_and_resolve_references()
     config.train.batch_size = order.smaller_batch_size(examples)

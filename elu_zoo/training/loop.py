@@ -24,7 +24,6 @@ from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, ope
 from elu_zoo.training.record.resuming import RunIdentity
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
-from elu_zoo.training.step import compilation
 from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
@@ -106,10 +105,7 @@ def train(
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
-    if checkpoint_seconds is None:
-        platform = "gpu" if hardware.accelerators() else "cpu"
-        checkpoint_seconds = compilation.CHECKPOINT_SECONDS[platform]
-    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
+    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds or 0)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, setup.identity, allow_config_change)
@@ -132,8 +128,7 @@ def train(
             # 4. Restore the newest checkpoint, if there is one.
             state = _restore(setup, run, workdir, checkpoints, allow_config_change)
             describe = functools.partial(_stop_message, state, run, workdir)
-            config_json = workdir / "config.json"
-            writer = CheckpointWriter(checkpoints, config_json, checkpoint_seconds)
+            writer = CheckpointWriter(checkpoints, workdir / "config.json", checkpoint_seconds)
             with (
                 signals.stop_on_signal(peers, describe) as stop,
                 open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,

@@ -61,7 +61,6 @@ def write(
     content = _weight_file(model)
     arguments = _arguments(config.model, run)
     sha256 = files.sha256(content)
-    parent = run.parent and run.parent.entry
     tag = manifest.tag(config.model.name, data.name, arguments, sha256)
     autoencoder = registry.entry(config.model.name).is_autoencoder
     entry = {
@@ -93,7 +92,7 @@ def write(
         "replicas": provenance["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
-        "data_terms": _terms(data.terms, parent),
+        "data_terms": data.terms,
         "sources": [],
     }
     entry |= training_cost.measure(entry)
@@ -119,6 +118,8 @@ def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[s
         "config_changes": state.config_changes,
         "kept_step": state.best_step,
     }
+    if parent and parent["data_terms"] != data.terms:
+        fields["data_terms"] = f"{data.terms} The weights it began with, {parent['data_terms']}"
     return {key: value for key, value in fields.items() if value}
 
 
@@ -167,13 +168,6 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
         "validation": 0 if validation is None else len(validation),
         "test": len(data.test),
     }
-
-
-def _terms(terms: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of the data set and of the parent weights' data."""
-    if parent and parent["data_terms"] != terms:
-        return f"{terms} The weights it began with, {parent['data_terms']}"
-    return terms
 
 
 def commit() -> str:

@@ -28,10 +28,6 @@ class UnitStatistics:
     mean: dict[str, np.ndarray]  # by layer, in the order of the network, float32 `(units,)`
     median: dict[str, np.ndarray]
 
-    def median_of_means(self) -> float:
-        """Returns the median over all units of their means (paper, figure 2a)."""
-        return float(np.median(np.concatenate(list(self.mean.values()))))
-
     def save(self, path: Path) -> None:
         """Writes an .npz file with arrays `mean/<layer>` and `median/<layer>`."""
         arrays = {f"mean/{name}": array for name, array in self.mean.items()}
