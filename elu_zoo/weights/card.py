@@ -110,7 +110,7 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
     """
     _check(entry)
     paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
-    evaluation = results.evaluation(entry, rows, paper)
+    evaluation = cards_measures.error_table(entry, rows, paper)
     evaluation += cards_measures.calibration(entry)
     evaluation += cards_measures.changes(entry, changes)
     parts = (

@@ -3,7 +3,7 @@
 import statistics
 from collections.abc import Sequence
 
-from elu_zoo.results import Row
+from elu_zoo import results
 from elu_zoo.weights.manifest import Entry
 
 # The columns of configs/results/image_changes.csv.
@@ -15,6 +15,28 @@ def limit(entry: Entry) -> str:
     if "temperature" in entry.get("calibration", {}):
         return "The model's probabilities are without the temperature of this card."
     return "The probabilities are not calibrated."
+
+
+def error_table(entry: Entry, rows: Sequence[results.Row], paper: Sequence[results.Row]) -> str:
+    """Returns the table of test errors and how they were measured."""
+    lines = results.error_lines(entry, rows, paper)
+    table = "\n".join(f"| {line.name} | {line.value} | {line.interval} |" for line in lines)
+    squared = (
+        "The squared error is the sum over the pixels of an image, which are in "
+        "[0, 1], averaged over images. That of the file has no interval, because the "
+        "errors of single images are not recorded. "
+    )
+    step = "the last step"
+    if "kept_step" in entry:
+        step = f"step {entry['kept_step']:,}, which had the lowest validation loss"
+    return (
+        f"| measured | test error | 95 % interval |\n|---|---|---|\n{table}\n\n"
+        + squared * (results.metric(entry) == results.SQUARED)
+        + f"Errors were measured after {step}, with the weights as a file "
+        "stores them. Neither steps nor runs were selected by test errors. ± is the "
+        "standard deviation over runs. The interval of the file is Wilson's, for other "
+        "test images; that of the recipe is Student's, for the mean over seeds."
+    )
 
 
 def calibration(entry: Entry) -> str:
@@ -40,7 +62,7 @@ def calibration(entry: Entry) -> str:
     )
 
 
-def means(rows: Sequence[Row]) -> dict[str, float]:
+def means(rows: Sequence[results.Row]) -> dict[str, float]:
     """Returns the mean error over the severities of each kind, in percent."""
     kinds = dict.fromkeys(row["kind"] for row in rows)
     return {
@@ -49,7 +71,7 @@ def means(rows: Sequence[Row]) -> dict[str, float]:
     }
 
 
-def partners(tag: str, rows: Sequence[Row]) -> list[str]:
+def partners(tag: str, rows: Sequence[results.Row]) -> list[str]:
     """Returns a tag, and the tags of its partner with equal config, data set and seed.
 
     ReLU is the partner of ELU, and ELU is the partner of every other activation.
@@ -67,7 +89,7 @@ def partners(tag: str, rows: Sequence[Row]) -> list[str]:
     return list(dict.fromkeys([tag, *tags]))
 
 
-def changes(entry: Entry, rows: Sequence[Row]) -> str:
+def changes(entry: Entry, rows: Sequence[results.Row]) -> str:
     """Returns the section on changed images, or "" if no row has the entry's tag.
 
     Args:

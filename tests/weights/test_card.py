@@ -111,6 +111,7 @@ def trained(**changes):
         (CIFAR, {}, "kind gcn_zca, statistics cifar100_zca-22fa4d90bc8c0602 |"),
         (CIFAR, {}, "| schedule | ours, `quick`: 30 epochs, 15,000 iterations |"),
         (CIFAR, {"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD EPYC, 2"),
+        (CIFAR, {"kept_step": 33}, "after step 33, which had the lowest validation loss"),
         (CIFAR, {"command": None}, "The config was made in Python."),
         (CIFAR, {"parent": "net.elu-0"}, "initial weights, except for the classifier | net.e"),
         (CIFAR, {"replicas": 2}, "| replicas, each with an equal share of every batch | 2 |"),

@@ -47,5 +47,5 @@ def anchor(tag: str) -> str:
     return tag.lower().replace(".", "")
 
 
-def _cell(error: results.Measured) -> str:
+def _cell(error: results.ErrorLine) -> str:
     return f"{error.value} ({error.interval})" if error.interval else error.value

@@ -4,7 +4,6 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo import results
 from elu_zoo.pairs import grouping, plots
 from pages import marks, runs
 
@@ -64,8 +63,8 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
         by_seed[row["seed"]] = float(row["test_error_percent"])
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
-        pairs = [others[seed] - elu[seed] for seed in others]
-        mean = results.mean_text(pairs, ".1f", max(elu.values()), " points")
+        own = [elu[seed] for seed in others]
+        mean = runs.difference_text(list(others.values()), own, ".1f", " points")
         texts.append(f"{mean} with {name}")
     whole = _ends(rows, paper)
     return (

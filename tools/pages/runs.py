@@ -1,5 +1,6 @@
 """Tables of training runs: whole schedules in runs.md, and fine-tuned networks."""
 
+import math
 import re
 import statistics
 from collections import defaultdict
@@ -8,6 +9,7 @@ from typing import Any
 
 from elu_zoo import results
 from elu_zoo.data import catalog
+from elu_zoo.pairs import statistics as paired_statistics
 
 Rows = list[results.Row]
 
@@ -94,8 +96,9 @@ def finetuning_table(rows: Rows) -> str:
         of_labels = [arms[labels, *kind] for kind in kinds]
         means = [spread(list(runs.values())) + " %" for runs in of_labels]
         elu, relu = (arms[labels, *kind] for kind in pair)
-        differences = [elu[seed] - relu[seed] for seed in elu if seed in relu]
-        difference = results.mean_text(differences, "+.2f", max(elu.values()))
+        seeds = elu.keys() & relu.keys()
+        both = ([errors[seed] for seed in sorted(seeds)] for errors in (elu, relu))
+        difference = difference_text(*both, "+.2f")
         counts = " / ".join(sorted({str(len(runs)) for runs in of_labels}))
         lines.append(f"| {labels:,} | {counts} | {' | '.join(means)} | {difference} |")
     return "\n".join(lines)
@@ -117,6 +120,15 @@ def sizes_table(trials: Rows) -> str:
         cells = " | ".join(f"{spread(each)} %{_each(each)}" if each else "" for each in found)
         lines.append(f"| {data} | {size} x {size} | {cells} |")
     return "\n".join(lines)
+
+
+def difference_text(first: list[float], second: list[float], digits: str, unit: str = "") -> str:
+    """Returns the mean difference of pairs with Student's interval, if there is one."""
+    found = paired_statistics.paired_interval(first, second)
+    interval = "no interval"
+    if not math.isnan(found.low):
+        interval = f"{found.low:{digits}} to {found.high:{digits}}"
+    return f"{found.mean:{digits}}{unit} ({interval})"
 
 
 def _each(errors: list[float]) -> str:
