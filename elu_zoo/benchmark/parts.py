@@ -119,10 +119,12 @@ def unit(scope: Scope) -> list[Row]:
 
 def replicas(scope: Scope) -> list[Row]:
     """Our step and Keras' fit on two logical CPU devices, or on one of all cores."""
+    import tensorflow as tf
+
     from elu_zoo.benchmark import step
     from elu_zoo.training.step import devices
 
-    devices.hide_gpus()
+    tf.config.set_visible_devices([], "GPU")
     devices.create_strategy("mirrored", 2)  # impossible after TensorFlow starts
     rows = []
     for case in scope.cases():

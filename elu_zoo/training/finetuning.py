@@ -15,8 +15,6 @@ from elu_zoo.data import order, shapes
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
-BODY = "body"
-
 
 def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     """Returns a config without open fields, and its parent weights or None.
@@ -114,14 +112,14 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
     for name in config.train.freeze:
-        if name == BODY:
+        if name == "body":
             chosen = [x for x in layers if x.name != classifier]
         else:
             part = re.compile(rf"(^|_){re.escape(name)}(_|$)")
             chosen = [x for x in layers if part.search(x.name)]
         if not chosen:
             parts = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
-            raise errors.unknown_name_error("part of train.freeze", name, [BODY, *parts])
+            raise errors.unknown_name_error("part of train.freeze", name, ["body", *parts])
         for layer in chosen:
             layer.trainable = False
     if not model.trainable_variables:

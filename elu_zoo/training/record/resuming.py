@@ -111,7 +111,7 @@ def check_finished(
     # The images of the zoo's data sets do not change, unless they are in a folder of the user.
     if images and load.is_own(config["data"]["name"], config["data"].get("folder", "")):
         try:
-            now = dataclasses.replace(now, images=load_data().images)
+            now = dataclasses.replace(now, images=load_data().fingerprint)
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
             logging.warning(

@@ -89,8 +89,3 @@ def _create_logical_cpus(count: int) -> None:
                 f"{available} logical CPU device(s). Start training before any other "
                 "TensorFlow operation of the process."
             ) from None
-
-
-def hide_gpus() -> None:
-    """Hides the GPUs from this process, before TensorFlow starts."""
-    tf.config.set_visible_devices([], "GPU")
