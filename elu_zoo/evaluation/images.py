@@ -12,10 +12,7 @@ from elu_zoo.weights.pretrained import Pretrained
 
 
 def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str | None) -> ImageData:
-    """Loads a data set, by name or path, for a model, with the classes of a classifier.
-
-    The images stay on the disk for a network of large images.
-    """
+    """Loads a data set, by name or path, for a model, with the classes of a classifier."""
     shape = model.input_shape[1:]
     if registry.entry(weights.model).preprocessing["kind"] != "mean_crop":
         images = load.load(data, data_dir, shape)
