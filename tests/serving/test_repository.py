@@ -102,7 +102,7 @@ def test_folder_without_models_raises_an_error(tmp_path, folders):
         ("01", 1),
         (str(2**63 - 1), 2**63 - 1),
         (str(2**63), None),  # above the largest int64
-        ("0", None),
+        ("0", 0),
         ("-1", None),
         ("1.0", None),
         ("1.tmp", None),
@@ -110,7 +110,7 @@ def test_folder_without_models_raises_an_error(tmp_path, folders):
         ("²", None),
     ],
 )
-def test_names_of_versions_are_positive_integers(net, loads, name, version):
+def test_names_of_versions_are_integers_from_0(net, loads, name, version):
     write(net / name)
     if version is None:
         with pytest.raises(errors.UsageError):
