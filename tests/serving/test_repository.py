@@ -88,7 +88,7 @@ def test_missing_folder_raises_an_error(tmp_path):
             open_repo(tmp_path / name)
 
 
-@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("0",), (".net/1",)])
+@pytest.mark.parametrize("folders", [(), ("net",), ("net/x/1",), ("-1",), (".net/1",)])
 def test_folder_without_models_raises_an_error(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
