@@ -3,12 +3,9 @@
 import math
 from statistics import NormalDist
 
-import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import AffineRecolor
 
 RNG = np.random.default_rng(0)
@@ -159,59 +156,3 @@ def test_pixels_within_2_levels_of_the_background_keep_their_colour(value):
     assert np.abs(outputs - value).max() <= 2
     outputs = AffineRecolor(40, value=value)(images + 3, random_draws(20, 3))
     assert np.abs(outputs - value).max() > 20
-
-
-def test_outputs_of_extreme_draws_are_finite():
-    images = random_images(2, 5, 5, 3).astype("float32")
-    for draw in (0, 1, 255, 256, MAX_DRAW):
-        draws = np.full((2, AffineRecolor.draws(3)), draw, "int32")
-        assert np.isfinite(AffineRecolor(12)(images, draws)).all()
-
-
-def test_images_of_32_stay_within_a_field_of_94():
-    images = np.full((100, 32, 32, 1), 255.0, "float32")
-    draws = random_draws(100, 1, colors=STILL)
-    draws[:, :7] = RNG.choice(np.array([0, STILL, MAX_DRAW]), (100, 7))
-    outputs = np.asarray(AffineRecolor(94)(images, draws))[..., 0]
-    edges = outputs[:, [0, -1]], outputs[:, :, [0, -1]]
-    assert all((edge == 128).all() for edge in edges)
-    assert (outputs[:, :, [9, -10]] != 128).any()
-
-
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced_outputs_equal_eager_outputs(jit_compile):
-    layer = AffineRecolor(12)
-    signature = tf.TensorSpec([None, 6, 5, 2]), tf.TensorSpec([None, None], tf.int32)
-    traced = tf.function(
-        lambda x, d: layer(x, d), input_signature=signature, jit_compile=jit_compile
-    )
-    images, draws = random_images(7, 6, 5, 2).astype("float32"), random_draws(7, 2)
-    for count in (7, 1):
-        outputs = traced(images[:count], draws[:count])
-        expected = layer(images[:count], draws[:count])
-        np.testing.assert_allclose(outputs, expected, 0, 1e-2)
-
-
-def test_config_and_saved_model_keep_the_arguments(tmp_path):
-    layer = AffineRecolor(10, 7.0, name="field")
-    restored = AffineRecolor.from_config(layer.get_config())
-    assert (restored.name, restored.size, restored.value) == ("field", 10, 7.0)
-    assert AffineRecolor(10).value == 128
-    inputs = keras.Input([6, 5, 3]), keras.Input([16], dtype="int32")
-    outputs = layer(*inputs)
-    assert outputs.shape == (None, 10, 10, 3)
-    keras.Model(inputs, outputs).save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    assert not loaded.weights
-    images, draws = random_images(4, 6, 5, 3).astype("float32"), random_draws(4, 3)
-    expected = layer(images, draws)
-    np.testing.assert_array_equal(loaded([images, draws]), expected)
-
-
-def test_a_field_smaller_than_the_images_is_refused():
-    images = np.zeros((1, 5, 9, 3), "float32")
-    words = "of 5 x 9 pixels do not fit into a field of 8 x 8 pixels. Pass a larger"
-    with pytest.raises(errors.UsageError, match=words):
-        AffineRecolor(8)(images, still_draws(1, 3))
-    with pytest.raises(errors.UsageError, match=words):
-        AffineRecolor(8).compute_output_shape((None, 5, 9, 3), (None, 16))

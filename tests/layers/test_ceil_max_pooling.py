@@ -8,7 +8,6 @@ import pytest
 import tensorflow as tf
 from distinct_values import noise
 
-from elu_zoo import errors
 from elu_zoo.layers import CeilMaxPooling2D
 
 # (pool size, strides, size of the map, size of the pooled map)
@@ -72,34 +71,3 @@ def test_gradients_of_a_cell_are_added_row_by_row(pool, cells):
         return tape.gradient(total, x)
 
     np.testing.assert_array_equal(gradient(tf.constant(values)), expected)
-
-
-@pytest.mark.parametrize(
-    "pool, strides, message",
-    [
-        (2, 3, "pool_size must be an integer >= 3. Received: 2"),
-        (3, 0, "strides must be an integer >= 1. Received: 0"),
-        (3.0, 2, "pool_size must be an integer >= 2. Received: 3.0"),
-        ((3, 3), 2, r"pool_size must be an integer >= 2. Received: \(3, 3\)"),
-        (3, None, "strides must be an integer >= 1. Received: None"),
-    ],
-)
-def test_invalid_arguments_are_refused(pool, strides, message):
-    with pytest.raises(errors.UsageError, match=message):
-        CeilMaxPooling2D(pool, strides)
-
-
-@pytest.mark.parametrize(
-    "shape", [(None, 1, 8, 2), (None, 1, None, 2), (None, 8, 8), (None, 8, 8, 8, 2)]
-)
-def test_maps_of_unsuitable_shapes_are_refused(shape):
-    layer = CeilMaxPooling2D(3, 2)
-    with pytest.raises(errors.UsageError) as caught:
-        layer.compute_output_shape(shape)
-    assert "with pool_size=3 and strides=2 needs a map" in str(caught.value)
-    assert f"at least 2 x 2. Received: {shape}." in str(caught.value)
-
-
-def test_a_map_that_is_too_small_is_refused():
-    with pytest.raises(errors.UsageError, match=r"Received: \(1, 1, 9, 2\)"):
-        CeilMaxPooling2D(3, 2)(noise(1, 1, 9, 2))

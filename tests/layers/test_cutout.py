@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from elu_zoo import errors
 from elu_zoo.layers import Cutout
 
 RNG = np.random.default_rng(0)
@@ -25,14 +24,3 @@ def test_outputs_equal_a_loop(shape, value, size):
         image[row:last_row, column:last_column] = value
     layer = Cutout.from_config(Cutout(size, value).get_config())
     np.testing.assert_array_equal(layer(images, centres), expected)
-
-
-def test_a_size_of_0_is_refused():
-    with pytest.raises(errors.UsageError, match="size must be an integer >= 1"):
-        Cutout(0)
-
-
-def test_config_keeps_the_size():
-    layer = Cutout.from_config(Cutout(8).get_config())
-    assert layer.size == 8
-    assert layer.compute_output_shape((None, 9, 7, 3), (None, 2)) == (None, 9, 7, 3)

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import DeepSupervision
 
 
@@ -24,12 +23,6 @@ def test_inactive_heads_have_no_scores_and_no_gradients(active):
         np.testing.assert_allclose(gradient, 2 * head if active else 0 * head)
 
 
-@pytest.mark.parametrize(("active", "count"), [(True, 4), (False, 1)])
-def test_the_symbolic_shape_depends_on_active_heads(active, count):
-    inputs = [keras.Input((10,)) for _ in range(4)]
-    assert DeepSupervision(active)(inputs).shape == (None, count, 10)
-
-
 def test_the_heads_of_a_model_can_be_deactivated():
     inputs = [keras.Input((10,)) for _ in range(4)]
     layer = DeepSupervision()
@@ -39,8 +32,3 @@ def test_the_heads_of_a_model_can_be_deactivated():
     layer.active = False
     np.testing.assert_array_equal(model(scores), np.zeros((2, 1, 10)))
     assert not DeepSupervision.from_config(layer.get_config()).active
-
-
-def test_active_must_be_a_bool():
-    with pytest.raises(errors.UsageError, match="active must be True or False"):
-        DeepSupervision(1)

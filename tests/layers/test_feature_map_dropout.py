@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import FeatureMapDropout, keyed
 
 SHAPES = [(4, 10), (4, 3, 5, 10)]
@@ -97,33 +96,3 @@ def test_functions_traced_after_a_change_of_the_rate_use_the_new_rate():
         np.testing.assert_array_equal(traced(False)(x), x / 2)
         np.testing.assert_array_equal(before[0](x), x)
     assert np.sum(expected) == 20
-
-
-def test_traced_outputs_equal_eager_outputs_and_gradients():
-    layer, x = FeatureMapDropout(0.3, seed=9), ones(6, 5, 20)
-
-    @tf.function
-    def traced(x, iteration):
-        with keyed(iteration, tf.range(6)), tf.GradientTape() as tape:
-            tape.watch(x)
-            y = layer(x, training=True)
-        return y, tape.gradient(y, x), layer(x)
-
-    for iteration in (0, 1, 1_000_000):
-        y, dx, inferred = traced(tf.constant(x), tf.constant(iteration))
-        np.testing.assert_array_equal(y[0, 0], kept_channels(layer, iteration, 20))
-        np.testing.assert_array_equal(dx, y)
-        np.testing.assert_allclose(inferred, 0.7 * x, rtol=1e-6)
-    assert traced.experimental_get_tracing_count() == 1
-
-
-def test_a_rate_of_1_is_refused():
-    with pytest.raises(errors.UsageError, match=r"must be in \[0, 1\). Received: "):
-        FeatureMapDropout(1)
-
-
-def test_config_keeps_the_arguments():
-    layer = FeatureMapDropout(0.25, seed=3, name="drop")
-    restored = FeatureMapDropout.from_config(layer.get_config())
-    assert (restored.name, restored.rate, restored.seed) == ("drop", 0.25, 3)
-    assert restored.supports_masking and restored.compute_output_shape((2, 3)) == (2, 3)

@@ -9,7 +9,6 @@ import tensorflow as tf
 from distinct_values import noise
 from graham_regions import check_cover, graham
 
-from elu_zoo import errors
 from elu_zoo.layers import FractionalMaxPooling2D, keyed
 
 REGIONS = ["pseudorandom", "random"]
@@ -127,46 +126,3 @@ def test_the_draw_u_is_uniform():
     assert counts.keys() == probabilities.keys()
     for key, p in probabilities.items():
         assert abs(counts[key] - 200 * p) < 4 * np.sqrt(200 * p * (1 - p))
-
-
-def test_config_keeps_the_regions():
-    layer = FractionalMaxPooling2D((6, 9), "random", seed=5, name="pool")
-    config = layer.get_config()
-    assert (config["size"], config["regions"], config["seed"]) == ([6, 9], "random", 5)
-    restored = FractionalMaxPooling2D.from_config(config)
-    assert keyed_starts(restored, 3, 8, 13) == keyed_starts(layer, 3, 8, 13)
-
-
-@pytest.mark.parametrize("size", [3, (3, 3, 3), (0, 3), (3.0, 3), (True, 3)])
-def test_invalid_sizes_are_refused(size):
-    with pytest.raises(errors.UsageError) as caught:
-        FractionalMaxPooling2D(size)
-    assert f"size must have 2 integers >= 1. Received: {size!r}." in str(caught.value)
-
-
-def test_unknown_regions_are_refused():
-    with pytest.raises(errors.UsageError, match="Known: pseudorandom, random."):
-        FractionalMaxPooling2D((3, 3), "disjoint")
-
-
-@pytest.mark.parametrize(
-    "size, shape, bounds",
-    [
-        ((4, 4), (None, 4, 6, 2), "(5, 5) and at most (8, 8)"),
-        ((4, 4), (None, 6, 9, 2), "(5, 5) and at most (8, 8)"),
-        ((4, 7), (None, 6, 15, 2), "(5, 8) and at most (8, 14)"),
-        ((1, 1), (None, 2, 3, 2), "(2, 2) and at most (2, 2)"),
-        ((4, 4), (None, None, 6, 2), "(5, 5) and at most (8, 8)"),
-        ((4, 4), (None, 6, 6), "(5, 5) and at most (8, 8)"),
-    ],
-)
-def test_maps_of_unsuitable_shapes_are_refused(size, shape, bounds):
-    with pytest.raises(errors.UsageError) as caught:
-        FractionalMaxPooling2D(size).compute_output_shape(shape)
-    assert f"max pooling to {size} needs a map (batch, height" in str(caught.value)
-    assert f"width, at least {bounds}. Received: {shape}." in str(caught.value)
-
-
-def test_a_map_that_is_too_large_is_refused():
-    with pytest.raises(errors.UsageError, match=r"Received: \(1, 9, 9, 2\)"):
-        FractionalMaxPooling2D((4, 4))(noise(1, 9, 9, 2))

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import GlobalContrastNormalization
 
 RNG = np.random.default_rng(0)
@@ -22,12 +21,12 @@ def pixels(*shape):
 
 
 @pytest.mark.parametrize("shape", [(4, 32, 32, 3), (2, 5, 7, 1), (1, 1, 2, 1)])
-@pytest.mark.parametrize("norm", [55.0, 1.0])
 @pytest.mark.parametrize(
     ("dtype", "error"),
     [("float32", 3e-6), ("float16", 1e-3), ("bfloat16", 8e-3), ("float64", 1e-14)],
 )
-def test_outputs_equal_numpy(shape, norm, dtype, error):
+def test_outputs_equal_numpy(shape, dtype, error):
+    norm = 7.0
     images = pixels(*shape)
     images[0, 0, 0, 0], images[0, -1, -1, -1] = 0, 255  # not all equal
     y = GlobalContrastNormalization(norm, dtype=dtype)(images)
@@ -49,24 +48,3 @@ def test_an_image_of_equal_values_becomes_zeros(jit_compile):
     y = np.asarray(function(images))
     assert not y[:256].any()
     np.testing.assert_allclose(y[256:], reference(images[256:]), atol=1e-4)
-
-
-@pytest.mark.parametrize("norm", [0, -1.0, float("nan"), float("inf"), "55", None])
-def test_a_norm_that_is_not_positive_and_finite_is_refused(norm):
-    with pytest.raises(errors.UsageError, match="norm must be finite and > 0"):
-        GlobalContrastNormalization(norm)
-
-
-@pytest.mark.parametrize("dtype", ["uint8", "int32", "float64"])
-def test_outputs_are_float32_for_images_of_any_dtype(dtype):
-    images = pixels(3, 6, 5, 3)
-    y = GlobalContrastNormalization()(images.astype(dtype))
-    assert y.dtype == "float32"
-    np.testing.assert_array_equal(y, GlobalContrastNormalization()(images))
-
-
-def test_config_keeps_the_norm():
-    layer = GlobalContrastNormalization(7.0, name="gcn")
-    restored = GlobalContrastNormalization.from_config(layer.get_config())
-    assert (restored.name, restored.norm) == ("gcn", 7.0)
-    assert layer.compute_output_shape((None, 6, 5, 3)) == (None, 6, 5, 3)

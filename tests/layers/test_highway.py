@@ -3,9 +3,7 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import Highway
 
 
@@ -35,49 +33,3 @@ def test_a_gate_opens_and_closes():
     np.testing.assert_array_equal(outputs[[0, 3, 5]], transformed[[0, 3, 5]])
     np.testing.assert_allclose(outputs[[1, 4]], carried[[1, 4]], rtol=1e-6)
     np.testing.assert_allclose(outputs[2], (transformed[2] + carried[2]) / 2, rtol=1e-6)
-
-
-def test_gradients_equal_the_formula():
-    parts = noise(3, 4)
-    xs = [tf.constant(x) for x in parts]
-    with tf.GradientTape() as tape:
-        tape.watch(xs)
-        y = Highway()(xs)
-    transformed, gate, carried = parts
-    opened = 1 / (1 + np.exp(-gate.astype(np.float64)))
-    gate_gradient = opened * (1 - opened) * (transformed - carried)
-    expected = opened, gate_gradient, 1 - opened
-    for gradient, formula in zip(tape.gradient(y, xs), expected, strict=True):
-        np.testing.assert_allclose(gradient, formula, rtol=1e-4, atol=1e-6)
-
-
-def test_an_input_may_have_an_unknown_size():
-    layer, parts = Highway(), noise(4, 5)
-    signature = [tf.TensorSpec(shape) for shape in ([None, 5], [None, 5], [None, None])]
-    traced = tf.function(lambda *parts: layer(parts), input_signature=signature)
-    np.testing.assert_allclose(traced(*parts), reference(*parts), 1e-5, 1e-6)
-
-
-@pytest.mark.parametrize(
-    "shapes, received",
-    [
-        ([(4, 5)] * 2, "(4, 5), (4, 5)."),
-        ([(4, 5), (4, 5), (4, 1)], "(4, 5), (4, 5), (4, 1)."),
-        ([(5,), (4, 5), (4, 5)], "(5,), (4, 5), (4, 5)."),
-    ],
-)
-def test_other_than_three_tensors_of_one_shape_are_refused(shapes, received):
-    message = f"of one shape: transformed, gate and carried. Received: {received}"
-    with pytest.raises(errors.UsageError) as caught:
-        Highway()([np.zeros(shape, np.float32) for shape in shapes])
-    assert message in str(caught.value)
-    with pytest.raises(errors.UsageError) as caught:
-        Highway().compute_output_shape(shapes)
-    assert message in str(caught.value)
-
-
-@pytest.mark.parametrize("shape", [(3, 5), (3, 3, 3)])
-def test_a_single_tensor_is_refused(shape):
-    for inputs in (np.zeros(shape, np.float32), keras.Input(batch_shape=shape)):
-        with pytest.raises(errors.UsageError, match=r"Received: \(3, "):
-            Highway()(inputs)

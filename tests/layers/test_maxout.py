@@ -6,7 +6,6 @@ import pytest
 import tensorflow as tf
 from distinct_values import noise
 
-from elu_zoo import errors
 from elu_zoo.layers import Maxout
 
 
@@ -52,30 +51,3 @@ def test_a_piece_that_is_nan_or_infinite_is_the_output(value, piece):
     x = np.array([[-3, -2]], np.float32)
     x[0, piece] = value
     np.testing.assert_array_equal(Maxout(2)(x), [[value]])
-
-
-def test_inputs_may_have_unknown_sizes():
-    layer = Maxout(2)
-    signature = [tf.TensorSpec([None, None, 3, 6])]
-    traced = tf.function(lambda x: layer(x), input_signature=signature)
-    for shape in ((4, 5, 3, 6), (1, 2, 3, 6)):
-        np.testing.assert_array_equal(traced(noise(*shape)), layer(noise(*shape)))
-
-
-@pytest.mark.parametrize("pieces", [0, 2.0, (2,)], ids=repr)
-def test_invalid_pieces_are_refused(pieces):
-    with pytest.raises(errors.UsageError, match="pieces must be an integer >= 1"):
-        Maxout(pieces)
-
-
-@pytest.mark.parametrize("shape", [(2, 5), (3,), (2, 0), (2, 3, None)])
-def test_inputs_of_unsuitable_shapes_are_refused(shape):
-    with pytest.raises(errors.UsageError) as caught:
-        Maxout(3).compute_output_shape(shape)
-    expected = f"needs an input (batch, ..., units * 3). Received: {shape}."
-    assert str(caught.value) == f"Maxout with 3 pieces {expected}"
-
-
-def test_a_tensor_whose_channels_are_no_multiple_of_pieces_is_refused():
-    with pytest.raises(errors.UsageError, match="Maxout with 3 pieces needs"):
-        Maxout(3)(noise(2, 5))

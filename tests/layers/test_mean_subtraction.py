@@ -1,6 +1,5 @@
 """MeanSubtraction reads the mean image from its file and has no weights."""
 
-import h5py
 import keras
 import numpy as np
 import pytest
@@ -49,19 +48,6 @@ def test_images_of_another_shape_are_refused(mean_name, shape):
     assert "preprocessing=False" in text
 
 
-def test_weight_files_do_not_contain_the_mean(mean_name, tmp_path):
-    model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction(mean_name)])
-    model.add(keras.layers.Flatten())
-    model.add(keras.layers.Dense(4))
-    layer = model.layers[0]
-    assert layer.weights == [] and layer.variables == [] and layer.count_params() == 0
-    model.save_weights(tmp_path / "m.weights.h5")
-    shapes = []
-    with h5py.File(tmp_path / "m.weights.h5") as file:
-        file.visititems(lambda _, item: shapes.append(getattr(item, "shape", None)))
-    assert sorted(shape for shape in shapes if shape) == [(4,), (18, 4)]
-
-
 def test_a_saved_model_contains_the_name_of_its_statistics(mean_name, home, tmp_path):
     model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction("small")])
     model.save(tmp_path / "m.keras")
@@ -80,15 +66,3 @@ def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(mean_name, images, e
     half = MeanSubtraction("small", dtype="float16")
     half(images)
     assert half._mean.dtype == "float16"
-
-
-def test_a_saved_model_needs_no_statistics_file(mean_name, images, expected, home, tmp_path):
-    layer = MeanSubtraction(mean_name)
-    layer.build([None, 2, 3, 3])
-    module = tf.Module()
-    signature = [tf.TensorSpec([None, 2, 3, 3])]
-    module.call = tf.function(lambda x: layer(x), input_signature=signature)
-    tf.saved_model.save(module, str(tmp_path / "model"))
-    (home / "statistics" / f"{mean_name}.npz").unlink()
-    loaded = tf.saved_model.load(str(tmp_path / "model"))
-    assert_close(loaded.call(images), expected)

@@ -1,11 +1,8 @@
 """PadCropFlip returns what a loop over images computes."""
 
-import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.layers import PadCropFlip
 
 RNG = np.random.default_rng(0)
@@ -78,49 +75,3 @@ def test_crops_of_another_size_equal_the_reference(shape, padding, size):
         *size,
         shape[-1],
     )
-
-
-@pytest.mark.parametrize(("padding", "size"), [(0, (10, 7)), (2, (5, 12))])
-def test_crops_larger_than_the_padded_images_are_refused(padding, size):
-    layer, draws = PadCropFlip(padding, size), np.zeros((1, 3), "int32")
-    message = rf"Crops of \({size[0]}, {size[1]}\) do not fit into images of \(9, 7\) "
-    message += f"with {padding} pixels of padding"
-    with pytest.raises(errors.UsageError, match=message):
-        layer(np.zeros((1, 9, 7, 2), "float32"), draws)
-    with pytest.raises(errors.UsageError, match=message):
-        layer.compute_output_shape((None, 9, 7, 2), (None, 3))
-
-
-@pytest.mark.parametrize("dtype", ["int64", "uint8"])
-def test_draws_may_have_any_integer_dtype(dtype):
-    draws, images = corner_draws(2), RNG.normal(size=(18, 6, 6, 1)).astype("float32")
-    crops = PadCropFlip(2)(images, draws.astype(dtype))
-    np.testing.assert_array_equal(crops, reference(images, draws, 2))
-
-
-@pytest.mark.parametrize("size", [None, (4, 3)])
-@pytest.mark.parametrize("jit_compile", [False, True])
-def test_traced_outputs_equal_the_reference(jit_compile, size):
-    layer, draws = PadCropFlip(2, size), corner_draws(2)
-    signature = tf.TensorSpec([None, 6, 5, 3]), tf.TensorSpec([None, 3], tf.int32)
-    traced = tf.function(
-        lambda x, d: layer(x, d), input_signature=signature, jit_compile=jit_compile
-    )
-    images = RNG.normal(size=(18, 6, 5, 3)).astype("float32")
-    crops = traced(images, draws)
-    np.testing.assert_array_equal(crops, reference(images, draws, 2, size))
-
-
-@pytest.mark.parametrize("size", [None, (4, 3)])
-def test_config_and_saved_model_keep_the_arguments(tmp_path, size):
-    layer = PadCropFlip(3, size, value=2.0, name="crop")
-    assert (PadCropFlip().padding, PadCropFlip().size) == (4, None)
-    inputs = keras.Input([6, 5, 3]), keras.Input([3], dtype="int32")
-    outputs = layer(*inputs)
-    assert outputs.shape == (None, *(size or (6, 5)), 3)
-    keras.Model(inputs, outputs).save(tmp_path / "m.keras")
-    loaded = keras.models.load_model(tmp_path / "m.keras")
-    crop = loaded.get_layer("crop")
-    assert (crop.padding, crop.size, crop.value) == (3, size, 2.0)
-    images, draws = RNG.normal(size=(18, 6, 5, 3)).astype("float32"), corner_draws(3)
-    np.testing.assert_array_equal(loaded([images, draws]), layer(images, draws))
