@@ -1,5 +1,6 @@
 """Requests and folders that once stopped or misled the server."""
 
+import asyncio
 import concurrent.futures
 import http.client
 import json
@@ -87,7 +88,7 @@ def test_other_folders_are_named_in_one_line(run, folder, caplog):
 
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
-def test_other_machines_are_warned_of(runner, monkeypatch, caplog, host, warns):
+def test_other_machines_are_warned_of(monkeypatch, caplog, host, warns):
     class Stop(Exception):
         pass
 
@@ -96,5 +97,5 @@ def test_other_machines_are_warned_of(runner, monkeypatch, caplog, host, warns):
 
     monkeypatch.setattr(server_module, "Server", stop)
     with caplog.at_level(logging.WARNING), pytest.raises(Stop):
-        runner.run(server_module.serve(Settings("", host=host), print))
+        asyncio.run(server_module.serve(Settings("", host=host), print))
     assert (host in caplog.text) == warns
