@@ -21,7 +21,7 @@ RANKS = (
     "activations results",
     "layers weights",
     "models data",
-    "zoo predictions",
+    "zoo images",
     "evaluation",
     "export training serving",
     "pairs",
