@@ -56,10 +56,7 @@ def check_writable(folder: Path) -> None:
 
 
 def check_room(folder: Path, needed: int) -> None:
-    """Raises `ResourceError` unless a folder is writable with `needed` bytes free.
-
-    The folder may not exist yet.
-    """
+    """Raises `ResourceError` unless a folder, which may not exist, has `needed` bytes free."""
     try:
         check_writable(folder)
     except OSError as error:
@@ -87,9 +84,7 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Opens a regular file for reading; never waits for the writer of a named pipe.
 
     Args:
-        path: path of the file.
-        follow_links: whether to follow a symbolic link. If False, a link raises an
-            `OSError`.
+        follow_links: if False, a symbolic link raises an `OSError`.
     """
     check_regular(path.stat())  # before `open`, which may change the state of a device
     # O_NONBLOCK, because the path may have become a named pipe since the check.
@@ -192,11 +187,7 @@ def _sync(path: Path) -> None:
 
 @contextlib.contextmanager
 def new_file(path: Path) -> Iterator[BinaryIO]:
-    """Yields a temporary file that replaces `path` when the block succeeds.
-
-    A reader sees either the old or the new file. If the block raises, the temporary
-    file is removed.
-    """
+    """Yields a temporary file that replaces `path`, at once, when the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     descriptor, name = tempfile.mkstemp(_SUFFIX, f".{path.name}.", path.parent)
     try:
@@ -227,11 +218,7 @@ def write_json(path: Path, value: Any) -> None:
 
 @contextlib.contextmanager
 def new_directory(path: Path) -> Iterator[Path]:
-    """Yields a temporary folder that becomes `path` when the block succeeds.
-
-    All files are flushed to the disk before the rename. If the block raises, the
-    temporary folder is removed.
-    """
+    """Yields a temporary folder that becomes `path`, flushed, when the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
     if path.exists():
         raise errors.UsageError(f"{path} exists already and is not overwritten.")
@@ -303,10 +290,9 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Holds the lock of a folder; yields False if the folder cannot be locked.
+    """Holds the lock of a folder; yields False if it cannot be locked.
 
-    Windows and some network file systems have no locks. Two processes on these systems
-    do not wait for each other.
+    Windows and some network file systems have no locks: processes do not wait there.
     """
     is_locked = False
     with contextlib.ExitStack() as stack:

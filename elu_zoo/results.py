@@ -34,14 +34,10 @@ _STUDENT = (
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """Returns Wilson's 95 % interval of a proportion in `count` trials.
+    """Wilson's 95 % interval of a proportion in `count` trials.
 
-    The interval holds all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, where
-    z is the 0.975 quantile of the normal distribution.
-
-    Args:
-        share: the observed proportion, in [0, 1].
-        count: the number of trials.
+    It holds all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, where z is the
+    0.975 quantile of the normal distribution.
     """
     z2 = _NORMAL**2 / count
     centre = (share + z2 / 2) / (1 + z2)
@@ -50,12 +46,9 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def vary(values: Sequence[float], scale: float = 0.0) -> bool:
-    """Returns whether values differ by more than rounding.
-
-    Without variation there is no interval, since Student's t divides by it.
+    """Whether values differ by more than rounding; Student's t divides by the variation.
 
     Args:
-        values: such as the differences of pairs of runs.
         scale: largest of the numbers from which the values were computed.
     """
     low, high = min(values), max(values)
@@ -63,7 +56,7 @@ def vary(values: Sequence[float], scale: float = 0.0) -> bool:
 
 
 def is_trained(error: float, classes: int) -> bool:
-    """Returns whether an error in percent is clearly below that of guessing.
+    """Whether an error in percent is clearly below that of guessing.
 
     The margin is 2 points, or a fifth of the share of right guesses if that is less:
     always the most frequent digit is right for 11.35 % of MNIST's test images.
@@ -74,13 +67,12 @@ def is_trained(error: float, classes: int) -> bool:
     return error < 100 * (1 - right - min(0.02, right / 5))
 
 
-def student(values: Sequence[float], scale: float = 0.0) -> tuple[float, float]:
-    """Returns Student's 95 % interval of the mean; NaN for values that do not `vary`.
+def student(values: Sequence[float]) -> tuple[float, float]:
+    """Student's 95 % interval of the mean; NaN for values that do not `vary`.
 
-    For more than 31 values the quantile for 31 values is used, which makes the interval
-    at most 4 % too wide.
+    More than 31 values have the quantile of 31, at most 4 % too wide.
     """
-    if not vary(values, scale):
+    if not vary(values):
         return math.nan, math.nan
     quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
@@ -88,18 +80,8 @@ def student(values: Sequence[float], scale: float = 0.0) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-def mean_text(values: Sequence[float], digits: str, scale: float = 0.0, unit: str = "") -> str:
-    """Returns the mean and Student's interval, if there is one, as text."""
-    low, high = student(values, scale)
-    text = f"{statistics.mean(values):{digits}}{unit}"
-    interval = "no interval"
-    if not math.isnan(low):
-        interval = f"{low:{digits}} to {high:{digits}}"
-    return f"{text} ({interval})"
-
-
 @dataclasses.dataclass(frozen=True)
-class Measured:
+class ErrorLine:
     """One line of an error table, as text.
 
     Attributes:
@@ -173,34 +155,13 @@ def metric(entry: Entry) -> str:
     return SQUARED if SQUARED in entry["metrics"] else "test_error_percent"
 
 
-def evaluation(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> str:
-    """Returns the section on test errors of a model card, in Markdown."""
-    errors = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
-    lines = [f"| {m.name} | {m.value} | {m.interval} |" for m in errors if m]
-    squared = (
-        "The squared error is the sum over the pixels of an image, which are in "
-        "[0, 1], averaged over images. That of the file has no interval, because the "
-        "errors of single images are not recorded. "
-    )
-    return (
-        "| measured | test error | 95 % interval |\n|---|---|---|\n"
-        + "\n".join(lines)
-        + "\n\n"
-        + squared * (metric(entry) == SQUARED)
-        + f"Errors were measured {_measured_after(entry)}, with the weights as a file "
-        "stores them. Neither steps nor runs were selected by test errors. ± is the "
-        "standard deviation over runs. The interval of the file is Wilson's, for other "
-        "test images; that of the recipe is Student's, for the mean over seeds."
-    )
+def error_lines(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> list[ErrorLine]:
+    """The lines of an error table: of the file, its recipe and, if it compares, the paper."""
+    lines = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
+    return [line for line in lines if line]
 
 
-def _measured_after(entry: Entry) -> str:
-    if "kept_step" not in entry:
-        return "after the last step"
-    return f"after step {entry['kept_step']:,}, which had the lowest validation loss"
-
-
-def file_error(entry: Entry) -> Measured:
+def file_error(entry: Entry) -> ErrorLine:
     """Returns the test error of a weight file, with an interval for other test images.
 
     A squared error has no interval, because errors of single images are not recorded.
@@ -208,12 +169,12 @@ def file_error(entry: Entry) -> Measured:
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
     name = f"this file, on {count:,} test images"
     if metric(entry) == SQUARED:
-        return Measured(name, f"{value:.2f}, squared")
+        return ErrorLine(name, f"{value:.2f}, squared")
     interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
-    return Measured(name, f"{value:.2f} %", interval)
+    return ErrorLine(name, f"{value:.2f} %", interval)
 
 
-def recipe_error(entry: Entry, rows: Sequence[Row]) -> Measured:
+def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     """Returns the mean test error of a recipe, with an interval for other seeds."""
     found = find_runs(entry, rows)
     classes, key = len(entry.get("classes", ())), metric(entry)
@@ -224,19 +185,19 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> Measured:
     more = f"; {left_out} more at chance, not trained" * bool(left_out)
     if not values:
         reason = "no trained run in results.csv" if found else "no run in results.csv"
-        return Measured("its recipe", "", reason)
+        return ErrorLine("its recipe", "", reason)
     if len(values) == 1:
         value = f"{values[0]:.2f}{_unit(entry)}"
         name = f"its recipe, seed {seeds}{more}"
-        return Measured(name, value, "one run: no interval")
-    return Measured(
+        return ErrorLine(name, value, "one run: no interval")
+    return ErrorLine(
         f"its recipe, {len(values)} runs (seeds {seeds}){more}",
         f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}{_unit(entry)}",
         _interval(entry, *student(values)),
     )
 
 
-def paper_error(entry: Entry, paper: Sequence[Row]) -> Measured | None:
+def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     """Returns the paper's error for the same network, data and activation.
 
     Returns None if the recipe is not the paper's, because errors of different recipes
@@ -246,7 +207,7 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> Measured | None:
         return None
     in_paper = published(_key(entry), paper)
     if in_paper is None or entry["arguments"].get("width", 1.0) != 1.0:
-        return Measured("the paper", "no number")
+        return ErrorLine("the paper", "no number")
     runs = "as others reported it"  # the baselines of table 1
     if in_paper["runs"]:
         runs = f"{in_paper['runs']} run" + "s" * (int(in_paper["runs"]) > 1)
@@ -254,7 +215,7 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> Measured | None:
     share = entry["schedule_share"]
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"
-    return Measured(name, published_error(in_paper))
+    return ErrorLine(name, published_error(in_paper))
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:

@@ -25,13 +25,6 @@ def test_home_is_elu_zoo_home_or_the_cache_folder(monkeypatch, tmp_path):
     assert files.home() == tmp_path / ".cache" / "elu_zoo"
 
 
-def test_sha256_of_bytes_equals_sha256_of_their_file(tmp_path):
-    content = os.urandom(100_000)
-    (tmp_path / "file").write_bytes(content)
-    expected = hashlib.sha256(content).hexdigest()
-    assert files.sha256(content) == files.sha256(tmp_path / "file") == expected
-
-
 def test_write_creates_folders_and_replaces(tmp_path):
     path = tmp_path / "a" / "b" / "file"
     files.write_bytes(path, b"old")
@@ -39,6 +32,7 @@ def test_write_creates_folders_and_replaces(tmp_path):
     assert path.read_bytes() == b"new"
     assert names(path.parent) == ["file"]
     assert path.stat().st_mode & 0o777 == 0o644
+    assert files.sha256(b"new") == files.sha256(path) == hashlib.sha256(b"new").hexdigest()
 
 
 @pytest.mark.parametrize("function", ["fsync", "replace", "chmod"])
@@ -95,24 +89,20 @@ def test_new_directory_appears_when_the_block_ends(tmp_path):
     assert path.stat().st_mode & 0o777 == 0o755
 
 
-@pytest.mark.parametrize("error", [RuntimeError, KeyboardInterrupt, OSError])
-def test_a_failed_new_directory_is_removed(tmp_path, error):
-    with pytest.raises(error), files.new_directory(tmp_path / "new") as folder:
+def test_a_failed_new_directory_is_removed(tmp_path):
+    with pytest.raises(KeyboardInterrupt), files.new_directory(tmp_path / "new") as folder:
         (folder / "file").write_text("content")
-        raise error
+        raise KeyboardInterrupt
     assert names(tmp_path) == []
 
 
 def test_new_directory_never_overwrites(tmp_path):
     (tmp_path / "new").mkdir()
     (tmp_path / "new" / "file").write_text("old")
-    with (
-        pytest.raises(errors.UsageError, match="exists already"),
-        files.new_directory(tmp_path / "new"),
-    ):
+    new = files.new_directory(tmp_path / "new")
+    with pytest.raises(errors.UsageError, match="exists already"), new:
         pass
     assert (tmp_path / "new" / "file").read_text() == "old"
-    assert names(tmp_path) == ["new"]
 
 
 HOLD = """
@@ -155,21 +145,14 @@ def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):
     with owner:
         assert owner.stdout.readline() == b"held\n"
         words = rf"run is in use by process {owner.pid} on {os.uname().nodename}\."
-        with (
-            pytest.raises(errors.ResourceError, match=words),
-            files.exclusive(lock),
-        ):
+        with pytest.raises(errors.ResourceError, match=words), files.exclusive(lock):
             pass
         owner.send_signal(signal.SIGKILL)
         owner.wait(10)
     with files.exclusive(lock):
         assert lock.read_text().startswith(f"process {os.getpid()} on ")
-
-
-def test_lock_is_free_after_the_block(tmp_path):
-    for _ in range(2):
-        with pytest.raises(RuntimeError), files.exclusive(tmp_path / "LOCK"):
-            raise RuntimeError
+    with files.exclusive(lock):
+        pass
 
 
 def make_socket(path):
@@ -190,23 +173,16 @@ SPECIAL = {
 
 
 @pytest.mark.parametrize("kind", SPECIAL)
-@pytest.mark.parametrize("read", [files.read, files.read_json, files.read_rows])
-def test_special_and_huge_files_are_not_read(tmp_path, within, read, kind):
+def test_special_and_huge_files_are_not_read(tmp_path, within, kind):
     SPECIAL[kind](tmp_path / "x.json")
-    with pytest.raises(errors.CorruptError, match=f"x.json is .*{kind}.* delete"):
-        within(read, tmp_path / "x.json")
+    for read in (files.read, files.read_json, files.read_rows):
+        with pytest.raises(errors.CorruptError, match=f"x.json is .*{kind}.* delete"):
+            within(read, tmp_path / "x.json")
 
 
-@pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000])
-@pytest.mark.parametrize("read", [files.read_json, files.read_rows])
-def test_damaged_and_nested_json_is_refused(tmp_path, read, text):
-    (tmp_path / "x.json").write_bytes(text + b"\n")
-    with pytest.raises(errors.CorruptError, match="x.json is damaged"):
-        read(tmp_path / "x.json")
-
-
-def test_json_that_is_no_object_is_refused(tmp_path):
-    (tmp_path / "x.json").write_text("[1]")
+@pytest.mark.parametrize("text", [b"{", b"\xff", b"[" * 100_000, b"[1]"])
+def test_damaged_and_nested_json_is_refused(tmp_path, text):
+    (tmp_path / "x.json").write_bytes(text)
     with pytest.raises(errors.CorruptError, match="x.json is damaged.*delete"):
         files.read_json(tmp_path / "x.json")
 

@@ -50,3 +50,8 @@ def test_import_elu_zoo_imports_no_heavy_package():
         [sys.executable, "-c", code], capture_output=True, text=True, check=True
     )
     assert result.stdout.strip() == "[]"
+
+
+def test_a_layers_module_may_be_the_first_import():
+    code = "import elu_zoo, elu_zoo.layers.preprocessing as first; first.image_input"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -36,3 +36,8 @@ def __getattr__(name: str) -> Any:
 
 def __dir__() -> list[str]:
     return sorted(__all__)
+
+
+# Last, because `keras_registration` imports the layers right after Keras: in the module of a
+# layer, its own import of Keras would find this module half imported.
+import keras  # noqa: E402, F401

@@ -30,6 +30,7 @@ _DUPLICATES = (
     "([Barz and Denzler, 2020](https://arxiv.org/abs/1902.00423)): expect a larger "
     "error on new photographs."
 )
+_PEOPLE = " Five classes are people: baby, boy, girl, man, woman."
 _CIFAR100 = "uoft-cs/cifar100", _DUPLICATES.format(10)
 _MNIST = (
     "ylecun/mnist",
@@ -39,12 +40,12 @@ _MNIST = (
 # Data set: (name on the Hugging Face hub, limit of models trained on the data set).
 _DATA = {
     "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3)),
-    "cifar100": _CIFAR100,
+    "cifar100": (_CIFAR100[0], _CIFAR100[1] + _PEOPLE),
     "cifar100_coarse": _CIFAR100,
     "mnist": _MNIST,
     "mnist_5k": _MNIST,
 }
-# Fields that a card states in words, or that change no weight.
+# Fields of the config that other lines of a card state, or that change no weight.
 _STATED = {
     *("data.name", "data.folder", "data.measure_test", "model.name", "model.activation"),
     *("model.batch_norm", "train.batch_size", "train.epochs", "train.boundaries"),
@@ -53,7 +54,6 @@ _STATED = {
 }
 # Values of fields that do nothing, beside 0, "", None and False.
 _NEUTRAL = {"model.width": 1.0, "train.heads_until": 1.0, "train.momentum_rise": [0.0, 0]}
-_PEOPLE = {"baby", "boy", "girl", "man", "woman"}
 
 
 def model_card(tag: str | os.PathLike) -> None:
@@ -87,17 +87,15 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
     path = Path(os.path.expanduser(name))
     if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
         raise errors.unknown_name_error("weights", name, manifest.list_weights())
-    if path.is_dir():
-        entry_path = path / "outcome.json"
-    else:
-        tag = path.name.removesuffix(manifest.SUFFIX).removesuffix(".json")
-        entry_path = path.with_name(tag + ".json")
-    if not entry_path.is_file():
+    from elu_zoo.weights import local
+
+    path, entry = local.with_entry(path)
+    if entry is None:
         raise errors.NotFoundError(
-            f"There is no entry {entry_path}, which a model card needs. Pass the "
-            "folder of a finished run, or a weight file with its entry beside it."
+            f"{path} has no entry beside it, which a model card needs. Pass the folder of "
+            "a finished run."
         )
-    return manifest.read(entry_path)
+    return entry
 
 
 def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
@@ -108,33 +106,10 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
         rows: the rows of configs/results/results.csv.
         front_matter: whether to start with metadata for the Hugging Face hub.
     """
-    _check(entry)
-    paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
-    evaluation = results.evaluation(entry, rows, paper)
-    evaluation += cards_measures.calibration(entry)
-    evaluation += cards_measures.changes(entry, changes)
-    parts = (
-        f"# {entry['tag']}",
-        _summary(entry, paper),
-        f"## Training\n\n{_training(entry)}",
-        f"## Evaluation\n\n{evaluation}",
-        f"## Limits\n\n{_limits(entry, rows, changes)}",
-        f"## How to use\n\n{_how_to_use(entry)}",
-        f"## Citation\n\n{_CITATION}",
-    )
-    return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
-
-
-def _check(entry: manifest.Entry) -> None:
-    missing = {field for field in FIELDS if entry.get(field) in (None, "")}
-    if "examples" not in missing:
-        splits = {"train", "validation", "test"} - set(entry["examples"])
-        missing |= {f"examples.{split}" for split in splits}
-    if missing:
+    if missing := sorted(FIELDS - entry.keys()):
         raise errors.CorruptError(
-            f"The entry of {entry.get('tag')} lacks {', '.join(sorted(missing))}, "
-            "which a model card needs. The entry is damaged, or an earlier version of "
-            "elu_zoo wrote it. Add the missing fields, or train again."
+            f"The entry of {entry.get('tag')} lacks {', '.join(missing)}, which a model "
+            "card needs. Add the missing fields, or train again."
         )
     if results.metric(entry) not in entry["metrics"]:
         raise errors.UsageError(
@@ -142,13 +117,32 @@ def _check(entry: manifest.Entry) -> None:
             "has data.measure_test=False. Train with data.measure_test=True in another "
             "--workdir."
         )
+    paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
+    command = entry.get("command")
+    parts = [
+        f"# {entry['tag']}",
+        _summary(entry, paper),
+        "## Training",
+        f"```sh\n{command}\n```" if command else "The config was made in Python.",
+        "| | |\n|---|---|\n" + "\n".join(f"| {key} | {x} |" for key, x in _facts(entry).items()),
+        "## Evaluation",
+        cards_measures.error_table(entry, rows, paper),
+        *cards_measures.calibration(entry),
+        *cards_measures.changes(entry, changes),
+        "## Limits",
+        "\n".join(f"- {limit}" for limit in _limits(entry, rows)),
+        "## How to use",
+        _how_to_use(entry),
+        "## Citation",
+        _CITATION,
+    ]
+    return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
 
 
 def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     activation = dict(entry["arguments"]["activation"])
     name = f"`{activation.pop('name')}`"
-    values = ", ".join(f"{key} {value}" for key, value in activation.items())
-    name += f" ({values})" if values else ""
+    name += "".join(f" ({key} {value})" for key, value in activation.items())
     name += " after batch normalisation" if entry["arguments"]["batch_norm"] else ""
     ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
     interval = f" (95 %: {ours.interval})" if ours.interval else ""
@@ -162,51 +156,51 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     )
 
 
-def _training(entry: manifest.Entry) -> str:
-    """Returns the command of the run, and a table of facts and of the config's fields."""
-    examples, classes = entry["examples"], entry["classes"]
-    named = ", ".join(classes[:10]) + f" and {len(classes) - 10} more" * (len(classes) > 10)
+def _facts(entry: manifest.Entry) -> dict[str, Any]:
+    """Returns the facts of the run and of the file, and the fields of the config."""
+    splits = ("train", "validation", "test")
+    images = ", ".join(f"{entry['examples'][split]:,} {split}" for split in splits)
+    classes = entry["classes"]
+    more = f" and {len(classes) - 10} more" if len(classes) > 10 else ""
     versions = (f"{key} {value}" for key, value in entry["versions"].items() if key != "elu_zoo")
-    described = (
-        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in entry["preprocessing"].items()
-    )
-    rows = {
-        "data": f"{entry['dataset']}: {examples['train']:,} training, "
-        f"{examples['validation']:,} validation and {examples['test']:,} test images",
-        "classes": named,
+    hours = entry["wall_time_seconds"] / 3600
+    duration = f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes"
+    facts = {
+        "images": f"{entry['dataset']}: {images}",
+        "classes": ", ".join(classes[:10]) + more,
         "terms of the data": entry["data_terms"],
-        "preprocessing of raw pixels, 0 to 255": ", ".join(described),
-        "schedule": schedule(entry),
+        "preprocessing of raw pixels, 0 to 255": _values(entry["preprocessing"]),
+        "schedule": _schedule(entry),
         "learning rate": _learning_rate(entry),
         "batch size": training_cost.batch_size(entry),
         **_config(entry["config"]),
         "seed": entry["seed"],
         "code": f"commit {entry['commit']}, {', '.join(versions)}",
-        "duration": f"{_duration(entry['wall_time_seconds'])} on {entry['hardware']}",
+        "duration": f"{duration} on {entry['hardware']}",
     }
     if "training_pflop" in entry:
         cost = f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA})"
-        rows["cost"] = f"{cost}, {entry['training_hours']:g} hours"
-    for key, fact in (
+        facts["cost"] = f"{cost}, {entry['training_hours']:g} hours"
+    for field, name in (
         ("replicas", "replicas, each with an equal share of every batch"),
         ("kept_step", "iteration of the weights, with the lowest validation loss"),
         ("parent", "initial weights, except for the classifier"),
     ):
-        if entry.get(key, 1) != 1:
-            rows[fact] = entry[key]
-    rows["file"] = f"`{entry['tag']}{manifest.SUFFIX}`, {entry['bytes']:,} bytes"
-    rows["sha256"] = f"`{entry['sha256']}`"
-    if entry["sources"]:
-        rows["also at"] = ", ".join(entry["sources"])
-    rows["licence"] = (
-        f"{entry['licence']} for our rights. It is not settled law what the terms of the "
-        "data imply for weights"
+        facts[name] = entry.get(field, "")
+    facts |= {
+        "file": f"`{entry['tag']}{manifest.SUFFIX}`, {entry['bytes']:,} bytes",
+        "sha256": f"`{entry['sha256']}`",
+        "also at": ", ".join(entry["sources"]),
+        "licence": f"{entry['licence']} for our rights",
+    }
+    return {name: fact for name, fact in facts.items() if fact != ""}
+
+
+def _values(described: dict[str, Any]) -> str:
+    return ", ".join(
+        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
+        for key, value in described.items()
     )
-    command = entry.get("command")
-    how = f"```sh\n{command}\n```" if command else "The config was made in Python."
-    table = "\n".join(f"| {key} | {value} |" for key, value in rows.items() if value != "")
-    return f"{how}\n\n| | |\n|---|---|\n{table}"
 
 
 def _config(config: dict[str, Any]) -> dict[str, str]:
@@ -215,13 +209,15 @@ def _config(config: dict[str, Any]) -> dict[str, str]:
         f"{section}.{name}": value
         for section in ("data", "model", "train")
         for name, value in config[section].items()
-        if f"{section}.{name}" not in _STATED and value
     }
-    fields = {name: value for name, value in fields.items() if value != _NEUTRAL.get(name)}
-    return {name: json.dumps(value).replace('"', "") for name, value in fields.items()}
+    return {
+        name: json.dumps(value).replace('"', "")
+        for name, value in fields.items()
+        if value and name not in _STATED and value != _NEUTRAL.get(name)
+    }
 
 
-def schedule(entry: manifest.Entry) -> str:
+def _schedule(entry: manifest.Entry) -> str:
     """Returns the origin, the completed fraction and the length of the schedule."""
     ours = entry["schedule"] != "paper"
     origin = f"ours, `{entry['schedule']}`" if ours else "of the network's paper"
@@ -234,26 +230,18 @@ def _learning_rate(entry: manifest.Entry) -> str:
     train, steps = entry["config"]["train"], entry["step"]
     # A boundary is an iteration or a fraction of the run.
     bounds = [b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]]
-    first, *later = (f"{rate:g}" for rate in train["learning_rates"])
-    shape, when = train["learning_rate_shape"], bounds
-    if shape != "steps":
-        when = [*bounds, steps]
-    changes = (f", {rate} at iteration {at:,}" for rate, at in zip(later, when, strict=True))
-    return f"{first}{''.join(changes)} ({shape})"
+    rates = ", ".join(f"{rate:g}" for rate in train["learning_rates"])
+    changes = f", boundaries at {', '.join(f'{b:,}' for b in bounds)}" if bounds else ""
+    return f"{rates} ({train['learning_rate_shape']}){changes}"
 
 
-def _limits(
-    entry: manifest.Entry, rows: Sequence[results.Row], changes: Sequence[results.Row]
-) -> str:
-    share, classes = entry["schedule_share"], entry["classes"]
+def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> list[str]:
+    share, dataset = entry["schedule_share"], entry["dataset"]
     height, width, _ = entry["arguments"]["input_shape"]
-    people = ", ".join(name for name in classes if name in _PEOPLE)
-    among = f" (among the classes: {people})" if people else ""
     limits = [
         "For comparisons of activations, fine-tuning, trials of export and serving, and "
-        f"teaching. **Not** for decisions about people{among}, for uses in which "
-        "a wrong prediction does harm, or for images unlike those of "
-        f"{entry['dataset']}, on which nothing was measured."
+        "teaching. **Not** for decisions about people, for uses in which a wrong prediction "
+        f"does harm, or for images unlike those of {dataset}, on which nothing was measured."
     ]
     if entry["schedule"] != "paper":
         limits.append(
@@ -265,30 +253,21 @@ def _limits(
         limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
     if len(results.find_runs(entry, rows)) < 2:
         limits.append("One seed: the spread over seeds was not measured.")
-    if classes:
+    if count := len(entry["classes"]):
         limits.append(
-            f"Every image gets one of the {len(classes)} classes, even if it shows "
-            "something else. " + cards_measures.limit(entry)
+            f"Every image gets one of the {count} classes, even if it shows something else. "
+            "The model's probabilities are not calibrated."
         )
-    if entry["dataset"] in _DATA:
-        limits.append(_DATA[entry["dataset"]][1])
+    if dataset in _DATA:
+        limits.append(_DATA[dataset][1])
     if "note" in entry:
         limits.append(entry["note"])
-    unmeasured = "resizing other images"
-    if all(row["tag"] != entry["tag"] for row in changes):
-        unmeasured += ", of noise, of shifts"
     limits += [
-        f"Trained on images of {height} x {width} pixels only. The effect of "
-        f"{unmeasured} and of attacks was not measured.",
+        f"Trained on images of {height} x {width} pixels only. The effect of resizing other "
+        "images and of attacks was not measured.",
         "Weights are rounded to float16. The test error is that of rounded weights.",
     ]
-    return "\n".join(f"- {limit}" for limit in limits)
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90 * 60:
-        return f"{seconds / 60:.2g} minutes"
-    return f"{seconds / 3600:.2g} hours"
+    return limits
 
 
 def _how_to_use(entry: manifest.Entry) -> str:
@@ -311,40 +290,22 @@ def _how_to_use(entry: manifest.Entry) -> str:
 
 
 def _metadata(entry: manifest.Entry) -> str:
-    """Returns the YAML front matter; JSON strings are valid YAML."""
-    quoted = json.dumps
-    is_classifier = results.metric(entry) != results.SQUARED
-    task = "image-classification" if is_classifier else "image-to-image"
+    """Returns the front matter as JSON, which is YAML too."""
+    error, name = entry["metrics"][results.metric(entry)], entry["dataset"]
+    task, metric = "image-classification", {"type": "accuracy", "value": round(1 - error / 100, 6)}
+    if not entry["classes"]:
+        task, metric = "image-to-image", {"type": "squared_error", "value": error}
     # A user's data set has no name on the hub.
-    hub = _DATA[entry["dataset"]][0] if entry["dataset"] in _DATA else None
-    datasets = f"datasets: {quoted([hub])}\n" if hub else ""
-    value = entry["metrics"][results.metric(entry)]
-    if is_classifier:
-        kind, words = "accuracy", "share of test images that are classified correctly"
-        value = round(1 - value / 100, 6)
-    else:
-        kind, words = "squared_error", "summed over an image's pixels in [0, 1]"
-    activation = entry["arguments"]["activation"]["name"]
-    tags = task, "elu", activation, "arxiv:1511.07289"
-    return f"""---
-license: {entry["licence"].lower()}
-library_name: keras
-pipeline_tag: {task}
-tags: {quoted(list(dict.fromkeys(tags)))}
-{datasets}metrics: {quoted([kind])}
-model-index:
-- name: {quoted(entry["tag"])}
-  results:
-  - task:
-      type: {task}
-    dataset:
-      name: {quoted(entry["dataset"])}
-      type: {quoted(hub or "own images")}
-      split: test
-    metrics:
-    - type: {kind}
-      value: {value}
-      name: {quoted(words)}
----
-
-"""
+    hub = [_DATA[name][0]] if name in _DATA else []
+    data = {"name": name, "type": (hub or ["own images"])[0], "split": "test"}
+    result = {"task": {"type": task}, "dataset": data, "metrics": [metric]}
+    fields = {
+        "license": entry["licence"].lower(),
+        "library_name": "keras",
+        "pipeline_tag": task,
+        "tags": sorted({"elu", entry["arguments"]["activation"]["name"], "arxiv:1511.07289"}),
+        "datasets": hub,
+        "metrics": [metric["type"]],
+        "model-index": [{"name": entry["tag"], "results": [result]}],
+    }
+    return f"---\n{json.dumps(fields, indent=1)}\n---\n\n"

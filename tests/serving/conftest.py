@@ -1,12 +1,10 @@
 """Fixtures: a SavedModel and servers. Without the extra `serving`, no test runs."""
 
-import asyncio
 import contextlib
 import importlib.util
 import shutil
 import threading
 import tracemalloc
-import types
 
 import pytest
 import tensorflow as tf
@@ -181,36 +179,3 @@ def gate(monkeypatch):
     monkeypatch.setattr(Signature, "run", wait_and_run)
     yield gate
     gate.set()
-
-
-@pytest.fixture(scope="module")
-def runner():
-    with asyncio.Runner() as runner:
-        yield runner
-
-
-@pytest.fixture(scope="module")
-def page(runner, tmp_path_factory):
-    import browser
-
-    if not browser.PROGRAM:
-        pytest.skip("Chromium is not installed")
-    with browser.start_browser(runner, tmp_path_factory.mktemp("profile")) as page:
-        yield page
-
-
-@pytest.fixture(scope="module")
-def surface(runner):
-    """Starts a REST server without models in the loop of `runner`; yields the URL."""
-    from aiohttp import test_utils
-
-    from elu_zoo.serving.connections import Connections
-    from elu_zoo.serving.metrics import Metrics
-    from elu_zoo.serving.rest_surface import RestSurface
-    from elu_zoo.serving.settings import Settings
-
-    repository = types.SimpleNamespace(serving=list)
-    rest = RestSurface(Settings(""), repository, Metrics(), Connections(64))
-    runner.run((server := test_utils.TestServer(rest.application())).start_server())
-    yield str(server.make_url("/"))
-    runner.run(server.close())

@@ -84,7 +84,9 @@ def test_a_dry_run_writes_files_outside_the_package_only(run, repository, tmp_pa
     assert (folder / names[3]).read_bytes() == (workdir / names[3]).read_bytes()
     assert manifest.read(folder / names[1]) == entry
     card = (folder / "README.md").read_text()
-    assert card.startswith("---\nlicense: apache-2.0\n") and entry["sha256"] in card
+    assert (
+        card.startswith("---\n") and '"license": "apache-2.0"' in card and entry["sha256"] in card
+    )
     assert [re.sub(r"\d+ bytes", "N bytes", line) for line in lines[1:]] == [
         f"  {folder}: {', '.join(names)}",
         "  configs/results/results.csv: a new row",
