@@ -5,7 +5,7 @@ Arguments: activation, seed, batch_norm, learning_rate, smoke
 Paper:     section 4.1.2. SGD, batches of 64, 500 epochs, learning rates 1e-2, 1e-3,
            1e-4 and 1e-5; at each learning rate ELU has the lowest reconstruction error,
            and higher rates seem to do better. The paper states no numbers.
-Ours:      results/runs.md, from results/results.csv.
+Ours:      results/results.md, from results/results.csv.
 Time:      35 to 60 minutes for one run on two CPU cores.
 
 Not in the paper, but in the program of the benchmark's author (Martens, 2010): training

@@ -4,7 +4,7 @@ Command:   elu-zoo-train --config=mnist_mlp_5x256:activation=elu,seed=0
 Arguments: activation, seed, batch_norm, smoke
 Paper:     learning rate 0.01, 200 epochs, ELU and ReLU; the units' median activations
            vary much more in the ReLU network. The paper states no numbers.
-Ours:      results/runs.md, from results/results.csv.
+Ours:      results/results.md, from results/results.csv.
 Time:      about 3 minutes for one run on two CPU cores.
 
 Not in the paper: batches of 64, and the settings that mnist_mlp_8x128.py lists.

@@ -5,7 +5,7 @@ Arguments: activation, seed, batch_norm, smoke
 Paper:     SGD, learning rate 0.01, batches of 64, 300 epochs, He's initialisation;
            the training error of ELU falls fastest, and the median activation of ELU
            units stays closest to zero. The paper states no numbers.
-Ours:      results/runs.md, from results/results.csv.
+Ours:      results/results.md, from results/results.csv.
 Time:      2 to 4 minutes for one run on two CPU cores.
 
 Not in the paper, but in its authors' own framework: pixels / 255 without centring, no

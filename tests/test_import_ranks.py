@@ -280,7 +280,7 @@ def test_every_package_is_listed_for_the_wheel():
         ("elu_zoo.weights", "manifest.json"),
         ("elu_zoo.configs", "quickstart.py"),
         ("elu_zoo.configs", "results/results.csv"),
-        ("elu_zoo.configs", "results/cards.md"),
+        ("elu_zoo.configs", "results/results.md"),
     ],
 )
 def test_files_are_found_through_the_installed_package(package, name):

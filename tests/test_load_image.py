@@ -235,10 +235,9 @@ INK[6:35, 18:23] = 220
         (INK, GREY, False, ""),
         (255 - INK, GREY, True, ""),
         (255 - INK, COLOUR, False, ""),
-        (255 - INK, GREY, False, "a.png is dark on light; .* black: pass digit=True."),
-        (INK, GREY, True, "a.png is light on dark already: leave invert=True out."),
-        (170 - INK // 2, GREY, True, "a.png has a grey background .85 of 255 around "),
-        (INK // 220, GREY, True, r"looks like pixels in \[0, 1\]; expected 0..255.$"),
+        (255 - INK, GREY, False, "a.png: .* not black; .* pass digit=True."),
+        (INK, GREY, True, "a.png: .* not black; .* in place of invert=True."),
+        (INK // 220, GREY, True, r"pixels in \[0, 1\]; expected 0..255.$"),
     ],
 )
 def test_unlikely_pixels_are_reported(tmp_path, caplog, pixels, model, invert, warning):

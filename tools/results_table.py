@@ -1,84 +1,83 @@
-"""Writes results into Markdown: tables in README.md files, and whole pages.
+"""Writes measurements between the marks of README.md and of configs/results/results.md.
 
 python tools/results_table.py           writes the files that are out of date
 python tools/results_table.py --check   exits with 1 if a file is out of date
 
-Tables of a README.md and of tuning.md are between marks, see pages/marks.py. In
-configs/results/ whole pages are generated: runs.md, speed.md and cards.md.
-figures/overview.png and figures/image_changes.png are drawn again if their points have
-changed.
+figures/overview.png is drawn again if its points, figures/overview.csv, have changed.
 """
 
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 from absl import app, flags
-from pages import (
-    cards,
-    changes,
-    comparison,
-    counts,
-    marks,
-    measurements,
-    overview,
-    runs,
-    small_exports,
-    speed,
-    weights,
-)
+from pages import overview, runs, speed, weights
 
-from elu_zoo import files, zoo
+from elu_zoo import errors, files, results, zoo
+from elu_zoo.benchmark import report
+from elu_zoo.paper.claims import VERDICTS
 from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
-# Each module draws its figure from one field of `Measurements`.
-_FIGURES = {overview: "runs", changes: "changes"}
+_FOLDER = "configs/results"
+_FIGURE = f"{_FOLDER}/figures/overview"
+_MARKED = re.compile(
+    r"(<!-- (\w+): begin \(tools/results_table\.py\) -->\n)(.*?)(<!-- \2: end -->)", re.DOTALL
+)
 _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if a file is stale.")
 
 
-def contents(tables: measurements.Measurements) -> Mapping[str, marks.Content]:
-    """Returns the functions that make the text between marks, by name of the marks."""
-    published = [manifest.published()[tag] for tag in manifest.list_weights()]
-    networks = zoo.list_models()
-    return {
-        "weights": lambda link: (
-            weights.table(published, tables.runs, tables.paper, networks, link)
-            + f"\n\n{overview.caption(tables.runs, tables.paper, link)}"
-        ),
-        "comparison": lambda link: comparison.summary(tables.comparison, tables.tuning, link),
-        "tally": lambda link: counts.tally(tables.claims, link),
-        "finetune": lambda link: runs.finetuning_table(tables.runs),
-        "sizes": lambda link: runs.sizes_table(tables.trials),
-        "reliability": lambda link: counts.reliability(tables.faults),
-        "digits": lambda link: counts.digits(tables.digits),
-        "small_exports": lambda link: small_exports.table(tables.small_exports),
-        "speed": lambda link: speed.summary(tables.times, link),
-    }
+def fill(page: str, text: str, contents: Mapping[str, str]) -> str:
+    """Returns the text of a page with `contents` between the marks of their names."""
+    names = [match[2] for match in _MARKED.finditer(text)]
+    if sorted(names) != sorted(contents) or text.count("(tools/results_table.py) -->") != len(
+        names
+    ):
+        raise errors.UsageError(
+            f"{page} must have each of the pairs of marks {', '.join(contents)} once. "
+            f"Received: {', '.join(names)}."
+        )
+    return _MARKED.sub(lambda match: f"{match[1]}{contents[match[2]]}\n{match[4]}", text)
+
+
+def tally(claims: runs.Rows) -> str:
+    """Returns a line with the number of the paper's claims that got each verdict."""
+    judged = [row["verdict"] for row in claims]
+    counts = ", ".join(
+        f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged
+    )
+    link = f"{_FOLDER}/reproduction.md#the-papers-claims"
+    return f"Of {len(judged)} claims of the paper: {counts}. [Each with its tests]({link})."
 
 
 def generate(root: Path) -> dict[str, str]:
-    """Returns the contents of the generated files of a repository, by path.
-
-    Raises:
-        UsageError: the marks of a README.md are wrong, or a measurement is missing.
-        CorruptError: an entry lacks a field of its card.
-    """
-    tables = measurements.read(root)
-    marked = [*marks.readmes(root), root / measurements.FOLDER / "tuning.md"]
-    readmes = {p.relative_to(root).as_posix(): p for p in marked}
-    texts = {name: path.read_text() for name, path in readmes.items()}
-    folder = measurements.FOLDER.as_posix()
-    return {
-        **marks.fill(texts, contents(tables)),
-        f"{folder}/cards.md": cards.page(tables.runs, tables.paper, tables.changes),
-        f"{folder}/runs.md": runs.page(tables.runs, tables.paper),
-        f"{folder}/speed.md": speed.page(tables.times, tables.strategies),
-        **{
-            f"{figure.STEM.as_posix()}.csv": figure.text(getattr(tables, field))
-            for figure, field in _FIGURES.items()
+    """Returns the texts of the generated files of a repository, by path."""
+    folder = root / _FOLDER
+    measured, paper, claims = (
+        results.read_file(folder / f"{name}.csv") for name in ("results", "paper", "claims")
+    )
+    times = report.read(folder / "benchmark.csv")
+    published = [manifest.published()[tag] for tag in manifest.list_weights()]
+    missing = weights.missing(published, zoo.list_models())
+    pages = {
+        "README.md": {
+            "weights": f"{weights.table(published, measured, paper)}\n\n"
+            f"{missing}{overview.caption(measured, paper)}",
+            "tally": tally(claims),
+            "speed": speed.summary(times),
+        },
+        f"{_FOLDER}/results.md": {
+            # The cards are made before the table, because making them checks the entries.
+            "cards": weights.cards(published, measured),
+            "files": weights.files_table(published, measured, paper),
+            "runs": runs.table(measured, paper),
+            **speed.tables(times),
         },
     }
+    texts = {page: fill(page, (root / page).read_text(), contents)
+             for page, contents in pages.items()}  # fmt: skip
+    return texts | {f"{_FIGURE}.csv": overview.text(measured)}
 
 
 def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
@@ -89,21 +88,19 @@ def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
         if not (root / name).is_file() or (root / name).read_text() != text
     ]
     # The points are compared, because a picture's bytes depend on matplotlib's version.
-    for stem in (figure.STEM.as_posix() for figure in _FIGURES):
-        if f"{stem}.csv" in names or not (root / f"{stem}.png").is_file():
-            names.append(f"{stem}.png")
+    if f"{_FIGURE}.csv" in names or not (root / f"{_FIGURE}.png").is_file():
+        names.append(f"{_FIGURE}.png")
     return names
 
 
 def write(root: Path) -> None:
     """Writes the generated files that are out of date."""
-    texts, tables = generate(root), measurements.read(root)
+    texts = generate(root)
     names = find_stale(root, texts)
     for name in texts.keys() & set(names):
         files.write_bytes(root / name, texts[name].encode())
-    for figure, field in _FIGURES.items():
-        if f"{figure.STEM.as_posix()}.png" in names:
-            figure.draw(getattr(tables, field), root / figure.STEM)
+    if f"{_FIGURE}.png" in names:
+        overview.draw(results.read_file(root / _FOLDER / "results.csv"), root / _FIGURE)
 
 
 def main(argv: list[str]) -> None:

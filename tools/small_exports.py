@@ -36,7 +36,7 @@ _NETWORKS = (
 )
 _KINDS = (None, *versions.QUANTIZATIONS)
 _BATCH = 100
-_EXTENT = rounds.Extent(seconds=20, most=100, warm=True)
+_SECONDS = 20
 
 
 def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
@@ -61,7 +61,7 @@ def measured(name: str, dataset: str, folder: Path) -> list[dict[str, Any]]:
         calls[label] = interchange.load_litert(paths[label])
     image = test.images[:1]
     timed = {label: lambda call=call: call(image) for label, call in calls.items()}
-    seconds = rounds.time_interleaved(timed, _EXTENT)
+    seconds = rounds.time_interleaved(timed, _SECONDS, warm=True)
     with concurrent.futures.ThreadPoolExecutor(len(calls)) as pool:
         wrong = pool.map(lambda call: _error_percent(call, test), calls.values())
         error_percent = dict(zip(calls, wrong, strict=True))

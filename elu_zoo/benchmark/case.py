@@ -11,8 +11,8 @@ from elu_zoo.data.dataset import Split
 from elu_zoo.models import cost
 
 MODELS = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")
-_FLOP_PER_CALL = 2e10  # makes a call long enough to be timed
-_MAX_STEPS = 100
+_FLOP_PER_CALL = 8e10  # makes a call long enough that its start does not count
+_LEAST_STEPS, _MOST_STEPS = 4, 400  # per call
 
 
 @functools.cache
@@ -30,11 +30,7 @@ class Case:
     """A network and its training.
 
     Attributes:
-        model: name of the network.
-        activation: activation of the network.
-        batch_norm: whether the network has batch normalisation.
-        batch_size: images per step; None for the paper's batch size, which is 64 for
-            dense networks (MNIST) and 100 for convolutional networks (CIFAR).
+        batch_size: images per step; None for the paper's batch size.
         steps: training steps per call; None for a call long enough to be timed.
         rate: learning rate.
     """
@@ -49,9 +45,8 @@ class Case:
     def __post_init__(self):
         images = 100 if self.is_convolutional else 64
         object.__setattr__(self, "batch_size", self.batch_size or images)
-        fitting = int(_FLOP_PER_CALL / self.flop)
-        steps = self.steps or min(max(fitting, 1), _MAX_STEPS)
-        object.__setattr__(self, "steps", steps)
+        fitting = min(max(int(_FLOP_PER_CALL / self.flop), _LEAST_STEPS), _MOST_STEPS)
+        object.__setattr__(self, "steps", self.steps or fitting)
 
     @property
     def is_convolutional(self) -> bool:
@@ -83,8 +78,7 @@ class Case:
         no_dropout = {}
         if registered.takes("dropout"):
             rates = registered.default("dropout")
-            has_one_rate = isinstance(rates, float)
-            no_dropout = {"dropout": 0.0 if has_one_rate else [0.0] * len(rates)}
+            no_dropout["dropout"] = 0.0 if isinstance(rates, float) else [0.0] * len(rates)
         return zoo.get_model(
             self.model,
             preprocessing=False,  # preprocessing is not part of a step

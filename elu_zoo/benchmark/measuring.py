@@ -12,7 +12,7 @@ from elu_zoo.benchmark import chart, machine, parts, report
 
 def run(
     names: Sequence[str],
-    settings: parts.Settings,
+    scope: parts.Scope,
     csv: str | None,
     picture: str | None,
     show: Callable[[list[dict[str, str]]], None],
@@ -21,14 +21,13 @@ def run(
 
     Args:
         names: names of parts; by default all that the backend can measure.
-        settings: settings of all parts.
         csv: CSV file for the results, if any.
         picture: file for a chart, if any.
         show: prints a table.
     """
     backend = keras.backend.backend()
     names = names or (list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX)
-    parts.check(names, settings.models, settings.batch_size, backend)
+    parts.check(names, scope.models, scope.batch_size, backend)
     if csv:
         report.check(Path(csv))
     if picture:
@@ -38,7 +37,7 @@ def run(
     for name in names:
         print(f"\n{name}: {parts.PARTS[name].__doc__}", flush=True)
         try:
-            rows = parts.measure(name, settings)
+            rows = parts.measure(name, scope)
         except Exception as error:  # the other parts can still be measured
             failed.append(f"{name} was not measured: {type(error).__name__}: {error}")
             cause = error

@@ -1,7 +1,7 @@
 """Implementations of a training step: ours, Keras' `fit`, PyTorch and JAX."""
 
 import importlib.util
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
 import keras
 import numpy as np
@@ -15,39 +15,24 @@ from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.pool_before_activation import pool_before_activation
 
 BASELINE = "ours"
-FIT = "Keras fit"
-# A call of `fit` takes this many times as many steps as a call of the other functions,
-# because the start of an epoch takes time.
-FIT_CALLS = 4
 _NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed already
 
 
 def forms(case: Case) -> dict[str, Callable[[], object]]:
-    """Returns functions that take `case.steps` training steps, by name.
-
-    Functions whose name begins with `FIT` take `FIT_CALLS` times as many steps.
-    Libraries that are not installed are left out.
-    """
+    """Returns functions that take `case.steps` steps, by name, in installed libraries."""
     calls = {BASELINE: ours(case)}
     if case.is_convolutional:
         calls[f"{BASELINE}, float32"] = ours(case, "float32")
     for how, arguments in fit_arguments(case).items():
-        name = FIT if how == "default" else f"{FIT}, {how}"
+        name = "Keras fit" if how == "default" else f"Keras fit, {how}"
         calls[name] = keras_fit(case, **arguments)
-    calls[f"{FIT}, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
-    if case.model not in MODELS or case.batch_norm:
-        return calls
-    if importlib.util.find_spec("torch"):
+    calls["Keras fit, mixed_bfloat16"] = keras_fit(case, "mixed_bfloat16")
+    if case.model in MODELS and importlib.util.find_spec("torch"):
         calls["PyTorch"] = pytorch(case)
         calls["PyTorch, bfloat16"] = pytorch(case, bfloat16=True)
-    if importlib.util.find_spec("jax"):
+    if case.model in MODELS and importlib.util.find_spec("jax"):
         calls["JAX"] = pure_jax(case)
     return calls
-
-
-def steps(case: Case, forms: Iterable[str]) -> dict[str, int]:
-    """Returns the number of training steps in a call of each form."""
-    return {name: case.steps * (FIT_CALLS if name.startswith(FIT) else 1) for name in forms}
 
 
 def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
@@ -55,7 +40,7 @@ def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
     return {
         "default": {},
         "jit_compile": {"jit_compile": True},
-        "steps_per_execution": {"steps_per_execution": min(case.steps * FIT_CALLS, 50)},
+        "steps_per_execution": {"steps_per_execution": min(case.steps, 50)},
     }
 
 
@@ -65,7 +50,6 @@ def ours(
     """Returns a function that runs our training step on all batches.
 
     Args:
-        case: the network and its training.
         dtype: see `precision.PRECISIONS`; None for the precision of our configs.
         devices: number of logical CPU devices for each batch; None for one device.
     """
@@ -95,17 +79,14 @@ def ours(
 def keras_fit(
     case: Case, dtype: str = "float32", devices: int | None = None, **compiled: object
 ) -> Callable[[], object]:
-    """Returns a function that runs Keras' `fit` on all batches, `FIT_CALLS` times.
+    """Returns a function that runs Keras' `fit` on all batches, see `ours`.
 
     Args:
-        case: the network and its training.
-        dtype: the dtype policy of its layers.
-        devices: see `ours`.
+        dtype: the dtype policy of the layers.
         **compiled: arguments of `compile`.
     """
     place = backends.choose_devices(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
-    batches = np.tile(batches, (FIT_CALLS, 1))
     images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]
     loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
     if case.is_autoencoder:
@@ -129,31 +110,15 @@ def pytorch(case: Case, bfloat16: bool = False, device: str = "cpu") -> Callable
     """Returns a function that runs the same training in PyTorch."""
     from elu_zoo.benchmark.peers import pytorch as peer
 
-    images, labels, batches, weights = _start(case)
-    net = peer.network(case.model, weights, case.activation)
-    updates = {"rate": case.rate, "momentum": case.momentum, "bfloat16": bfloat16}
-    return peer.trainer(net, images, labels, batches, **updates, device=device)
+    return peer.trainer(case, _weights(case), bfloat16, device)
 
 
 def pure_jax(case: Case) -> Callable[[], list[float]]:
     """Returns a function that runs the same training in JAX."""
     from elu_zoo.benchmark.peers import pure_jax as peer
 
-    images, labels, batches, weights = _start(case)
-    return peer.trainer(
-        case.model,
-        weights,
-        case.activation,
-        images,
-        labels,
-        batches,
-        rate=case.rate,
-        momentum=case.momentum,
-    )
+    return peer.trainer(case, _weights(case))
 
 
-def _start(case: Case):
-    """Returns images, labels, batches and initial weights."""
-    data, batches = case.data()
-    weights = {v.path: keras.ops.convert_to_numpy(v) for v in case.create().weights}
-    return data.images, None if case.is_autoencoder else data.labels, batches, weights
+def _weights(case: Case) -> dict[str, np.ndarray]:
+    return {v.path: keras.ops.convert_to_numpy(v) for v in case.create().weights}

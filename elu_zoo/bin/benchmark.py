@@ -33,8 +33,8 @@ def main(_: list[str]) -> None:
     from elu_zoo.bin import table
 
     values = absl_flags.FLAGS
-    settings = parts.Settings(values.models or case.MODELS, values.batch_size, values.rounds)
-    measuring.run(values.parts, settings, values.csv, values.chart, table.show)
+    scope = parts.Scope(values.models or case.MODELS, values.batch_size, values.rounds)
+    measuring.run(values.parts, scope, values.csv, values.chart, table.show)
 
 
 run = flags.binary(main, early.check_networks)

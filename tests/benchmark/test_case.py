@@ -8,9 +8,9 @@ from elu_zoo.benchmark.case import MODELS, Case
 @pytest.mark.parametrize(
     ("case", "batch_size", "steps", "momentum"),
     [
-        (Case("mnist_mlp_8x128"), 64, 100, 0.0),
-        (Case("mnist_autoencoder"), 64, 20, 0.0),
-        (Case("elu_cifar_11"), 100, 1, 0.9),
+        (Case("mnist_mlp_8x128"), 64, 400, 0.0),
+        (Case("mnist_autoencoder"), 64, 81, 0.0),
+        (Case("elu_cifar_11"), 100, 4, 0.9),
         (Case("elu_cifar_11", batch_size=8, steps=3), 8, 3, 0.9),
     ],
 )

@@ -8,9 +8,9 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.benchmark import op, parts
-from elu_zoo.benchmark.parts import PARTS, Settings
+from elu_zoo.benchmark.parts import PARTS, Scope
 
-SMALL = Settings(["mnist_mlp_8x128"], batch_size=8, rounds=1)
+SMALL = Scope(["mnist_mlp_8x128"], batch_size=8, rounds=1)
 
 
 @pytest.fixture(scope="module")
@@ -59,7 +59,7 @@ def test_each_part_compares_forms_with_one_baseline(measured, part, forms):
         assert all(row.value > 0 and row.rounds == 1 for row in of_case)
 
 
-def kill(settings):
+def kill(scope):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
@@ -90,9 +90,3 @@ def test_valid_arguments_are_accepted():
     parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(list(PARTS), ["elu_cifar_11"], None, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
-
-
-def test_the_setting_rounds_replaces_the_default_extent():
-    settings = Settings(["elu_cifar_11"])
-    assert settings.extent(20, least=40) == parts.Extent(20, 40, 300, False)
-    assert SMALL.extent(20, least=40, warm=True) == parts.Extent(0, 1, 1, True)

@@ -17,8 +17,8 @@ def measured(monkeypatch):
     """The list of the arguments of `parts.measure`, which here measures nothing."""
     calls = []
 
-    def measure(part, settings):
-        calls.append((part, settings))
+    def measure(part, scope):
+        calls.append((part, scope))
         if part == "op":
             raise ValueError("no op")
         seconds = {"ours": np.array([1.0]), "other": np.array([2.0])}
@@ -44,9 +44,8 @@ def test_by_default_all_parts_are_measured(cli, measured):
     assert result.code == 1
     assert result.err == "error: op was not measured: ValueError: no op\n"
     assert [part for part, _ in measured] == list(parts.PARTS)
-    settings = measured[0][1]
     models = ("mnist_mlp_8x128", "mnist_autoencoder", "elu_cifar_11")
-    assert settings == parts.Settings(models, None, None)
+    assert measured[0][1] == parts.Scope(models, None, None)
 
 
 @pytest.mark.parametrize(("names", "code"), [("step,unit", 0), ("op,step", 1), ("op", 1)])

@@ -1,4 +1,4 @@
-"""Tables of training runs: rows, errors, and the paper's numbers."""
+"""Table of training runs: rows, errors, and the paper's numbers."""
 
 import pytest
 from pages import runs
@@ -90,61 +90,3 @@ def test_the_share_of_a_shortened_schedule_is_stated(share, text):
 def test_the_papers_number_is_of_the_same_experiment(changed, text):
     paper = results.read_file(TOOLS.parent / "configs/results/paper.csv")
     assert runs.papers_error([RUN | changed], paper) == text
-
-
-def test_the_papers_number_needs_the_papers_schedule():
-    folder = TOOLS.parent / "configs/results"
-    lines = (folder / "runs.md").read_text().splitlines()
-    cells = [line.split("|")[1:-1] for line in lines if line.startswith("| ")][1:]
-    schedules = {c[7].strip() for c in cells if c[5].strip()[:1].isdigit()}
-    assert cells and schedules == {"paper, 140 epochs", "paper, 330 epochs"}
-
-
-def test_fine_tuned_runs_are_compared_by_seed():
-    errors_of = {
-        ("cifar100", "elu"): (30, 31, 32),
-        ("cifar100", "relu"): (33, 35, 34),
-        ("none", "elu"): (60, 60, 63),
-    }
-    rows = [
-        {
-            **RUN,
-            "config": f"finetune-elu_cifar_11-{weights}-5000@cifar10",
-            "activation": activation,
-            "seed": str(seed),
-            "test_error_percent": str(error),
-        }
-        for (weights, activation), values in errors_of.items()
-        for seed, error in enumerate(values)
-    ]
-    title, _, row = runs.finetuning_table([{**RUN, "config": "other"}, *rows]).splitlines()
-    assert title == (
-        "| labels | runs | from cifar100, elu | from cifar100, relu | "
-        "from nothing, elu | elu - relu |"
-    )
-    # The differences are -3, -4 and -2. Their standard deviation is 1, and the quantile
-    # of Student's t for two degrees of freedom is 4.303.
-    half = 4.30265 / 3**0.5
-    assert row == (
-        "| 5,000 | 3 | 31.00 ± 1.00 % | 34.00 ± 1.00 % | 61.00 ± 1.73 % | "
-        f"-3.00 ({-3 - half:+.2f} to {-3 + half:+.2f}) |"
-    )
-    assert runs.table(rows[:-1], []).count("\n") == 1
-
-
-def test_trials_of_image_sizes_are_grouped_by_data_and_size():
-    name = "finetune:weights={},activation=elu,{}validation=True,seed={} --data={} --x"
-    trials = [
-        {"config": name.format(*fields), "validation_error_percent": error}
-        for *fields, error in (
-            ("cifar100", "image_size=64,", 0, "c_9.npz", "40"),
-            ("cifar100", "", 0, "c_9.npz", "30"),
-            ("cifar100", "", 1, "c_9.npz", "32"),
-            ("none", "", 0, "c_9.npz", "60"),
-            ("none", "", 0, "cifar10", "1"),
-        )
-    ]
-    assert runs.sizes_table(trials).splitlines()[2:] == [
-        "| c_9.npz | 32 x 32 | 31.00 ± 1.41 % (30.0, 32.0) | 60.00 % (60.0) |",
-        "| c_9.npz | 64 x 64 | 40.00 % (40.0) |  |",
-    ]

@@ -4,10 +4,9 @@ import csv
 import io
 from pathlib import Path
 
-from elu_zoo.pairs import grouping, plots
-from pages import marks, runs
+from elu_zoo.pairs import grouping, plots, statistics
+from pages import runs
 
-STEM = Path("configs") / "results" / "figures" / "overview"  # in the repository
 _COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 _REPORT = "configs/results/reproduction.md#figure-4-four-units-on-cifar-100"
@@ -48,14 +47,8 @@ def text(rows: runs.Rows) -> str:
     return buffer.getvalue()
 
 
-def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
-    """Returns what runs show at the start and the end of the paper's schedule.
-
-    Args:
-        rows: rows of results.csv.
-        paper: rows of paper.csv.
-        link: function that makes links relative to the page.
-    """
+def caption(rows: runs.Rows, paper: runs.Rows) -> str:
+    """Returns what runs show at the start and the end of the paper's schedule."""
     first, *_ = shown = [row for row in points(rows) if row["config"] == START]
     errors: dict[str, dict[str, float]] = {}
     for row in shown:
@@ -64,16 +57,16 @@ def caption(rows: runs.Rows, paper: runs.Rows, link: marks.Link) -> str:
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
         own = [elu[seed] for seed in others]
-        mean = runs.difference_text(list(others.values()), own, ".1f", " points")
-        texts.append(f"{mean} with {name}")
-    whole = _ends(rows, paper)
+        found = statistics.paired_interval(list(others.values()), own)
+        interval = f"{found.low:.1f} to {found.high:.1f}"
+        texts.append(f"{found.mean:.1f} points ({interval}) with {name}")
     return (
         "The figure shows test errors of paired runs: a marker is a run, a thin line "
         "joins the runs of one seed, and a short line is a mean. On the right is the "
         f"start of the paper's schedule on CIFAR-100: after {first['epochs']} epochs "
         f"ELU is at {runs.spread(list(elu.values()))} %, {len(elu)} runs. Runs of "
         f"the same seeds are higher, with 95 % intervals, by {', '.join(texts)}. "
-        f"{whole}[The runs and their command]({link(_REPORT)})."
+        f"{_ends(rows, paper)}[The runs and their command]({_REPORT})."
     )
 
 

@@ -1,41 +1,55 @@
-"""Table of published weights, with a row per recipe and a column per activation."""
+"""Published weights: the table of README.md, and the table and cards of results.md."""
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
-from elu_zoo.weights import manifest
+from elu_zoo.weights import card, manifest
 from elu_zoo.weights.manifest import Entry
-from pages import marks, runs
+from pages import runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _SAME = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
-_NOTE = (
-    "The table has test errors after the last step, of weights rounded to float16. "
-    "Errors with ± are means and standard deviations over seeds, with the number of "
-    "runs in brackets; the file is from one of these runs. Runs with `no file` were "
-    "measured, but the package does not have their weights. Only rows with the "
-    "paper's schedule, or that of the network's authors, have the paper's number. "
-    "Compare activations within a row only. [Model cards of all files]({cards}), "
-    "[all runs]({runs})."
-)
+_FILES_HEAD = """\
+| weights | this file | its recipe | the paper | schedule | size |
+|---|---|---|---|---|---|"""
 
 
-def table(
-    published: Sequence[Entry],
-    rows: runs.Rows,
-    paper: runs.Rows,
-    networks: Sequence[str],
-    link: marks.Link,
-) -> str:
-    """Returns a Markdown table of the errors of published weights.
+def files_table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
+    """Returns a Markdown table with a row for each weight file."""
+    lines = [_FILES_HEAD]
+    for entry in published:
+        errors = results.file_error(entry), results.recipe_error(entry, rows)
+        cells = [f"{e.value} ({e.interval})" if e.interval else e.value for e in errors]
+        theirs = results.paper_error(entry, paper)
+        lines.append(
+            f"| [{entry['tag']}](#{entry['tag'].lower().replace('.', '')}) "
+            f"| {' | '.join(cells)} | {theirs.value if theirs else ''} "
+            f"| {runs.schedule(entry)} | {entry['bytes'] / 1e6:.1f} MB |"
+        )
+    return "\n".join(lines)
+
+
+def cards(published: Sequence[Entry], rows: runs.Rows) -> str:
+    """Returns the model cards as sections of level 3."""
+    return "\n".join(re.sub("(?m)^#", "###", card.text(e, rows)) for e in published)
+
+
+def missing(published: Sequence[Entry], networks: Sequence[str]) -> str:
+    """Returns a sentence on the networks without weights, "" without such networks."""
+    available = {entry["model"] for entry in published}
+    without = [f"`{name}`" for name in networks if name not in available]
+    return f"No weights yet: {', '.join(without)}. " if without else ""
+
+
+def table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
+    """Returns a Markdown table of errors: a row per recipe, a column per activation.
 
     Args:
         published: entries of the weight files.
         rows: rows of results.csv.
         paper: rows of paper.csv.
-        networks: names of the registered networks.
-        link: function that makes links relative to the page.
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
     for entry in sorted(published, key=_order):
@@ -59,11 +73,7 @@ def table(
             f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
             f"{_schedule(first)} | {_papers_errors(group, paper)} |"
         )
-    pages = {name: link(f"configs/results/{name}.md") for name in ("cards", "runs")}
-    available = {entry["model"] for entry in published}
-    without = [f"`{name}`" for name in networks if name not in available]
-    last = f" No weights yet: {', '.join(without)}." if without else ""
-    return "\n".join([*lines, "", _NOTE.format(**pages) + last])
+    return "\n".join(lines)
 
 
 def _order(entry: Entry) -> tuple:
@@ -105,8 +115,7 @@ def _unshipped(entry: Entry, activation: str, rows: runs.Rows) -> str:
 def _schedule(entry: Entry) -> str:
     ours = entry["schedule"] != "paper"
     in_full = " in full" * (entry["schedule_share"] == 1)
-    theirs = "its paper's" + in_full
-    whose = f"our `{entry['schedule']}`" if ours else theirs
+    whose = f"our `{entry['schedule']}`" if ours else f"its paper's{in_full}"
     return runs.schedule(entry | {"schedule": whose})
 
 

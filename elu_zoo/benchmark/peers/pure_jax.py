@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from elu_zoo.benchmark.case import Case
 from elu_zoo.models.elu_cifar_11 import STACKS
 
 _ACTIVATIONS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
@@ -57,45 +58,32 @@ def loss(outputs: jax.Array, x: jax.Array, labels: jax.Array | None) -> jax.Arra
     return (jax.nn.softplus(outputs) - targets * outputs).sum(1).mean()
 
 
-def trainer(
-    name: str,
-    weights: Weights,
-    activation: str,
-    images: np.ndarray,
-    labels: np.ndarray | None,
-    batches: np.ndarray,
-    *,
-    rate: float,
-    momentum: float = 0.0,
-) -> Callable[[], list[float]]:
+def trainer(case: Case, weights: Weights) -> Callable[[], list[float]]:
     """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        name: one of `case.MODELS`.
+        case: its images are trained on without preprocessing.
         weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
-        activation: `elu` or `relu`.
-        images: preprocessed images, float32 `(n, height, width, channels)`.
-        labels: classes; None for an autoencoder, whose loss is the sigmoid
-            cross-entropy summed over pixels.
-        batches: indices of images, `(steps, batch)`.
-        rate: learning rate.
-        momentum: momentum of the updates.
     """
+    data, batches = case.data()
+    images_on_device = jnp.asarray(data.images)
+    labels_on_device = None if case.is_autoencoder else jnp.asarray(data.labels)
     # Read before tracing, because JAX then sorts the keys of `weights`.
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
-    is_convolutional = name == "elu_cifar_11"
-    forward = convolutional if is_convolutional else functools.partial(dense, layers)
-    function = _ACTIVATIONS[activation]
+    forward = convolutional if case.is_convolutional else functools.partial(dense, layers)
+    function = _ACTIVATIONS[case.activation]
 
     def loss_of(weights, batch):
         x = images_on_device[batch]
-        y = None if labels is None else labels_on_device[batch]
+        y = None if case.is_autoencoder else labels_on_device[batch]
         return loss(forward(weights, x, function), x, y)
 
     def step(state, batch):
         weights, velocities = state
         value, gradients = jax.value_and_grad(loss_of)(weights, batch)
-        velocities = jax.tree.map(lambda v, g: momentum * v - rate * g, velocities, gradients)
+        velocities = jax.tree.map(
+            lambda v, g: case.momentum * v - case.rate * g, velocities, gradients
+        )
         return (jax.tree.map(jnp.add, weights, velocities), velocities), value
 
     @functools.partial(jax.jit, donate_argnums=0)
@@ -111,9 +99,7 @@ def trainer(
             losses.append(value)
         return state, jnp.stack(losses)
 
-    steps = one_by_one if is_convolutional else scan
-    images_on_device = jnp.asarray(images)
-    labels_on_device = None if labels is None else jnp.asarray(labels)
+    steps = one_by_one if case.is_convolutional else scan
     start = {key: jnp.array(value) for key, value in weights.items()}
     state = [(start, jax.tree.map(jnp.zeros_like, start))]
     indices = jnp.asarray(batches)

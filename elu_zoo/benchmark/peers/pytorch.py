@@ -7,14 +7,14 @@ import torch
 from torch import nn
 from torch.nn import functional
 
+from elu_zoo.benchmark.case import Case
 from elu_zoo.models.elu_cifar_11 import STACKS
 
 
 def network(name: str, weights: Mapping[str, np.ndarray], activation: str) -> nn.Sequential:
-    """Returns a network for images `(batch, channels, height, width)`.
+    """Returns one of `case.MODELS` for images `(batch, channels, height, width)`.
 
     Args:
-        name: one of `case.MODELS`.
         weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
         activation: `elu` or `relu`.
     """
@@ -53,33 +53,23 @@ def _convolutions(function: type[nn.Module]) -> list[nn.Module]:
 
 
 def trainer(
-    net: nn.Sequential,
-    images: np.ndarray,
-    labels: np.ndarray | None,
-    batches: np.ndarray,
-    *,
-    rate: float,
-    momentum: float = 0.0,
-    bfloat16: bool = False,
-    device: str = "cpu",
+    case: Case, weights: Mapping[str, np.ndarray], bfloat16: bool, device: str
 ) -> Callable[[], list[float]]:
     """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        net: the result of `network`.
-        images: preprocessed images, float32 `(n, height, width, channels)`.
-        labels: classes; None for an autoencoder, whose loss is the sigmoid
-            cross-entropy summed over pixels.
-        batches: indices of images, `(steps, batch)`.
-        rate: learning rate.
-        momentum: momentum of the updates.
+        case: its images are trained on without preprocessing.
+        weights: see `network`.
         bfloat16: whether to use PyTorch's automatic mixed precision.
         device: PyTorch's name of the device. `torch.compile` compiles the network for
             devices other than the CPU.
     """
+    data, batches = case.data()
+    images, labels = data.images, None if case.is_autoencoder else data.labels
+    net = network(case.model, weights, case.activation)
     layout = torch.channels_last if images.shape[-1] == 3 else torch.contiguous_format
     net = net.to(device, memory_format=layout)
-    optimizer = torch.optim.SGD(net.parameters(), lr=rate, momentum=momentum)
+    optimizer = torch.optim.SGD(net.parameters(), lr=case.rate, momentum=case.momentum)
     forward = net if device == "cpu" else torch.compile(net)
     x = torch.from_numpy(images).permute(0, 3, 1, 2).contiguous(memory_format=layout)
     x = x.to(device)

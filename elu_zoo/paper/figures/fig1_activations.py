@@ -46,7 +46,7 @@ def _claim(name: str, section: str, text: str) -> Claim:
     """Returns a claim about deactivated units, which the figure shows."""
     measure = "no run: figure 1 has the derivative, which is a unit's gain"
     if name == "robust":
-        measure = "errors under noise of published weights, in cards.md: too few pairs"
+        measure = "errors under noise of published weights, in results.md: too few pairs"
     test = ClaimTest(f"noise-{name}", measure, limit=None)
     return Claim(f"noise-{name}", section, text, "an argument", (test,))
 
