@@ -12,9 +12,9 @@ from elu_zoo.serving import repository, servable
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.status_errors import StatusError
 
-START, LOADING, AVAILABLE, END = (
+START, AVAILABLE, END = (
     get_model_status_pb2.ModelVersionStatus.State.Value(name)
-    for name in ("START", "LOADING", "AVAILABLE", "END")
+    for name in ("START", "AVAILABLE", "END")
 )
 _clock = itertools.count(10**18, 10**9)  # modification times in nanoseconds
 
@@ -158,22 +158,6 @@ def test_new_version_is_loaded_when_two_polls_find_equal_files(net, loads):
     assert loads == [("net", 1), ("net", 2)]
 
 
-def test_old_version_is_served_while_the_new_version_loads(net, loads, monkeypatch):
-    write(net / "1")
-    repo = open_repo(net)
-    write(net / "2")
-    original_load, records = repository.servable.load, []
-
-    def load(*arguments):
-        records.append((current(repo), states(repo)))
-        return original_load(*arguments)
-
-    monkeypatch.setattr(repository.servable, "load", load)
-    repo.poll()
-    repo.poll()
-    assert records == [(1, {1: AVAILABLE, 2: LOADING})]
-
-
 def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
     write(net / "1")
     repo = open_repo(net)
@@ -192,20 +176,6 @@ def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
     assert current(repo) == 2
     assert states(repo) == {1: END, 2: AVAILABLE}
     assert repo.status(spec(version=2)).model_version_status[0].status.error_code == 0
-
-
-def test_deleted_version_is_replaced_by_the_previous_version(net, loads):
-    for version in 1, 2:
-        write(net / str(version))
-    repo = open_repo(net)
-    shutil.rmtree(net / "2")
-    repo.poll()
-    assert current(repo) == 2  # version 2 stays in memory until version 1 is loaded
-    repo.poll()
-    assert current(repo) == 1
-    assert states(repo) == {1: AVAILABLE, 2: END}
-    repo.poll()
-    assert loads == [("net", 2), ("net", 1)]
 
 
 @pytest.mark.parametrize("deleted", ["net", "net/1"])
