@@ -209,7 +209,7 @@ class RestSurface:
 
 
 def _digit(image: bytes) -> dict[str, str]:
-    pixels, _ = images.decode_checked(image, (None, None, 1), 1, _DIGIT_PIXELS)
+    pixels = images.decode_checked(image, (None, None, 1), 1, _DIGIT_PIXELS)
     made, odd = digits.normalize(pixels)
     png = base64.b64encode(tf.io.encode_png(made).numpy()).decode()
     return {"b64": png, "warning": f"The image {odd}." if odd else ""}

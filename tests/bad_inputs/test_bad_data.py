@@ -25,7 +25,7 @@ def no_network(tmp_path, monkeypatch):
 
 def test_a_data_set_that_is_not_prepared_is_refused(refused):
     error = refused(1, "train", SMOKE, "--config.data.name=mnist", "--data_dir=data")
-    assert "data/mnist does not exist" in error and "Nothing is downloaded" in error
+    assert "no data/mnist/3" in error and "Nothing is downloaded" in error
     assert "`tfds build mnist --data_dir=data`" in error
 
 
@@ -59,5 +59,5 @@ def test_the_error_names_images_that_cannot_be_used(refused, here):
     config = "--config=mnist_mlp_5x256"
     small = "--config.train.batch_size=4"
     error = refused(1, "train", config, "--data=photos", small)
-    assert "2 of 14 images cannot be used: photos/a/8.png: it is text" in error
+    assert "2 of 14 images cannot be used: photos/a/8.png: its format" in error
     assert "photos/b/7.png: the file is empty" in error

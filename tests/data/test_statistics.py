@@ -164,7 +164,7 @@ def test_the_error_states_all_bad_images(encoded, home):
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
-        rf"{encoded}/b/02\.png: it is text; expected PNG or JPEG; "
+        rf"{encoded}/b/02\.png: its format is unknown; expected PNG or JPEG; "
         rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them\.$"
     )
     with pytest.raises(errors.DataError, match=message):
