@@ -22,8 +22,8 @@ def main(argv: list[str]) -> None:
     for name in argv[1:]:
         data = load.load(name)
         fitted = statistics.fit(data.train.images, data.validation.images)
-        path = stored.write(_WEIGHTS, data.images, fitted)
-        others = {*_WEIGHTS.glob(f"{data.images}_zca-*.npz")} - {path}
+        path = stored.write(_WEIGHTS, data.fingerprint, fitted)
+        others = {*_WEIGHTS.glob(f"{data.fingerprint}_zca-*.npz")} - {path}
         print(path)
         if others:
             print(f"Other files have the same images: {sorted(others)}. Keep one file.")

@@ -117,5 +117,5 @@ def with_images(comparison: ComparisonConfig) -> ComparisonConfig:
     data = comparison.config.data
     if not load.is_own(data.name, data.get("folder", "")):
         return comparison
-    images = build.load_data(resolve(comparison.config), comparison.data_dir).images
+    images = build.load_data(resolve(comparison.config), comparison.data_dir).fingerprint
     return dataclasses.replace(comparison, images=images)

@@ -149,7 +149,7 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
         class_names=tuple(map(str, arrays["class_names"])),
         note=entry.note,
         terms=entry.terms,
-        images=entry.images or name,
+        fingerprint=entry.images or name,
     )
 
 

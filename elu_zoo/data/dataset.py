@@ -70,8 +70,8 @@ class ImageData:
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
-        images: the name of the images in names of statistics files. Data sets that
-            differ only in their labels have equal values of `images`.
+        fingerprint: identifies the images, also in names of statistics files. Data
+            sets that differ only in their labels have the same fingerprint.
         is_named: False if the source has only numbers for its classes.
     """
 
@@ -82,7 +82,7 @@ class ImageData:
     class_names: tuple[str, ...]
     note: str
     terms: str
-    images: str
+    fingerprint: str
     is_named: bool = True
 
     def __repr__(self) -> str:

@@ -66,7 +66,7 @@ def load(
         class_names=source.class_names,
         note="The validation images are part of the test images, as in the paper.",
         terms=_TERMS if re.match(NAME, source.name) else "The terms of its images.",
-        images=f"{source.name}-{source.fingerprint}-{image_size}",
+        fingerprint=f"{source.name}-{source.fingerprint}-{image_size}",
     )
 
 

@@ -120,7 +120,7 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
         train=adapt(data.train),
         validation=adapt(data.validation),
         test=adapt(data.test),
-        images="_".join([data.images, *map(str, shape)]),
+        fingerprint="_".join([data.fingerprint, *map(str, shape)]),
     )
 
 

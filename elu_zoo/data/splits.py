@@ -62,7 +62,7 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
         class_names=class_names,
         note=f"{note}{' and '.join(cut)}." if cut else "",
         terms=terms,
-        images=f"{name}-{content.hexdigest()[:8]}",
+        fingerprint=f"{name}-{content.hexdigest()[:8]}",
         is_named=np.asarray(arrays["class_names"]).dtype.kind not in "iu",
     )
 

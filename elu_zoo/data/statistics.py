@@ -31,7 +31,7 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     in `folder`, a run's folder, is preferred, because another machine may compute other
     statistics.
     """
-    name = data.images + {"gcn_zca": "_zca", "gcn_mean": "_gcn_mean"}.get(kind, "_mean")
+    name = data.fingerprint + {"gcn_zca": "_zca", "gcn_mean": "_gcn_mean"}.get(kind, "_mean")
     if copies := sorted(folder.glob(f"{name}-*.npz")) if folder else []:
         copy_to_cache(copies[0])
         return copies[0].stem
@@ -49,16 +49,16 @@ def find_whitening(data: ImageData) -> str:
     CIFAR on two cores); see `find_or_fit`.
     """
     try:
-        return statistics_file.find(data.images).stem
+        return statistics_file.find(data.fingerprint).stem
     except errors.NotFoundError:
-        logging.info("Fitting the whitening statistics of %s.", data.images)
+        logging.info("Fitting the whitening statistics of %s.", data.fingerprint)
     fitted = fit(data.train.images, data.validation.images)
-    return _write(statistics_file.write, data.images, fitted)
+    return _write(statistics_file.write, data.fingerprint, fitted)
 
 
 def _find_resident_mean(data: ImageData, normalized: bool) -> str:
     """Returns the name of the mean of images in memory, raw or contrast-normalised."""
-    images = f"{data.images}_gcn" if normalized else data.images
+    images = f"{data.fingerprint}_gcn" if normalized else data.fingerprint
     with contextlib.suppress(errors.NotFoundError):
         return statistics_file.find(images, "mean").stem
     splits = data.train.images, data.validation.images
@@ -107,7 +107,7 @@ def find_encoded_mean(data: ImageData) -> str:
     core). Test images are decoded too, as a check; see `find_or_fit`.
     """
     try:
-        return statistics_file.find(data.images, "mean").stem
+        return statistics_file.find(data.fingerprint, "mean").stem
     except errors.NotFoundError:
         count = len(data.train) + len(data.test)
         logging.info("Decoding all %d images of %s once.", count, data.name)
@@ -116,7 +116,7 @@ def find_encoded_mean(data: ImageData) -> str:
     with _cache_folder() as folder:
         files.check_writable(folder)  # The computation below may take hours.
     mean = decoding.mean_image(data.train, data.test, classes=data.num_classes)
-    return _write(statistics_file.write_mean, data.images, mean)
+    return _write(statistics_file.write_mean, data.fingerprint, mean)
 
 
 def copy_to_cache(path: Path) -> None:

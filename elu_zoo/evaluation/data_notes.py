@@ -17,10 +17,10 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
         if not data.note or (joined and split == "all"):
             return texts
         return [*texts, data.note + " --split=all measures all images." * joined]
-    if entry.get("images", data.images) != data.images:
+    if entry.get("images", data.fingerprint) != data.fingerprint:
         texts.append(
             f"the images have changed since {entry['tag']} was trained, from "
-            f"{entry['images']} to {data.images}."
+            f"{entry['images']} to {data.fingerprint}."
         )
     settings = entry["config"].get("data", {})
     if split == "all":

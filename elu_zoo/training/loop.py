@@ -256,7 +256,7 @@ def _restore(
     setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    identity = dataclasses.replace(setup.identity, images=run.data.images)
+    identity = dataclasses.replace(setup.identity, images=run.data.fingerprint)
     state = TrainState(identity)
     if saved := checkpoints.restore(keep_damaged=not setup.placement.chief):
         state = TrainState.resume(saved, identity, workdir, run.length, allow_config_change)

@@ -113,7 +113,7 @@ def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[s
     fields = {
         "command": provenance["command"],
         "parent": parent and parent["tag"],
-        "images": data.images,
+        "images": data.fingerprint,
         "note": data.note,
         "code": state.identity.code,
         "config_changes": state.config_changes,

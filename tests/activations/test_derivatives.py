@@ -3,11 +3,9 @@
 import contextlib
 import itertools
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from keras.src import testing
 
 from elu_zoo import elu, elu_xla
 from elu_zoo.activations import ELU, form
@@ -121,27 +119,6 @@ def test_derivatives_are_accurate(dtype, name, mode, alpha, graph):
         derivative = tf.cast(derivative, tf.float64)
         tolerance = TOLERANCES[dtype]
         np.testing.assert_allclose(derivative, exact, tolerance, atol=alpha * tolerance)
-
-
-class TestKeras(testing.TestCase):
-    """Keras' test of keras.layers.ELU, applied to `ELU`."""
-
-    @pytest.mark.filterwarnings("default::UserWarning")  # run_layer_test warns
-    def test_correctness(self):
-        self.run_layer_test(
-            ELU,
-            init_kwargs={},
-            input_shape=(2, 3, 4),
-            expected_output_shape=(2, 3, 4),
-            expected_num_trainable_weights=0,
-            expected_num_non_trainable_weights=0,
-            supports_masking=True,
-            assert_built_after_instantiation=True,
-        )
-        x = np.random.default_rng(0).random((2, 2, 5))
-        for alpha in (1.0, 2.0):
-            theirs = keras.layers.ELU(alpha)(x)
-            self.assertAllClose(ELU(alpha)(x), theirs)
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla, ELU()])

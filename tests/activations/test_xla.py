@@ -91,28 +91,18 @@ def test_bfloat16_slopes_are_computed_from_the_input(function, alpha):
         np.testing.assert_allclose(derivative, expected, 2**-8, 1.3e-7)
 
 
-def test_bfloat16_gradients_are_rounded_once():
-    values = np.array([-4.0, -2.0, 1.0], ml_dtypes.bfloat16)
-    upstream = np.array([1.109375, -3.015625, 7.0], ml_dtypes.bfloat16)
+def test_bfloat16_gradients_are_rounded_once_and_ties_to_even():
+    """1.5 * 129 / 128 and 1.5 * 131 / 128 are midway between two bfloat16 numbers."""
+    values = np.array([0, 0, -4.0, -2.0, 1.0], ml_dtypes.bfloat16)
+    upstream = np.array([129 / 128, 131 / 128, 1.109375, -3.015625, 7], ml_dtypes.bfloat16)
     with tf.GradientTape() as tape:
         x = tf.constant(values)
         tape.watch(x)
-        y = elu_xla(x)
-    gradient = tape.gradient(y, x, tf.constant(upstream)).numpy()
-    slope = np.exp(np.minimum(values.astype(np.float64), 0))
-    expected = upstream.astype(np.float64) * slope
-    np.testing.assert_array_equal(gradient, expected.astype(ml_dtypes.bfloat16))
-
-
-def test_bfloat16_ties_are_rounded_to_even():
-    """1.5 * 129 / 128 and 1.5 * 131 / 128 are midway between two bfloat16 numbers."""
-    upstream = np.array([129 / 128, 131 / 128], ml_dtypes.bfloat16)
-    with tf.GradientTape() as tape:
-        x = tf.zeros(2, tf.bfloat16)
-        tape.watch(x)
         y = elu_xla(x, 1.5)
     gradient = tape.gradient(y, x, tf.constant(upstream)).numpy()
-    np.testing.assert_array_equal(gradient.astype(float), [194 / 128, 196 / 128])
+    slope = np.where(values > 0, 1, 1.5 * np.exp(values.astype(np.float64)))
+    expected = upstream.astype(np.float64) * slope
+    np.testing.assert_array_equal(gradient, expected.astype(ml_dtypes.bfloat16))
 
 
 def test_the_elu_of_every_bfloat16_nan_is_nan():
@@ -157,11 +147,6 @@ def test_the_third_derivative_is_accurate(function):
     np.testing.assert_allclose(third, expected, rtol=1e-5, atol=1.2e-7)
 
 
-@pytest.mark.parametrize("shape", [(), (0,), (2, 3)])
-def test_the_output_has_the_shape_of_the_input(shape):
-    assert elu_xla(tf.ones(shape)).shape == shape
-
-
 def test_an_eager_tape_records_neither_the_input_nor_the_polynomial(monkeypatch):
     results, program = [], xla._elu_compiled
 
@@ -181,18 +166,6 @@ def test_an_eager_tape_records_neither_the_input_nor_the_polynomial(monkeypatch)
     assert reference() is None
 
 
-def test_forward_mode_in_a_graph_is_not_zero():
-    """A graph that kept the output alone would have no path from the input."""
-
-    @tf.function
-    def forward(x):
-        with tf.autodiff.ForwardAccumulator(x, tf.ones_like(x)) as accumulator:
-            y = elu_xla(x)
-        return accumulator.jvp(y)
-
-    np.testing.assert_allclose(forward(tf.constant([-1.0, 2])), [np.exp(-1), 1], 1e-6)
-
-
 def test_alpha_is_an_input_of_the_compiled_functions():
     x = np.array([-1.0, 2.0], np.float32)
     counts = set()
@@ -202,12 +175,3 @@ def test_alpha_is_an_input_of_the_compiled_functions():
         counts.add(xla._elu_compiled.experimental_get_tracing_count())
         counts.add(-xla._slope_program.experimental_get_tracing_count())
     assert len(counts) == 2
-
-    def multiplications(*arguments):
-        hlo = xla._elu_compiled.experimental_get_compiler_ir(*arguments)("hlo")
-        return hlo.count(" multiply(")
-
-    # Those of the coefficients, the two parts of ln 2, log2(e), r^2 and 2^n.
-    polynomial = len(xla.COEFFICIENTS) - 1 + 6
-    assert multiplications(tf.constant(x), None) == polynomial
-    assert multiplications(tf.constant(x), tf.constant(0.5)) == polynomial + 1

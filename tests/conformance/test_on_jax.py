@@ -17,7 +17,6 @@ from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 from elu_zoo.weights import hdf5
 
-# A fast test of JAX is tests/layers/test_layers_on_jax.py.
 pytestmark = pytest.mark.slow
 
 

@@ -67,7 +67,7 @@ def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(home):
     assert (data.image_shape, data.num_classes) == ((28, 28, 1), 10)
     assert data.train.images.dtype == np.uint8
     assert data.train.labels.dtype == np.int32
-    assert data.images == data.name == "mnist_5k"
+    assert data.fingerprint == data.name == "mnist_5k"
     code = (
         "import sys, time; start = time.perf_counter()\n"
         "from elu_zoo.data import load\n"

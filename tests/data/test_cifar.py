@@ -61,7 +61,7 @@ def prepared(tmp_path, monkeypatch, examples):
 def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
     fine, coarse = (load.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
     assert (fine.name, coarse.name) == ("cifar100", "cifar100_coarse")
-    assert fine.images == coarse.images == "cifar100"
+    assert fine.fingerprint == coarse.fingerprint == "cifar100"
     assert (fine.num_classes, coarse.num_classes) == (3, 2)
     assert fine.class_names == ("0", "1", "2") and coarse.class_names == ("0", "1")
     assert [len(part) for part in parts(coarse)] == [6, 2, 4]
@@ -154,7 +154,7 @@ def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
     data = cifar(name)
     assert [len(part) for part in parts(data)] == [45_000, 5_000, 10_000]
     assert (data.image_shape, data.num_classes) == ((32, 32, 3), classes)
-    assert data.images == name.removesuffix("_coarse") and "Krizhevsky" in data.terms
+    assert data.fingerprint == name.removesuffix("_coarse") and "Krizhevsky" in data.terms
     training = data.train.joined(data.validation)
     assert (np.bincount(training.labels) == 50_000 // classes).all()
     assert (np.bincount(data.test.labels) == 10_000 // classes).all()

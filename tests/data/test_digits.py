@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import digits, images, plausibility
+from elu_zoo.data import digits, images
+from elu_zoo.data.load import load
 
 MOVES = -1, 0, 1
 BLANK = np.full((120, 100, 1), 230, np.uint8)
@@ -26,6 +27,14 @@ def test_digits_of_mnist_stay_as_they_are(mnist_5k):
             assert odd == ""
 
 
+@pytest.mark.data("mnist")
+def test_digits_of_mnist_are_placed():
+    """The docstring of `is_placed` has these numbers."""
+    data = load("mnist")
+    assert all(digits.is_placed(x[..., 0]) for x in data.test.images)
+    assert sum(not digits.is_placed(x[..., 0]) for x in data.train.images) == 1
+
+
 def test_size_place_polarity_and_shading_do_not_matter(mnist_5k):
     shading = np.linspace(1, 0.5, 200)
     for image in mnist_5k.test.images[:20]:
@@ -35,7 +44,7 @@ def test_size_place_polarity_and_shading_do_not_matter(mnist_5k):
         slate = (30 + 200 * ink)[..., None].astype(np.uint8)
         for picture in (paper, slate, np.pad(paper, [(15,), (9,), (0,)])):
             normalized, odd = digits.normalize(picture)
-            assert odd == "" and not plausibility.misplaced(normalized[None])[0]
+            assert odd == "" and digits.is_placed(normalized[..., 0])
             near = [np.roll(normalized, (y, x), (0, 1)) for y in MOVES for x in MOVES]
             assert np.abs(np.array(near, float) - image).mean((1, 2, 3)).min() < 12
 

@@ -109,8 +109,8 @@ def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
     data = imagenet.load(flat, 24)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
     assert (data.num_classes, data.image_shape) == (2, (24, 24, 3))
-    assert data.images == f"flat_set-{image_folder.find(flat).fingerprint}-24"
-    assert data.images != imagenet.load(flat, 25).images
+    assert data.fingerprint == f"flat_set-{image_folder.find(flat).fingerprint}-24"
+    assert data.fingerprint != imagenet.load(flat, 25).fingerprint
     assert data.terms == "The terms of its images."
     assert "validation images are part of the test images" in data.note
     assert imagenet.load(train_val, SIDE).class_names == ("a", "b")
@@ -136,7 +136,7 @@ def test_a_prepared_folder_is_loaded(tmp_path):
     folder = write(tmp_path / "x", {"test": 1, "validation": 6, "train": 9})
     data = imagenet.load(folder, SIDE, 4)
     assert (data.name, data.class_names) == ("things", ("n01", "n02"))
-    assert data.images == f"things-{records.find(folder).fingerprint}-16"
+    assert data.fingerprint == f"things-{records.find(folder).fingerprint}-16"
     train, validation, test = positions(data)
     assert (sorted(train), validation) == (list(range(9)), test[:4])
     assert sorted(test) == list(range(6))

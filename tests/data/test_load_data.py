@@ -23,7 +23,7 @@ def test_a_folder_is_split_by_hashes(tmp_path):
     folder = fill(tmp_path / "My pets", classes(counts))
     data = load.load(str(folder), image_shape=SHAPE)
     assert (data.name, data.class_names) == ("my_pets", ("cats", "dogs"))
-    assert data.images.startswith("my_pets-") and "My pets: the terms of" in data.terms
+    assert data.fingerprint.startswith("my_pets-") and "My pets: the terms of" in data.terms
     sizes = [len(data.train), len(data.validation), len(data.test)]
     numbers = [uniform(noise(16, 16, seed)) for seed in range(40)]
     held_out = [sum(a <= u < a + 0.1 for u in numbers) for a in (0, 0.1)]
@@ -49,7 +49,7 @@ def test_class_names_of_a_folder_are_not_cached(tmp_path):
     (folder / "class_names.txt").write_text("n01 cat\nn02 dog\n")
     after = load.load(str(folder), None, SHAPE)  # The pixels come from the cache.
     assert (before.class_names, after.class_names) == (("n01", "n02"), ("cat", "dog"))
-    assert rows(before.train) == rows(after.train) and before.images != after.images
+    assert rows(before.train) == rows(after.train) and before.fingerprint != after.fingerprint
 
 
 def test_changed_images_are_read_again(tmp_path):
@@ -62,7 +62,7 @@ def test_changed_images_are_read_again(tmp_path):
     path.write_bytes(replacement)
     os.utime(path, ns=(1, 1))
     after = load.load(str(folder), None, SHAPE)
-    assert before.images != after.images
+    assert before.fingerprint != after.fingerprint
     assert (0, noise(16, 16, 99).tobytes()) in rows(after.train, after.validation, after.test)
 
 
@@ -197,7 +197,7 @@ def test_a_bare_name_means_the_zoos_data_set(tmp_path, mnist_5k, monkeypatch, ca
 def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
     monkeypatch.setattr(catalog, "load", lambda *_: mnist_5k)
     small = load.load("mnist_5k", image_shape=(14, 14, 3))
-    assert small.image_shape == (14, 14, 3) and small.images == "mnist_5k_14_14_3"
+    assert small.image_shape == (14, 14, 3) and small.fingerprint == "mnist_5k_14_14_3"
     np.testing.assert_array_equal(small.train.labels, mnist_5k.train.labels)
     red, _, blue = np.moveaxis(small.test.images, 3, 0)
     np.testing.assert_array_equal(red, blue)

@@ -39,7 +39,7 @@ def data():
     """A data set without a file of statistics."""
     train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
     splits = [dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)]
-    return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", images="tiny")
+    return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", fingerprint="tiny")
 
 
 @pytest.mark.parametrize("batch", [5_000, 7])
@@ -142,7 +142,7 @@ def test_the_mean_is_computed_once(encoded, home, monkeypatch, caplog):
     data = imagenet.load(encoded, 16)
     name = statistics.find_or_fit("mean_crop", data)
     (path,) = (home / "statistics").iterdir()
-    assert path.name == f"{name}.npz" and name.startswith(f"{data.images}_mean-")
+    assert path.name == f"{name}.npz" and name.startswith(f"{data.fingerprint}_mean-")
     assert "Decoding all 40 images of pictures once." in caplog.text
     train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
     expected = np.mean(train, 0, np.float64)
@@ -226,7 +226,7 @@ def test_the_tool_writes_to_the_folder_of_weights(data, tmp_path, monkeypatch, c
     (path,) = (tmp_path / "weights").iterdir()
     assert capsys.readouterr().out == f"{path}\n"
     assert path.stem == statistics.find_whitening(data)
-    other = path.with_name(f"{data.images}_zca-{'0' * 16}.npz")
+    other = path.with_name(f"{data.fingerprint}_zca-{'0' * 16}.npz")
     other.touch()
     tool.main(["fit_statistics.py", "tiny_coarse"])
     assert f"Other files have the same images: [{other!r}]" in capsys.readouterr().out

@@ -3,7 +3,6 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from distinct_values import noise
 
 from elu_zoo.layers import Maxout
@@ -26,23 +25,6 @@ def test_outputs_equal_the_reference(pieces, shape):
     np.testing.assert_array_equal(layer(x), expected)
     assert layer.compute_output_shape(shape) == expected.shape
     assert layer(keras.Input(shape[1:])).shape == (None, *expected.shape[1:])
-
-
-def test_the_default_is_two_pieces():
-    outputs = Maxout()(np.array([[1, 2, 4, 3, -1, -1]], np.float32))
-    np.testing.assert_array_equal(outputs, [[2, 4, -1]])
-
-
-@pytest.mark.parametrize("pieces", [2, 3])
-def test_the_gradient_reaches_the_largest_piece(pieces):
-    values = noise(2, 4, 12)
-    x, weights = tf.constant(values), noise(2, 4, 12 // pieces)
-    with tf.GradientTape() as tape:
-        tape.watch(x)
-        total = tf.reduce_sum(Maxout(pieces)(x) * weights)
-    largest = values == np.repeat(reference(values, pieces), pieces, axis=-1)
-    expected = np.repeat(weights, pieces, axis=-1) * largest
-    np.testing.assert_array_equal(tape.gradient(total, x), expected)
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])

@@ -3,10 +3,9 @@
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.layers import MeanSubtraction, mean_subtraction
+from elu_zoo.layers import MeanSubtraction
 
 
 @pytest.fixture
@@ -46,23 +45,3 @@ def test_images_of_another_shape_are_refused(mean_name, shape):
     assert f"The mean image {mean_name} has the shape (2, 3, 3). Received" in text
     assert f"images of shape {shape}. Resize the images, or" in text
     assert "preprocessing=False" in text
-
-
-def test_a_saved_model_contains_the_name_of_its_statistics(mean_name, home, tmp_path):
-    model = keras.Sequential([keras.Input([2, 3, 3]), MeanSubtraction("small")])
-    model.save(tmp_path / "m.keras")
-    (home / "statistics" / f"{mean_name}.npz").unlink()
-    mean_subtraction._tensor.cache_clear()
-    with pytest.raises(Exception, match=f"no mean image '{mean_name}'"):
-        keras.models.load_model(tmp_path / "m.keras")
-
-
-def test_a_mean_loaded_in_a_graph_stays_valid_and_is_shared(mean_name, images, expected):
-    layer, same_file = MeanSubtraction(mean_name), MeanSubtraction("small")
-    assert_close(tf.function(layer)(images), expected)
-    for built in (layer, same_file):
-        assert_close(built(images), expected)
-    assert same_file._mean is layer._mean
-    half = MeanSubtraction("small", dtype="float16")
-    half(images)
-    assert half._mean.dtype == "float16"

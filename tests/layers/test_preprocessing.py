@@ -1,7 +1,6 @@
 """Preprocessing descriptions become layers, model inputs and preprocessed images."""
 
 import math
-import re
 
 import keras
 import numpy as np
@@ -19,9 +18,8 @@ from elu_zoo.layers import (
 CROP = {"kind": "mean_crop", "statistics": "small", "crop": (1, 2)}
 
 
-@pytest.mark.parametrize("dtype", ["uint8", "float32"])
-def test_rescale_multiplies_and_adds(dtype):
-    images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 3)).astype(dtype)
+def test_rescale_multiplies_and_adds():
+    images = np.random.default_rng(0).integers(0, 256, (2, 3, 4, 3), "uint8")
     for offset in ({}, {"offset": -1.0}, {"offset": [-1.0, 2.0, 0.5]}):
         description = {"kind": "rescale", "scale": 1 / 127.5, **offset}
         (layer,) = preprocessing_layers(description)
@@ -33,32 +31,15 @@ def test_rescale_multiplies_and_adds(dtype):
 @pytest.mark.parametrize(
     ("description", "message"),
     [
-        ({"kind": "rescal"}, "Unknown preprocessing 'rescal'.*mean 'rescale'"),
-        ({}, "Unknown preprocessing None.*Known: rescale, gcn, gcn_zca, mean, gcn_m"),
-        ({"kind": "rescale", "scale": 0.0}, "finite and not 0, .* scale=0.0, offset"),
-        (
-            {"kind": "rescale", "scale": 2, "offset": float("inf")},
-            "an 'offset' that is finite. Received: scale=2, offset=inf",
-        ),
-        ({"kind": "rescale", "scale": 2, "offset": [0, "a"]}, "that is finite"),
-        ({"kind": "rescale"}, "'rescale' needs an entry 'scale'. Received: {'kind"),
-        ({"kind": "mean"}, "'mean' needs an entry 'statistics'. Received"),
-        (
-            {"kind": "rescale", "ofset": -1},
-            "Unknown entry of preprocessing 'rescale': 'ofset'. Did you mean 'offset'",
-        ),
-        ({"kind": "gcn", "scale": 1}, "'gcn': 'scale'. Known: none."),
-        ({"kind": "mean_crop", "statistics": "small"}, "needs an entry 'crop'"),
-        ({**CROP, "statistics": "smal"}, "no mean image 'smal'. Did you mean 'small'"),
-        (
-            {**CROP, "crop": (3, 3)},
-            r"crop of \(3, 3\) does not fit into the mean image small of \(2, 3\) pix",
-        ),
-        ({**CROP, "crop": (2, 4)}, r"crop of \(2, 4\) does not fit"),
-        *(
-            ({**CROP, "crop": crop}, re.escape(f"width). Received: {crop!r}."))
-            for crop in [(-1, 2), (2, 2, 2), (2.0, 2), "22", 2]
-        ),
+        ({"kind": "rescal"}, "mean 'rescale'"),
+        ({}, "Known: rescale, gcn"),
+        ({"kind": "rescale", "scale": 0.0}, "not 0"),
+        ({"kind": "rescale", "scale": 2, "offset": [0, "a"]}, "offset"),
+        ({"kind": "rescale"}, "entry 'scale'"),
+        ({"kind": "rescale", "ofset": -1}, "mean 'offset'"),
+        ({**CROP, "statistics": "smal"}, "mean 'small'"),
+        ({**CROP, "crop": (2, 4)}, "does not fit"),
+        ({**CROP, "crop": (2.0, 2)}, "integers"),
     ],
 )
 def test_wrong_descriptions_are_refused(mean_name, description, message):
@@ -157,18 +138,10 @@ def test_gcn_mean_subtracts_the_mean_of_normalised_images(home):
     [
         (None, (5, 4, 2), (5, 4, 2), []),
         ({"kind": "rescale", "scale": 0.5}, (5, 4, 2), (5, 4, 2), ["rescale"]),
-        (
-            {"kind": "gcn_zca", "statistics": "small"},
-            (2, 3, 3),
-            (2, 3, 3),
-            ["normalize", "whiten"],
-        ),
         (CROP, (1, 2, 3), (2, 3, 3), ["subtract_mean", "centre_crop"]),
     ],
 )
-def test_image_input_returns_raw_and_preprocessed_images(
-    whitening, mean_name, description, shape, raw, names
-):
+def test_image_input_returns_raw_and_preprocessed_images(mean_name, description, shape, raw, names):
     image, x = image_input(shape, description)
     assert (image.name, image.shape) == ("image", (None, *raw))
     assert x.shape == (None, *shape) and (x is image) == (not names)
@@ -179,54 +152,28 @@ def test_image_input_returns_raw_and_preprocessed_images(
     np.testing.assert_allclose(model(images), expected, rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("shape", [(2, 3, 3), (1, 2, 1)])
-def test_image_input_refuses_another_shape(mean_name, shape):
-    with pytest.raises(errors.UsageError) as caught:
-        image_input(shape, CROP)
-    text = str(caught.value)
-    assert f"preprocessing {CROP} returns images of shape (1, 2, 3). Received" in text
-    assert f"input_shape={shape}. Build the model with preprocessing=False" in text
+@pytest.mark.parametrize(
+    ("description", "shape"),
+    [
+        (CROP, (2, 3, 3)),
+        (CROP, (None, None, 3)),
+        ({"kind": "rescale", "scale": 1, "offset": [0, 1]}, (2, 3, 3)),
+    ],
+)
+def test_image_input_refuses_another_shape(mean_name, description, shape):
+    with pytest.raises(errors.UsageError, match="preprocessing=False"):
+        image_input(shape, description)
 
 
 @pytest.mark.parametrize("dtype", ["uint8", "float64"])
 @pytest.mark.parametrize("count", [0, 11])
-@pytest.mark.parametrize("values", [5 * 18, 2**22])
+@pytest.mark.parametrize("values", [17, 5 * 18, 2**22])
 def test_preprocess_is_independent_of_the_number_of_values_processed_at_once(
-    whitening, small, mean_name, mean, monkeypatch, values, count, dtype
+    mean_name, mean, monkeypatch, values, count, dtype
 ):
     monkeypatch.setattr(preprocessing, "_VALUES", values)
     images = np.random.default_rng(0).integers(0, 256, (count, 2, 3, 3)).astype(dtype)
-    y = preprocess(images, {"kind": "gcn_zca", "statistics": whitening})
-    assert (type(y), y.dtype) == (np.ndarray, np.float32)
-    np.testing.assert_allclose(y, whiten(images, small), rtol=1e-4, atol=1e-3)
-    scaled = preprocess(images, {"kind": "rescale", "scale": 0.5})
-    np.testing.assert_array_equal(scaled, images * 0.5)
     crops = preprocess(images, CROP)
-    assert (crops.dtype, crops.shape) == (np.float32, (count, 1, 2, 3))
+    assert (type(crops), crops.dtype) == (np.ndarray, np.float32)
     expected = subtract_and_crop(images, mean, 1, 2)
     np.testing.assert_allclose(crops, expected, atol=1e-5)
-
-
-@pytest.mark.parametrize(
-    ("values", "shape", "slices"),
-    [
-        (5 * 18, (11, 2, 3, 3), [5, 5, 1]),
-        (17, (3, 2, 3, 3), [1, 1, 1]),
-        (2**22, (2500, 1, 1, 1), [1000, 1000, 500]),
-        (2**22, (30, 256, 256, 3), [21, 9]),
-        (2**22, (0, 256, 256, 3), [0]),
-    ],
-)
-def test_preprocess_bounds_the_memory(monkeypatch, values, shape, slices):
-    counts = []
-
-    def layer(x):
-        counts.append(len(x))
-        return x[:, :1, :1]
-
-    monkeypatch.setattr(preprocessing, "_VALUES", values)
-    monkeypatch.setattr(preprocessing, "preprocessing_layers", lambda _: [layer])
-    images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
-    outputs = preprocess(images, {})
-    assert counts == slices
-    np.testing.assert_array_equal(outputs, images[:, :1, :1])

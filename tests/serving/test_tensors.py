@@ -68,12 +68,11 @@ def error_of(read):
 
 
 @pytest.mark.parametrize("data_type", NUMBERS)
-@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1, 1)])
-def test_read_accepts_tensor_content(read, data_type, shape):
-    expected = array_of(data_type, VALUES[data_type]).reshape(shape)
-    proto = proto_of(data_type, shape, expected.tobytes())
-    assert_equal(read(proto, data_type, (None, *shape[1:])), expected)
-    assert_equal(read(proto, data_type, shape), expected)
+def test_read_accepts_tensor_content(read, data_type):
+    expected = array_of(data_type, VALUES[data_type]).reshape(3, 1)
+    proto = proto_of(data_type, (3, 1), expected.tobytes())
+    for declared in (None, 1), (3, 1):
+        assert_equal(read(proto, data_type, declared), expected)
 
 
 @pytest.mark.parametrize("data_type", VALUES)
@@ -96,31 +95,14 @@ def test_read_returns_several_inputs(signature):
     assert list(actual) == ["a", "b"]
     for name, array in arrays.items():
         assert_equal(actual[name], array)
-    with pytest.raises(StatusError, match="input size does not match signature: 1!=2"):
+    with pytest.raises(StatusError, match="1!=2"):
         tensors.read({"a": protos["a"]}, tested)
-    with pytest.raises(StatusError, match="{a,c}, or default input"):
-        tensors.read({"a": protos["a"], "c": protos["b"]}, tested)
-
-
-@pytest.mark.parametrize(
-    ("data_type", "provided"), [("double", "double"), (0, "invalid"), (999, "999")]
-)
-def test_wrong_types_are_rejected(error_of, data_type, provided):
-    message = error_of(proto_of(data_type, (1, 2), b"\0" * 8))
-    assert message == f"Expected x to be float but {provided} provided"
-
-
-def test_missing_shape_is_rejected(error_of):
-    proto = proto_of("float", (), float_val=[1])
-    assert "Shape of tensor x [] is not compatible" in error_of(proto)
-    proto.tensor_shape.unknown_rank = True
-    assert error_of(proto, shape=None) == "Tensor x has no shape"
 
 
 @pytest.mark.parametrize("declared", [(None, None), None])
-@pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (-1, -1), (10**6, 10**6), (2**62, 4)])
+@pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (10**6, 10**6), (2**62, 4)])
 def test_large_shape_allocates_little_memory(error_of, little_memory, shape, declared):
-    for values in [1.0], [1.0, 2.0], []:
+    for values in [1.0], []:
         with little_memory():
             error_of(proto_of("float", shape, float_val=values), shape=declared)
             content = np.array(values, np.float32).tobytes()
@@ -128,19 +110,32 @@ def test_large_shape_allocates_little_memory(error_of, little_memory, shape, dec
 
 
 @pytest.mark.parametrize(
-    ("shape", "fields", "text"),
+    ("data_type", "shape", "fields", "word"),
     [
-        ((2, 2), {"float_val": [1]}, "x of shape [2, 2] must have 4 values, got 1"),
-        ((2, 2), {}, "must have 4 values, got 0"),
-        ((2, 2), {"content": b"\0" * 17}, "got values that cannot be read"),
-        ((2, 2), {"content": b"\0" * 12}, "must have 4 values, got 3"),
-        ((2, 2), {"double_val": [1] * 4}, "must have 4 values, got 0"),
-        ((3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "6 values, got 4"),
-        ((0, 2), {}, "and at least one example"),
+        ("double", (1, 2), {"double_val": [1, 2]}, "double"),
+        (0, (1, 2), {"float_val": [1, 2]}, "float"),
+        (999, (1, 2), {"float_val": [1, 2]}, "999"),
+        ("float", (), {"float_val": [1]}, "Shape"),
+        ("float", (0, 2), {}, "example"),
+        ("float", (2, 2), {"float_val": [1]}, "got 1"),
+        ("float", (2, 2), {}, "got 0"),
+        ("float", (2, 2), {"content": b"\0" * 17}, "read"),
+        ("float", (2, 2), {"content": b"\0" * 12}, "got 3"),
+        ("float", (2, 2), {"double_val": [1] * 4}, "got 0"),
+        ("float", (3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "got 4"),
+        ("float", (1, 2), {"float_val": [1, np.nan]}, "finite"),
+        ("float", (1, 2), {"float_val": [1, -np.inf]}, "finite"),
+        ("float", (1, 2), {"content": np.array([np.inf, 1], "f4").tobytes()}, "finite"),
     ],
 )
-def test_number_of_values_must_match_the_shape(error_of, shape, fields, text):
-    assert text in error_of(proto_of("float", shape, **fields))
+def test_wrong_types_shapes_and_values_are_rejected(error_of, data_type, shape, fields, word):
+    assert word in error_of(proto_of(data_type, shape, **fields))
+
+
+def test_unknown_rank_is_rejected(error_of):
+    proto = proto_of("float", (), float_val=[1])
+    proto.tensor_shape.unknown_rank = True
+    assert "shape" in error_of(proto, shape=None)
 
 
 def test_shape_of_zero_values_is_accepted(read):
@@ -148,11 +143,9 @@ def test_shape_of_zero_values_is_accepted(read):
     assert_equal(actual, np.zeros((2, 0), np.float32))
 
 
-@pytest.mark.parametrize("shape", [(1,), (3,), (-1,)])
-@pytest.mark.parametrize("declared", [(None,), None])
-def test_strings_in_tensor_content_are_rejected(error_of, shape, declared):
-    for content in b"abc", b"a" * np.dtype(object).itemsize:
-        error_of(proto_of("string", shape, content), "string", declared)
+def test_strings_in_tensor_content_are_rejected(error_of):
+    for content in b"abc", b"a" * np.dtype(object).itemsize:  # may be read as a pointer
+        error_of(proto_of("string", (1,), content), "string", (None,))
 
 
 @pytest.mark.parametrize(
@@ -163,21 +156,8 @@ def test_values_out_of_range_are_rejected(error_of, data_type, value):
     assert "Tensor x" in error_of(proto, data_type=data_type, shape=(None,))
 
 
-@pytest.mark.parametrize("data_type", ["float", "double"])
-@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
-def test_numbers_must_be_finite(error_of, data_type, value):
-    values = array_of(data_type, [[1, value]])
-    for proto in (
-        proto_of(data_type, (1, 2), values.tobytes()),
-        proto_of(data_type, (1, 2), **{NUMBERS[data_type][0]: values.ravel()}),
-    ):
-        assert error_of(proto, data_type) == (
-            "Values of tensor x must be finite, got NaN or infinity."
-        )
-
-
 @pytest.mark.parametrize("data_type", VALUES)
-@pytest.mark.parametrize("shape", [(3,), (1, 3), (3, 1), (0,), (0, 3), (2, 0)])
+@pytest.mark.parametrize("shape", [(3, 1), (0, 3)])
 def test_write_stores_values_in_the_field_of_the_type(signature, data_type, shape):
     values = array_of(data_type, VALUES[data_type])
     array = values.reshape(shape) if np.prod(shape) else values[:0].reshape(shape)
@@ -210,11 +190,10 @@ def test_types_without_a_field_are_read_and_written(signature, read, data_type):
     assert_equal(read(proto, data_type, (None,)), array_of(data_type, [1, -2.5]))
 
 
-@pytest.mark.parametrize("name", ["total", "word"])
-def test_write_accepts_scalars(loaded, name):
+def test_write_accepts_scalars(loaded):
     fixed = loaded.signatures["fixed"]
     result = fixed.run([{"numbers": np.array([1, 2, 4], np.float32)}])[0]
-    proto = tensor_pb2.TensorProto()
-    tensors.write(result[name], fixed.outputs[name], proto)
-    assert tf.make_ndarray(proto) == {"total": 7, "word": b"1.000000"}[name]
-    assert not proto.tensor_shape.dim
+    for name, expected in ("total", 7), ("word", b"1.000000"):
+        proto = tensor_pb2.TensorProto()
+        tensors.write(result[name], fixed.outputs[name], proto)
+        assert tf.make_ndarray(proto) == expected and not proto.tensor_shape.dim

@@ -246,7 +246,7 @@ def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypat
     data = load.load(npz, image_shape=(8, 8, 3))
     move("resumed")  # a machine that has computed other statistics
     others = statistics_file.Statistics(np.zeros(192), np.eye(192))
-    statistics_file.write(tmp_path / "resumed" / "statistics", data.images, others)
+    statistics_file.write(tmp_path / "resumed" / "statistics", data.fingerprint, others)
     assert run("run", "none")["preprocessing"]["statistics"] == copied.stem
     model = zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
     expected = model(data.test.images)

@@ -41,7 +41,7 @@ def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
     assert manifest.check(entry, "entry") == entry
     assert entry["tag"].startswith("elu_imagenet_15.three_elu-")
     assert entry["arguments"]["input_shape"] == [16, 16, 3]
-    statistics = statistics_file.find(imagenet.load(folder, 24).images, "mean").stem
+    statistics = statistics_file.find(imagenet.load(folder, 24).fingerprint, "mean").stem
     described = {"kind": "mean_crop", "statistics": statistics, "crop": [16, 16]}
     assert entry["preprocessing"] == described
     assert entry["classes"] == ["class000", "class001", "class002"]

@@ -120,7 +120,7 @@ def check_finished(
     began = RunIdentity(config, finished.get("parent", ""), finished.get("code", ""), images)
     if images and load.is_own(config["data"]["name"], config["data"].get("folder", "")):
         try:
-            now = dataclasses.replace(now, images=load_data().images)
+            now = dataclasses.replace(now, images=load_data().fingerprint)
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
             logging.warning(

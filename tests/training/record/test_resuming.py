@@ -66,4 +66,4 @@ def test_changed_images_of_a_finished_run_are_refused(tmp_path, data, own):
     refused = pytest.raises(errors.DataError, match=words)
     with refused if own else contextlib.nullcontext():
         now = RunIdentity({"data": data}, "")
-        check_finished(entry, tmp_path, lambda: mock.Mock(images="a-2"), (), now)
+        check_finished(entry, tmp_path, lambda: mock.Mock(fingerprint="a-2"), (), now)
