@@ -54,7 +54,7 @@ def tables(rows: Rows) -> dict[str, str]:
 
 
 def _table_of_ratios(rows: Iterable[report.Row]) -> str:
-    return _table({(row.form, row.case): _ratio_or_value(row) for row in rows})
+    return _table({(r.form, r.case): _ratio(r) for r in rows})
 
 
 def _table_of_values(rows: Iterable[report.Row]) -> str:
@@ -65,22 +65,12 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
-def _ratio_or_value(row: report.Row) -> str:
-    if row.form == row.baseline:
-        return f"**1** ({_value(row)})"
-    digits = 3 if 0.9 < row.ratio < 1.1 else 2
-    low, high = (f"{v:.{digits}f}" for v in (row.ratio_low, row.ratio_high))
-    ratio = f"{row.ratio:.{digits}f}"
-    return ratio if low == high else f"{ratio} ({low} to {high})"
-
-
 def _table(cells: dict[tuple[str, str], str]) -> str:
     """Returns a Markdown table with a line for each form and a column for each case."""
     forms, cases = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    lines = [f"| | {' | '.join(cases)} |", "|---" * (1 + len(cases)) + "|"]
-    for form in forms:
-        lines.append(f"| {form} | {' | '.join(cells.get((form, c), '') for c in cases)} |")
-    return "\n".join(lines)
+    lines = [["", *cases], ["---"] * (1 + len(cases))]
+    lines += [[form, *(cells.get((form, case), "") for case in cases)] for form in forms]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _of(part: str, rows: Rows) -> Iterable[report.Row]:
@@ -149,4 +139,6 @@ def _value(row: report.Row) -> str:
 
 
 def _ratio(row: report.Row) -> str:
+    if row.form == row.baseline:
+        return f"**1** ({_value(row)})"
     return f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})"
