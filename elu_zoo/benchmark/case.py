@@ -27,12 +27,10 @@ def _multiply_accumulates(name: str) -> tuple[int, int]:
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    """A network and its training.
+    """A network and its training, by default in the paper's batches.
 
     Attributes:
-        batch_size: images per step; None for the paper's batch size.
         steps: training steps per call; None for a call long enough to be timed.
-        rate: learning rate.
     """
 
     model: str
@@ -64,11 +62,8 @@ class Case:
 
     @property
     def flop(self) -> int:
-        """Floating-point operations in a step's matrix products and convolutions.
-
-        The backward pass has twice as many operations as the forward pass, except that
-        the first layer needs no gradient of the images.
-        """
+        """Floating-point operations in a step's matrix products and convolutions."""
+        # Backward has twice as many as forward, but no gradient of the images.
         total, first = _multiply_accumulates(self.model)
         return 2 * self.batch_size * (3 * total - first)
 

@@ -32,14 +32,7 @@ def time_threads(call: Callable[[], object], clients: int, requests: int) -> Lat
 def time_grpc(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
-    """Returns the latencies of Predict calls over one channel.
-
-    Args:
-        address: <host>:<port>.
-        images: images in each request, float32 (batch, height, width, channels).
-        clients: number of concurrent requests.
-        requests: number of requests in total.
-    """
+    """Returns the latencies of `requests` Predict calls, `clients` of them at a time."""
     import tensorflow as tf
 
     request = predict_pb2.PredictRequest()

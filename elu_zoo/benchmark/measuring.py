@@ -1,4 +1,4 @@
-"""The measurement of several parts, with printed tables, a CSV file and a chart."""
+"""The measurement of several parts, with printed tables and a CSV file."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -7,31 +7,21 @@ from pathlib import Path
 import keras
 
 from elu_zoo import errors
-from elu_zoo.benchmark import chart, machine, parts, report
+from elu_zoo.benchmark import machine, parts, report
 
 
 def run(
     names: Sequence[str],
     scope: parts.Scope,
     csv: str | None,
-    picture: str | None,
     show: Callable[[list[dict[str, str]]], None],
 ) -> None:
-    """Measures and prints parts; a part that fails does not stop the others.
-
-    Args:
-        names: names of parts; by default all that the backend can measure.
-        csv: CSV file for the results, if any.
-        picture: file for a chart, if any.
-        show: prints a table.
-    """
+    """Measures parts, by default all, and shows each table; failures do not stop others."""
     backend = keras.backend.backend()
     names = names or (list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX)
     parts.check(names, scope.models, scope.batch_size, backend)
     if csv:
         report.check(Path(csv))
-    if picture:
-        chart.check(names, Path(picture))
     print(measured_on := machine.line())
     measured, failed = [], []
     for name in names:
@@ -48,7 +38,5 @@ def run(
             show(shown)
         if csv:
             report.update(Path(csv), measured)
-    if picture:
-        chart.draw(measured, Path(picture))
     if failed:
         raise errors.EluZooError(" ".join(failed)) from cause

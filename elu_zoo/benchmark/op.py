@@ -40,13 +40,9 @@ def repeats(shape: tuple[int, ...]) -> int:
 
 
 def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:
-    """Returns the functions to time by name, for the installed libraries.
+    """Returns the functions to time, by name, for one of `CALLS` and one of `PASSES`.
 
     PyTorch is called eagerly, and JAX as a compiled function.
-
-    Args:
-        call: a key of `CALLS`.
-        kind: one of `PASSES`.
     """
     draws = np.random.Generator(np.random.Philox(0))
     count = 1 + PASSES.index(kind)  # also the upstream gradient

@@ -29,11 +29,9 @@ _NETWORKS = {
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """What all parts measure.
+    """What all parts measure, by default in the paper's batches.
 
     Attributes:
-        models: names of networks.
-        batch_size: images per training step; None for the paper's batch sizes.
         rounds: rounds of all parts; None for as many as their time allows.
     """
 

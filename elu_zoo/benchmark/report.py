@@ -18,13 +18,9 @@ class Row:
     Attributes:
         case: the work, such as `forward, 1e7 elements`.
         form: the implementation of the work, such as `tf.nn.elu, XLA`.
-        unit: `ms`, `MiB`, `1/s`, or `ULP` for the largest error in units of the last
-            place.
         value: median over the rounds.
-        baseline: the form that `ratio` compares with.
         ratio: median over the rounds of value / value of the baseline; `ratio_low` and
             `ratio_high` are the ends of its 95 % bootstrap interval.
-        machine: hardware and versions, see `machine.line`.
     """
 
     part: str

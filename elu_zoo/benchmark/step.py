@@ -47,12 +47,7 @@ def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
 def ours(
     case: Case, dtype: str | None = None, devices: int | None = None
 ) -> Callable[[], np.ndarray]:
-    """Returns a function that runs our training step on all batches.
-
-    Args:
-        dtype: see `precision.PRECISIONS`; None for the precision of our configs.
-        devices: number of logical CPU devices for each batch; None for one device.
-    """
+    """Returns a function that trains on all batches, by default in our configs' precision."""
     place = backends.choose_devices(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
     with place.strategy.scope():
@@ -79,12 +74,7 @@ def ours(
 def keras_fit(
     case: Case, dtype: str = "float32", devices: int | None = None, **compiled: object
 ) -> Callable[[], object]:
-    """Returns a function that runs Keras' `fit` on all batches, see `ours`.
-
-    Args:
-        dtype: the dtype policy of the layers.
-        **compiled: arguments of `compile`.
-    """
+    """Returns a function that runs Keras' `fit`, after `compile` with more arguments."""
     place = backends.choose_devices(False, "mirrored" if devices else "one", devices)
     data, batches = case.data()
     images, labels = data.images[batches.ravel()], data.labels[batches.ravel()]

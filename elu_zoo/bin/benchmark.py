@@ -25,7 +25,6 @@ absl_flags.DEFINE_integer(
 )
 absl_flags.DEFINE_integer("rounds", None, "Rounds of each part; by default for a fixed time.", 1)
 flags.define_path("csv", None, "CSV file for the results; only rows of measured parts change.")
-flags.define_path("chart", None, "PNG, SVG or PDF file for a chart.")
 
 
 def main(_: list[str]) -> None:
@@ -34,7 +33,7 @@ def main(_: list[str]) -> None:
 
     values = absl_flags.FLAGS
     scope = parts.Scope(values.models or case.MODELS, values.batch_size, values.rounds)
-    measuring.run(values.parts, scope, values.csv, values.chart, table.show)
+    measuring.run(values.parts, scope, values.csv, table.show)
 
 
 run = flags.binary(main, early.check_networks)

@@ -2,19 +2,19 @@ import numpy as np
 import pytest
 
 from elu_zoo.benchmark import limit
-from elu_zoo.benchmark.case import MODELS, Case
+from elu_zoo.benchmark.case import Case
 
 
 @pytest.mark.parametrize(
-    ("case", "expected"),
+    ("name", "expected"),
     [
-        (Case("mnist_mlp_8x128"), (64, 400, 0.0)),
-        (Case("mnist_autoencoder"), (64, 81, 0.0)),
-        (Case("elu_cifar_11"), (100, 4, 0.9)),
-        (Case("elu_cifar_11", batch_size=8, steps=3), (8, 3, 0.9)),
+        ("mnist_mlp_8x128", (64, 400, 0.0)),
+        ("mnist_autoencoder", (64, 81, 0.0)),
+        ("elu_cifar_11", (100, 4, 0.9)),
     ],
 )
-def test_defaults_depend_on_the_network(case, expected):
+def test_defaults_depend_on_the_network(name, expected):
+    case = Case(name)
     assert (case.batch_size, case.steps, case.momentum) == expected
 
 
@@ -24,13 +24,11 @@ def test_flop_of_a_training_step():
     assert Case("mnist_mlp_8x128", batch_size=3).flop == expected
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_data_are_repeatable_noise_and_batches(name):
-    case = Case(name, batch_size=3, steps=2)
+def test_data_are_repeatable_noise_and_batches():
+    case = Case("elu_cifar_11", batch_size=3, steps=2)
     split, batches = case.data()
     assert split.images.shape == (6, *case.create().input_shape[1:])
     assert sorted(batches.ravel()) == list(range(6)) and batches.shape == (2, 3)
-    assert 0 <= split.images.min() and split.images.max() < 1
     np.testing.assert_array_equal(case.data()[0].images, split.images)
 
 

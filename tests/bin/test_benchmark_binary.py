@@ -48,22 +48,12 @@ def test_by_default_all_parts_are_measured(cli, measured):
     assert measured[0][1] == parts.Scope(models, None, None)
 
 
-@pytest.mark.parametrize(("names", "code"), [("step,unit", 0), ("op,step", 1), ("op", 1)])
-def test_a_chart_of_the_measured_parts_is_drawn(cli, measured, tmp_path, names, code):
-    pytest.importorskip("matplotlib")
-    result = cli("benchmark", f"--parts={names}", *SMALL, "--chart=bars.png")
-    assert result.code == code, result.err
-    path = tmp_path / "bars.png"
-    assert names == "op" or path.read_bytes().startswith(b"\x89PNG")
-
-
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         (["--parts=stp"], "Unknown part 'stp'. Did you mean 'step'"),
         (["--models=mnist_mlp"], "mnist_mlp"),
         (["--csv=file/rows.csv"], "file is no folder"),
-        (["--chart=file/bars.png"], "file is no folder"),
     ],
 )
 def test_mistakes_are_refused_before_measuring(cli, measured, tmp_path, arguments, words):

@@ -1,9 +1,4 @@
-"""The networks of `case.MODELS` in JAX, without a library of layers.
-
-All steps of a dense network are one compiled function. Each step of a convolutional
-network is one call, because on a CPU XLA runs convolutions in a loop a hundred times as
-slowly.
-"""
+"""The networks of `case.MODELS` in JAX, without a library of layers."""
 
 import functools
 from collections.abc import Callable, Mapping
@@ -16,7 +11,7 @@ from elu_zoo.benchmark.case import Case
 from elu_zoo.models.elu_cifar_11 import STACKS
 
 _ACTIVATIONS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
-Weights = Mapping[str, np.ndarray]
+Weights = Mapping[str, np.ndarray]  # by `layer/kernel` and `layer/bias`, in layer order
 
 
 def dense(
@@ -59,12 +54,7 @@ def loss(outputs: jax.Array, x: jax.Array, labels: jax.Array | None) -> jax.Arra
 
 
 def trainer(case: Case, weights: Weights) -> Callable[[], list[float]]:
-    """Returns a function that trains on all batches and returns their losses.
-
-    Args:
-        case: its images are trained on without preprocessing.
-        weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
-    """
+    """Returns a function that trains on all batches and returns their losses."""
     data, batches = case.data()
     images_on_device = jnp.asarray(data.images)
     labels_on_device = None if case.is_autoencoder else jnp.asarray(data.labels)
@@ -99,6 +89,7 @@ def trainer(case: Case, weights: Weights) -> Callable[[], list[float]]:
             losses.append(value)
         return state, jnp.stack(losses)
 
+    # On a CPU, XLA runs convolutions in a loop a hundred times as slowly.
     steps = one_by_one if case.is_convolutional else scan
     start = {key: jnp.array(value) for key, value in weights.items()}
     state = [(start, jax.tree.map(jnp.zeros_like, start))]

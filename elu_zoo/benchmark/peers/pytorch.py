@@ -12,12 +12,7 @@ from elu_zoo.models.elu_cifar_11 import STACKS
 
 
 def network(name: str, weights: Mapping[str, np.ndarray], activation: str) -> nn.Sequential:
-    """Returns one of `case.MODELS` for images `(batch, channels, height, width)`.
-
-    Args:
-        weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
-        activation: `elu` or `relu`.
-    """
+    """Returns one of `case.MODELS` for images `(batch, channels, height, width)`."""
     function = {"elu": nn.ELU, "relu": nn.ReLU}[activation]
     layers = list(dict.fromkeys(key.partition("/")[0] for key in weights))
     if name == "elu_cifar_11":
@@ -58,11 +53,9 @@ def trainer(
     """Returns a function that trains on all batches and returns their losses.
 
     Args:
-        case: its images are trained on without preprocessing.
-        weights: see `network`.
+        weights: initial weights by `layer/kernel` and `layer/bias`, in layer order.
         bfloat16: whether to use PyTorch's automatic mixed precision.
-        device: PyTorch's name of the device. `torch.compile` compiles the network for
-            devices other than the CPU.
+        device: PyTorch's name of the device; `torch.compile` serves all but the CPU.
     """
     data, batches = case.data()
     images, labels = data.images, None if case.is_autoencoder else data.labels
