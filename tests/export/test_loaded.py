@@ -161,7 +161,7 @@ def test_predict_refuses_bad_images(loaded, images, message):
         ([], "must be a list"),
         ("photo.png", "must be a list"),
         ([1], "must be a list"),
-        ([b"no image"], "^serve_bytes: assertion failed: .The file is neither"),
+        ([b"no image"], "^serve_bytes: The file is neither PNG nor JPEG$"),
     ],
 )
 def test_predict_bytes_refuses_bad_files(loaded, encoded, message):

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.export import named_outputs
-from elu_zoo.export.saved_model import Autoencoder, load_saved_model
+from elu_zoo.export.saved_model import Autoencoder, export_saved_model, load_saved_model
 
 READOUTS = ["sigmoid", "linear"]
 SHAPE = (4, 4, 1)
@@ -53,6 +53,22 @@ def test_outputs_of_reduced_precision_are_float32():
     outputs = named_outputs.make(model, None, DESCRIBED)(np.zeros((1, *SHAPE)))
     assert {values.dtype for values in outputs.values()} == {tf.float32}
     assert len(model.outputs) == 1
+
+
+def test_labels_are_the_names_of_the_classes(tmp_path, monkeypatch):
+    network = classifier()
+    arguments = {"name": "net", "class_names": ("nought", "ünø")}
+    images = np.random.default_rng(0).integers(0, 256, (40, *SHAPE)).astype(np.float32)
+    largest = np.asarray(network(images)).argmax(-1)
+    export_saved_model(network, tmp_path, **arguments)
+    labels = load_saved_model(tmp_path / "net").predict(images)["labels"]
+    assert [label.decode() for label in labels] == [arguments["class_names"][i] for i in largest]
+    # An export of an earlier version has no labels.
+    without = lambda self, images: self.read(self.model(images, training=False))
+    monkeypatch.setattr(named_outputs.NamedOutputs, "all_outputs", without)
+    export_saved_model(network, tmp_path, **arguments)
+    outputs = load_saved_model(tmp_path / "net" / "2").predict(images)
+    assert set(outputs) == {"logits", "probabilities", "classes"}
 
 
 def autoencoder(*layers, shape=SHAPE, pixels=16, out=SHAPE):

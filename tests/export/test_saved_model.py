@@ -55,6 +55,7 @@ def test_signature_declares_names_types_and_shapes(exports, signature):
         "logits": (tf.float32, (None, 4)),
         "probabilities": (tf.float32, (None, 4)),
         "classes": (tf.int64, (None,)),
+        "labels": (tf.string, (None,)),
     }
 
 
@@ -71,6 +72,8 @@ def test_outputs_agree_with_keras(models, exports, name):
     softmax = exponents / exponents.sum(-1, keepdims=True)
     np.testing.assert_allclose(named_outputs["probabilities"], softmax, rtol=1e-4, atol=1e-6)
     np.testing.assert_array_equal(named_outputs["classes"], expected.argmax(-1))
+    labels = [loaded.class_names[index].encode() for index in expected.argmax(-1)]
+    assert named_outputs.pop("labels").tolist() == from_files["labels"].tolist() == labels
     for output in named_outputs:
         np.testing.assert_allclose(from_files[output], named_outputs[output], rtol=1e-6)
 
