@@ -106,53 +106,29 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        (classifier, {}, "autoencoder for an autoencoder; got neither"),
-        (
-            classifier,
-            {"class_names": ["a", "b"], "autoencoder": DESCRIBED},
-            "class_names for a classifier, .* got both",
-        ),
-        (
-            lambda: autoencoder(code()),
-            {"class_names": ["a"]},
-            r"one output \(batch, classes\), .* or autoencoder for an autoencoder",
-        ),
-        (
-            lambda: autoencoder(code(), out=(2, 8, 1)),
-            {"autoencoder": DESCRIBED},
-            r"of the same shape, got \[\(None, 4, 4, 1\)\] to \[\(None, 2, 8, 1\)\]",
-        ),
+        (classifier, {}, "neither"),
+        (classifier, {"class_names": ["a", "b"], "autoencoder": DESCRIBED}, "both"),
+        (lambda: autoencoder(code()), {"class_names": ["a"]}, "classes"),
+        (lambda: autoencoder(code(), out=(2, 8, 1)), {"autoencoder": DESCRIBED}, "shape"),
         (
             lambda: autoencoder(code(), shape=(4, 4, 2), pixels=32, out=(4, 4, 2)),
             {"autoencoder": DESCRIBED},
             "1 or 3",
         ),
-        ("net.keras", {"autoencoder": DESCRIBED}, "one image input"),
+        ("net.keras", {"autoencoder": DESCRIBED}, "image"),
         (
             lambda: autoencoder(code()),
             {"autoencoder": Autoencoder("cod", "linear", 1)},
-            "Unknown layer of net 'cod'. Did you mean 'code'",
+            "Did you mean 'code'",
         ),
         (
             lambda: keras.Sequential([keras.Input(SHAPE), keras.layers.Conv2D(1, 1, name="code")]),
             {"autoencoder": DESCRIBED},
-            r"\(batch, units\), but the layer 'code' has \[\(None, 4, 4, 1\)\]",
+            "units",
         ),
-        (
-            two_codes,
-            {"autoencoder": DESCRIBED},
-            r"one output .*'code' has \[\(None, 2\), \(None, 3\)\]",
-        ),
-        (
-            code_of_another_model,
-            {"autoencoder": DESCRIBED},
-            "'code' was part of another model before",
-        ),
-        (
-            lambda: autoencoder(code()),
-            {"autoencoder": "code"},
-            r"must be an Autoencoder\(code, readout, scale\), got 'code'",
-        ),
+        (two_codes, {"autoencoder": DESCRIBED}, "one output"),
+        (code_of_another_model, {"autoencoder": DESCRIBED}, "another model"),
+        (lambda: autoencoder(code()), {"autoencoder": "code"}, "Autoencoder"),
     ],
 )
 def test_unfit_model_is_refused(model, arguments, message):
@@ -165,7 +141,7 @@ def test_unfit_model_is_refused(model, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("code", "sigmoyd", 1), "Unknown readout 'sigmoyd'. Did you mean 'sigmoid'"),
+        (("code", "sigmoyd", 1), "Did you mean 'sigmoid'"),
         (("code", "linear", 0), "above 0, got 0"),
         (("code", "linear", float("nan")), "finite"),
         (("code", "linear", None), "got None"),
