@@ -53,7 +53,6 @@ CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
 # This module reads data files of the package elu_zoo.configs, such as results.csv, but
 # imports none of its modules.
 READ_CONFIGS = ("elu_zoo.results",)
-NAMED_CONFIGS = {"benchmark": ("elu_zoo.configs.elu_cifar_11",)}  # it trains as a config
 # Modules that another one runs in a process of its own.
 PROCESSES = {("elu_zoo.paper.figures.timing", "elu_zoo.bin.benchmark")}
 
@@ -102,7 +101,6 @@ def wrong_imports(name: str, source: str) -> list[str]:
         elif top != "elu_zoo" or not parts or parts[0] in (package, *FREE):
             allowed = parts[:1] != ["configs"] or package in ("bin", "paper")
             allowed = allowed or (name in READ_CONFIGS and imported == "elu_zoo.configs")
-            allowed = allowed or imported in NAMED_CONFIGS.get(package, ())
         elif parts[0] in elu_zoo._PUBLIC:
             other = elu_zoo._PUBLIC[parts[0]].split(".")[1]
             allowed = RANK[other] < RANK[package]

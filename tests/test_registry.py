@@ -94,7 +94,7 @@ def test_a_name_of_the_zoo_is_taken_before_its_module_is_imported(monkeypatch):
 def test_every_loss_is_a_loss_of_training():
     for name in registry.names():
         entry = registry.entry(name)
-        assert loss.get(entry.loss).of_images == bool(entry.code), name
+        assert loss.LOSSES[entry.loss].of_images == bool(entry.code), name
 
 
 def test_a_name_that_another_module_uses_is_refused():

@@ -1,6 +1,7 @@
 """Requests are joined to batches; errors and full queues are reported per request."""
 
 import concurrent.futures
+import contextlib
 import os
 import threading
 
@@ -48,7 +49,12 @@ def make_batcher(monkeypatch):
 
         def make(signature, on_batch=lambda size: None, executor=executor, **settings):
             settings = {"max_batch_size": 4, "max_enqueued_batches": 100} | settings
-            return Batcher(signature, Settings("", **settings), executor, on_batch)
+            return Batcher(
+                signature,
+                Settings("", **settings),
+                executor,
+                lambda size: contextlib.nullcontext(on_batch(size)),
+            )
 
         yield make
 

@@ -98,17 +98,17 @@ def test_folder_without_models_raises_an_error(tmp_path, base, folders, error):
         open_repo(tmp_path / base)
 
 
-def test_names_of_versions_are_positive_integers(net, loads):
+def test_names_of_versions_are_integers_from_0(net, loads):
     largest = 2**63 - 1  # int64
     for name in str(largest + 1), "-1", "1.0", "1.tmp", "latest", "١", "²":
         write(net / name)
     (net / "5").write_text("")
     with pytest.raises(errors.UsageError):
         open_repo(net)
-    for name, version in ("01", 1), (str(largest), largest):
+    for name, version in ("0", 0), ("01", 1), (str(largest), largest):
         write(net / name)
         assert current(open_repo(net)) == version
-    assert loads == [("net", 1), ("net", largest)]
+    assert loads == [("net", 0), ("net", 1), ("net", largest)]
 
 
 def test_single_model_has_the_name_of_its_folder(net, loads, monkeypatch):
