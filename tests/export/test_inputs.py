@@ -53,10 +53,10 @@ def test_warnings_begin_with_the_files_left_out():
     assert "a.png, b.png" in complaints[1] and "[0, 1]" in complaints[1]
 
 
-def test_inverted_images_get_warnings_about_their_scale_only():
-    predictor = Predictor(None, (28, 28, 1), "01")
+def test_the_scale_of_inverted_images_is_that_of_the_files():
     images = inputs.Inputs(PAPER - 3, ROWS).inverse()
     assert images.inverted and (images.images == 3).all()
-    assert images.complaints(predictor) == []
-    (complaint,) = inputs.Inputs(PAPER // 255, ROWS).inverse().complaints(predictor)
+    assert images.complaints(Predictor(None, (28, 28, 1), "01")) == []
+    colour = Predictor(None, (28, 28, 1), "01", "cifar10")
+    (complaint,) = inputs.Inputs(PAPER // 255, ROWS).inverse().complaints(colour)
     assert "[0, 1]" in complaint

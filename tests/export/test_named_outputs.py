@@ -63,10 +63,13 @@ def test_labels_are_the_names_of_the_classes(tmp_path, monkeypatch):
     export_saved_model(network, tmp_path, **arguments)
     labels = load_saved_model(tmp_path / "net").predict(images)["labels"]
     assert [label.decode() for label in labels] == [arguments["class_names"][i] for i in largest]
+
     # An export of an earlier version has no labels.
-    without = lambda self, images: self.read(self.model(images, training=False))
+    def without(self, images):
+        return self.read(self.model(images, training=False))
+
     monkeypatch.setattr(named_outputs.NamedOutputs, "all_outputs", without)
-    export_saved_model(network, tmp_path, **arguments)
+    export_saved_model(network, tmp_path, replace=True, **arguments)
     outputs = load_saved_model(tmp_path / "net" / "2").predict(images)
     assert set(outputs) == {"logits", "probabilities", "classes"}
 

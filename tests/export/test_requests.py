@@ -57,7 +57,7 @@ def report(signature, request, ask):
         function = {name: np.asarray(value).tolist() for name, value in ask().items()}
     except Exception as error:
         function = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps([signature, request, function]), flush=True)
+    print(json.dumps([signature, request, function], default=bytes.decode), flush=True)
 
 saved = tf.saved_model.load(sys.argv[1])
 for signature, table in requests.items():
