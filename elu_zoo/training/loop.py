@@ -210,7 +210,7 @@ def _set_up(
     """Resolves the config, and chooses the devices."""
     files.check_locks()
     resolved = resolve(config)
-    encoded = resolved.config.data.name in load.ENCODED
+    encoded = resolved.config.data.name == load.IMAGENET
     placement = backends.choose_devices(encoded, strategy, num_devices)
     # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)

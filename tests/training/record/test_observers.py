@@ -182,6 +182,8 @@ def test_wrong_values_are_refused(observer, arguments):
 class OnDisk:
     """A split whose images stay on the disk."""
 
+    is_encoded = True
+
     def __len__(self):
         return 96
 
