@@ -188,7 +188,7 @@ class OnDisk:
         return 96
 
 
-ENCODED = dataclasses.replace(DATA, train=OnDisk())
+ON_DISK = dataclasses.replace(DATA, train=OnDisk())
 
 
 @pytest.mark.parametrize(
@@ -196,8 +196,8 @@ ENCODED = dataclasses.replace(DATA, train=OnDisk())
     [
         (Activations(97), DATA, "At most 96"),
         (Measures(5, 97), DATA, "At most 96"),
-        (Activations(), ENCODED, "disk"),
-        (Measures(5, 9), ENCODED, "disk"),
+        (Activations(), ON_DISK, "At most 0"),
+        (Measures(5, 9), ON_DISK, "At most 0"),
     ],
 )
 def test_observers_that_do_not_fit_the_data_are_refused_before_any_work(
