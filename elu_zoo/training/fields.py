@@ -164,7 +164,7 @@ _ROWS = (
           need=_SGD),
     Field("train.phase_boundaries", tuple, "ends of dropout phases", (), need=_PHASED),
     Field("train.dropout", tuple, "for each phase, the rate of each stack", (), need=_PHASED),
-    Field("train.dropout_placement", tuple, "for each phase, see models/elu_cifar_11.py", (),
+    Field("train.dropout_placement", tuple, "for each phase, see models/elu_cifar.py", (),
           need=_PHASED),
     Field("train.heads_until", float, "fraction of the run with auxiliary heads", 1.0,
           ("must be in [0, 1]", lambda number: 0 <= number <= 1),

@@ -4,7 +4,6 @@ Unit tests of the checks are in tests/test_registry.py, tests/activations and
 tests/layers.
 """
 
-import logging
 import math
 
 import keras
@@ -131,28 +130,6 @@ def test_a_wrong_number_of_classes_is_refused_with_weights(number):
     message = f"num_classes must be an integer >= 1. Received: {number!r}"
     with pytest.raises(errors.UsageError, match=message):
         elu_zoo.get_model(MLP, weights="mnist", num_classes=number)
-
-
-@pytest.mark.parametrize(
-    ("policy", "devices", "logged"),
-    [
-        ("float16", ["cpu:0"], True),
-        ("mixed_float16", ["cpu:0", "cpu:1"], True),
-        ("mixed_float16", ["cpu:0", "gpu:0"], False),
-        ("mixed_bfloat16", ["cpu:0"], False),
-        ("float32", ["cpu:0"], False),
-    ],
-)
-def test_float16_without_a_gpu_is_logged(monkeypatch, caplog, policy, devices, logged):
-    monkeypatch.setattr(keras.distribution, "list_devices", lambda: devices)
-    keras.config.set_dtype_policy(policy)
-    try:
-        with caplog.at_level(logging.WARNING, logger="absl"):
-            model = elu_zoo.get_model(MLP, width=0.02)
-    finally:
-        keras.config.set_dtype_policy("float32")
-    assert ("computes in float16 on a CPU" in caplog.text) == logged
-    assert model.get_layer("dense1").compute_dtype == policy.removeprefix("mixed_")
 
 
 @pytest.mark.parametrize("call", ["elu_xla", "layer"])

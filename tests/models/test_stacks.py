@@ -28,7 +28,7 @@ STACKS = (((2, 4, 3),), ((1, 5, 1), (1, 6, 2)))
 
 
 def small(stacks=STACKS, **changes):
-    return conv_stacks(stacks, **{**SMALL, **changes})
+    return conv_stacks(stacks=stacks, **{**SMALL, **changes})
 
 
 def kernels(model):
