@@ -1,8 +1,6 @@
 """The registry of models: a decorator for builder functions, and their entries by name.
 
-The names of the zoo's own networks are read from the sources of `elu_zoo.models`; a
-network's module is imported when its entry is first asked for. The decorator checks the
-arguments that all builders share.
+A network's module is imported when its entry is first asked for.
 """
 
 import dataclasses
@@ -31,25 +29,7 @@ CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
 
 @dataclasses.dataclass(frozen=True)
 class ModelEntry:
-    """A registered model: the builder and the facts that training and export need.
-
-    Attributes:
-        name: the builder's name.
-        builder: `(activation, *, batch_norm, num_classes, input_shape, width,
-            seed, preprocessing, ...) -> keras.Model`.
-        section: the section of the paper that describes the network.
-        preprocessing: the description of the layers on raw images, see
-            `elu_zoo.layers.preprocessing_layers`.
-        fallback: the description that replaces `preprocessing` in a network without
-            weights, if the mean image does not exist or for other images; or None.
-        classifier: the name of the layer with `num_classes` outputs; None for a
-            network without classes.
-        code: the name of the layer whose output is an autoencoder's code; None for
-            a classifier.
-        loss: the training loss of the paper, or of the network's authors.
-        any_size: whether the weights fit images of any height and width.
-        training_only: names of arguments that have an effect in training only.
-    """
+    """A registered model: its builder, with checks, and the arguments of `register_model`."""
 
     name: str
     builder: Callable[..., Any]
@@ -64,7 +44,6 @@ class ModelEntry:
 
     @property
     def parameters(self) -> Mapping[str, inspect.Parameter]:
-        """The builder's parameters by name."""
         return inspect.signature(self.builder).parameters
 
     @property
@@ -78,15 +57,12 @@ class ModelEntry:
         return self.takes("dropout") and self.takes("dropout_placement")
 
     def takes(self, argument: str) -> bool:
-        """Returns whether the builder has an argument of this name."""
         return argument in self.parameters
 
     def default(self, argument: str) -> Any:
-        """Returns the default of a builder's argument, or None if it has no default."""
-        parameter = self.parameters.get(argument)
-        if parameter is None or parameter.default is parameter.empty:
-            return None
-        return parameter.default
+        """The default of a builder's argument, or None if it has no default."""
+        default = getattr(self.parameters.get(argument), "default", None)
+        return None if default is inspect.Parameter.empty else default
 
 
 _MODELS: dict[str, ModelEntry] = {}
@@ -113,9 +89,6 @@ def register_model(
     None, and returns logits. A builder without the argument `preprocessing` can only be
     used with `get_model(..., preprocessing=False)`. The builder of an autoencoder has
     no `num_classes`; the output of its model has the shape of the image.
-
-    The returned function checks the arguments that all builders share when they are
-    passed by keyword, and then calls the builder.
 
     Args:
         builder: the function; absent when the decorator is called with arguments.
@@ -223,10 +196,7 @@ def _check_argument(name: str, value: Any) -> None:
 
 
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
-    """Returns an image shape `(height, width, channels)` as a tuple.
-
-    With `any_size`, height and width may be None.
-    """
+    """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
     try:
         shape = tuple(input_shape)

@@ -134,7 +134,6 @@ def get_model(
         weights,
         activation=arguments.get("activation"),
         batch_norm=arguments.get("batch_norm"),
-        preprocessing=preprocessing,
         allow_unverified=allow_unverified,
     )
     if trained:

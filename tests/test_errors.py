@@ -37,18 +37,11 @@ def test_errors_have_their_base_class_and_exit_code(name):
     assert str(error("what, expected, received")) == "what, expected, received"
 
 
-def test_type_errors_are_value_errors_too():
-    with pytest.raises(ValueError):
-        raise errors.UsageTypeError("")
-
-
 @pytest.mark.parametrize(
     ("name", "known", "expected"),
     [
         ("eluu", ["relu", "elu"], "Did you mean 'elu'? "),
-        ("elu_cifar18", ["elu_cifar_18", "nin"], "Did you mean 'elu_cifar_18'? "),
         ("ELU_CIFAR_18", ["nin", "elu_cifar_18"], "Did you mean 'elu_cifar_18'? "),
-        ("elu", ["ELU"], "Did you mean 'ELU'? "),
         ("abc", ["xyz"], ""),
         ("abc", [], ""),
         (3, ["30"], "Did you mean '30'? "),
@@ -65,34 +58,17 @@ def test_the_error_for_an_unknown_name_lists_the_known_names():
     assert str(errors.unknown_name_error("model", 7, [])) == "Unknown model 7. Known: none."
 
 
-@pytest.mark.parametrize("value", [0, -0.1, math.nan, math.inf, -math.inf, True, "1", None, [1]])
-def test_numbers_out_of_range_are_refused(value):
-    with pytest.raises(errors.UsageError, match=r"^rate is > 0\. Received: ") as raised:
-        errors.check_number("rate", value, "is > 0", lambda number: number > 0)
-    assert str(raised.value).endswith(f"{value!r}.")
-
-
-@pytest.mark.parametrize("value", [1, 0.5, np.float64(2)])
-def test_numbers_in_range_pass(value):
-    errors.check_number("rate", value, "is > 0", lambda number: number > 0)
-
-
-@pytest.mark.parametrize("value", ["caff", None, 1, ["caffe"]])
+@pytest.mark.parametrize("value", ["caff", None, ["caffe"]])
 def test_unknown_choices_are_refused(value):
+    errors.check_choice("padding", "same", ("caffe", "same"))
     with pytest.raises(errors.UsageError, match="Unknown padding .*: caffe, same"):
         errors.check_choice("padding", value, {"caffe": 1, "same": 2})
-
-
-def test_a_misspelt_choice_gets_a_hint():
-    errors.check_choice("padding", "same", ("caffe", "same"))
-    with pytest.raises(errors.UsageError, match="'caff'. Did you mean 'caffe'"):
-        errors.check_choice("padding", "caff", ("caffe", "same"))
 
 
 @pytest.mark.parametrize(
     ("check", "accepted", "refused"),
     [
-        (errors.check_positive, [0.1, 3], [0, -1, math.inf, "1"]),
+        (errors.check_positive, [0.1, 3, np.float64(2)], [0, -1, math.inf, "1", None]),
         (errors.check_non_negative, [0, 0.0, 2], [-1e-9, math.nan, True]),
     ],
 )

@@ -34,17 +34,10 @@ def normal(shape, seed):
     return philox(seed).standard_normal(shape)
 
 
-@pytest.mark.parametrize("layer", ["dense1", "stack2_conv1"])
-@pytest.mark.parametrize("seed", [0, 1, 2**40])
-def test_the_layer_seed_is_a_hash_of_seed_and_name(seed, layer):
-    digest = hashlib.sha256(f"{seed}/{layer}".encode()).hexdigest()
-    assert layer_seed(seed, layer) == int(digest[:8], 16) % 2**31
-
-
-def test_the_top_bit_is_cleared():
-    first_bytes = [hashlib.sha256(f"{s}/x".encode()).digest()[0] for s in range(20)]
-    assert max(first_bytes) >= 128  # at least one digest has the top bit
-    assert all(layer_seed(s, "x") < 2**31 for s in range(20))
+def test_the_layer_seed_is_a_hash_of_seed_and_name():
+    for seed in (*range(20), 2**40):  # 20 digests, of which some have the top bit
+        digest = hashlib.sha256(f"{seed}/dense1".encode()).hexdigest()
+        assert layer_seed(seed, "dense1") == int(digest[:8], 16) % 2**31
 
 
 @pytest.mark.parametrize("shape", SHAPES)
@@ -54,11 +47,7 @@ def test_the_top_bit_is_cleared():
         (HeUniform, uniform, lambda fan_in: math.sqrt(6 / fan_in)),
         (lambda seed: Uniform(0.005, seed), uniform, lambda _: 0.005),
         (lambda seed: Normal(3.0, seed), normal, lambda _: 3.0),
-        (
-            lambda seed: FanInNormal(2.0, seed),
-            normal,
-            lambda fan_in: math.sqrt(2 / fan_in),
-        ),
+        (lambda seed: FanInNormal(2.0, seed), normal, lambda fan_in: math.sqrt(2 / fan_in)),
     ],
     ids=["HeUniform", "Uniform", "Normal", "FanInNormal"],
 )
@@ -80,13 +69,7 @@ def test_draws_equal_recorded_numbers():
 
 @pytest.mark.parametrize(
     "initializer",
-    [
-        HeUniform(7),
-        FanInNormal(2.0, 7),
-        FanInOrthogonal(2.0, 7),
-        Normal(0.05, 7),
-        Uniform(0.005, 7),
-    ],
+    [HeUniform(7), FanInNormal(2, 7), FanInOrthogonal(2, 7), Normal(0.05, 7), Uniform(0.005, 7)],
 )
 def test_initializers_are_serialized_and_keep_the_dtype(initializer):
     drawn = initializer((8, 4), dtype="bfloat16")

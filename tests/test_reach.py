@@ -5,30 +5,12 @@ import re
 
 import pytest
 from readmes import TEXTS
-from test_import_ranks import module_name, modules
+from test_import_ranks import at_module_level, module_name, modules
 
 import elu_zoo
 from elu_zoo import activations, layers, training
 
 SOURCES = {module_name(path): path.read_text() for path in modules("elu_zoo", "configs")}
-
-
-def imported(source: str) -> set[str]:
-    """Returns what a module imports outside of functions and of TYPE_CHECKING."""
-    names, pending = set(), list(ast.parse(source).body)
-    while pending:
-        node = pending.pop()
-        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-            continue
-        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
-            pending += node.orelse
-            continue
-        if isinstance(node, ast.Import):
-            names |= {alias.name for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names |= {f"{node.module}.{alias.name}" for alias in node.names}
-        pending += ast.iter_child_nodes(node)
-    return names
 
 
 def reach(first: str, sources: dict[str, str]) -> set[str]:
@@ -40,7 +22,7 @@ def reach(first: str, sources: dict[str, str]) -> set[str]:
         packages = {".".join(parts[: i + 1]) for i in range(len(parts))} & sources.keys()
         for module in packages - reached:
             reached.add(module)
-            pending |= imported(sources[module])
+            pending |= at_module_level(sources[module])
     return reached
 
 

@@ -49,10 +49,9 @@ def test_functions_above_a_limit_are_found():
 
 
 # The most lines of Python that folders may have: folders of elu_zoo/ and of tests/, lines
-# of the package, lines of the tests. Growth pays by a cut. The first package limit shrinks
-# until it is 4,850.
+# of the package, lines of the tests. Growth pays by a cut.
 BUDGETS = (
-    ("training evaluation configs", 5225, 6700),
+    ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("bin", 1060, 1520),
@@ -71,11 +70,11 @@ def test_redrawn_folders_are_within_their_budgets(folders, package, tests):
     assert lines(*(ROOT.parent / "tests" / name for name in folders.split())) <= tests
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 30_670), ("tests", 37_650)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 30_670), ("tests", 36_980)])
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""
     assert lines(ROOT.parent / folder) <= limit
 
 
 def test_tools_do_not_grow():
-    assert lines(ROOT.parent / "tools") <= 2_414
+    assert lines(ROOT.parent / "tools") <= 2_235

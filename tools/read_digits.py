@@ -1,11 +1,10 @@
-"""Writes errors on drawn, photographed and moved digits to configs/results/digits.csv.
+"""Prints the errors on drawn, photographed and moved digits in elu_zoo/models/README.md.
 
     python tools/read_digits.py
 
 The digits are drawn with the fonts of matplotlib, dark on white, at any place and of
 any size; "photographed" adds shading, noise, a slight turn and a dark table around the
-paper. The test images of MNIST are read as they are, and moved by up to 6 pixels. Run
-tools/results_table.py afterwards.
+paper. The test images of MNIST are read as they are, and moved by up to 6 pixels.
 """
 
 from pathlib import Path
@@ -14,13 +13,10 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from elu_zoo import results, zoo
+from elu_zoo import zoo
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import digits, image_files, load
 
-FILE = Path(__file__).parents[1] / "configs" / "results" / "digits.csv"
-COLUMNS = "network", "pictures", "images", "way", "error_percent"
-NETWORKS = "mnist_mlp_8x128", "mnist_mlp_5x256"
 WAYS = "as it is", "--invert", "--digit"
 FONTS = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono", "cmr10"
 _FOLDER = Path(matplotlib.get_data_path(), "fonts/ttf")
@@ -92,18 +88,13 @@ def main(argv: list[str]) -> None:
         "MNIST": (test.images, test.labels),
         "MNIST, moved": (moved(test.images, generator), test.labels),
     }
-    models = {name: zoo.get_model(name, weights="mnist") for name in NETWORKS}
-    rows = []
+    model = zoo.get_model("mnist_mlp_8x128", weights="mnist")
     for name, (images, labels) in sets.items():
         for way in WAYS:
-            inputs = read(images, way)
-            for network, model in models.items():
-                chosen = model.predict(inputs, verbose=0).argmax(1)
-                error = f"{100 * np.mean(chosen != labels):.2f}"
-                row = network, name, str(len(labels)), way, error
-                rows.append(dict(zip(COLUMNS, row, strict=True)))
-                print(*row)
-    results.write(FILE, COLUMNS, rows)
+            chosen = model.predict(read(images, way), verbose=0).argmax(1)
+            print(
+                f"{name}, {len(labels):,} pictures, {way}: {100 * np.mean(chosen != labels):.2f} %"
+            )
 
 
 if __name__ == "__main__":

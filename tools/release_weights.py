@@ -11,7 +11,7 @@ and preprocessing statistics that are not in the package.
 
 With --push the script adds the run to results.csv, lists the weights in
 elu_zoo/weights/manifest.json and copies them to elu_zoo/weights. Run
-tools/golden_outputs.py and tools/results_table.py afterwards. `elu-zoo-export
+tools/measure_weights.py and tools/results_table.py afterwards. `elu-zoo-export
 --push=hf:owner/repo` uploads the weights of a run to the Hugging Face Hub.
 """
 

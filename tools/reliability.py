@@ -3,12 +3,12 @@
 python tools/reliability.py --kills=60 --corruptions=100
 
 Half of the kills hit a dense network on digits, a third a convolutional network on
-CIFAR-10 with two phases of dropout, and a sixth the digits on JAX. A kill comes at a
-random time, or before a random call that changes a file or is a step of the run. The
-run is resumed and must be equal bit by bit to a run without kills. Damaged are the
-newest checkpoints of killed runs.
+CIFAR-10 with two phases of dropout, and a sixth the digits on JAX. A kill comes before a
+random call that changes a file or is a step of the run. The run is resumed and must be
+equal bit by bit to a run without kills. Damaged are the newest checkpoints of killed runs.
 """
 
+import collections
 import dataclasses
 import os
 import random
@@ -18,24 +18,18 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import keras
 import numpy as np
 from absl import app, flags
 
-from elu_zoo import errors, files, results
-from elu_zoo.data import load
+from elu_zoo import errors, files
 from elu_zoo.training.record.checkpoint import Checkpoints
 from elu_zoo.weights import unfinished
 
-_CSV = Path(__file__).resolve().parent.parent / "configs" / "results" / "reliability.csv"
 _KILLS = flags.DEFINE_integer("kills", 60, "Number of kills.", 0)
 _CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits of a checkpoint.", 0)
-_SEED = flags.DEFINE_integer("seed", 0, "Seed of random choices.")
-_OUTPUT = flags.DEFINE_string("output_csv", str(_CSV), "CSV file for the counts.")
 
 EVERY = 5  # iterations a checkpoint
 # A checkpoint is written while the run trains to the next one.
@@ -58,6 +52,8 @@ _IMAGES = (
     "--config.train.phase_boundaries=(0.5,)",
     f"--config.train.dropout=(({_RATES[0]}),({_RATES[1]}))",
     "--config.train.dropout_placement=('last','all')",
+    "--data=cifar10",
+    "--config.data.train_examples=640",
     *_SHARED,
 )
 # Code that kills the process before the call after the first sys.argv[1] calls.
@@ -82,7 +78,8 @@ dying('elu_zoo.data.load', 'load')
 dying('elu_zoo.zoo', 'get_model')
 dying('elu_zoo.training.record.checkpoint', 'Checkpoints', 'restore')
 """
-Row = tuple[str, str, int, int]  # fault, promise, trials, trials that kept it
+# By promise: whether it was kept in each trial.
+Kept = collections.defaultdict[str, list[bool]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,26 +102,21 @@ class Command:
             env={**os.environ, "KERAS_BACKEND": self.backend},
         )
 
-    def finish(self, workdir: Path) -> str:
-        """Starts or resumes a run, and returns its output."""
-        with self.start(workdir) as process:
+    def end(self, workdir: Path, calls: int | None = None) -> int:
+        """Starts or resumes a run; returns 0, or the code of a kill."""
+        with self.start(workdir, calls) as process:
             output = process.communicate(timeout=600)[0]
-        if process.returncode:
+        if process.returncode not in (0, -signal.SIGKILL):
             raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
-        return output
+        return process.returncode
 
 
-def commands(folder: Path) -> list[tuple[Command, int]]:
+def commands(kills: int) -> list[tuple[Command, int]]:
     """Returns the commands to kill, and the number of kills of each."""
-    data = load.load("cifar10")
-    path, parts = folder / "cifar.npz", {"train": data.train.first(640), "test": data.test}
-    arrays = {f"x_{name}": part.images for name, part in parts.items()}
-    arrays |= {f"y_{name}": part.labels for name, part in parts.items()}
-    np.savez(path, **arrays)
-    on_jax, on_images = _KILLS.value // 6, _KILLS.value // 3
+    on_jax, on_images = kills // 6, kills // 3
     return [
-        (Command("digits", _DIGITS), _KILLS.value - on_jax - on_images),
-        (Command("CIFAR-10", (*_IMAGES, f"--data={path}")), on_images),
+        (Command("digits", _DIGITS), kills - on_jax - on_images),
+        (Command("CIFAR-10", _IMAGES), on_images),
         (Command("digits on JAX", _DIGITS, "jax"), on_jax),
     ]
 
@@ -151,59 +143,28 @@ def steps(path: Path, key: str) -> list[int]:
     return [0, *(row["step"] for row in rows if key in row)]
 
 
-def started(workdir: Path, attempt: Callable, *arguments: Any) -> tuple[Any, list[bool]]:
-    """Returns the result of an attempt, and whether each start was from the last checkpoint."""
-    path, before = workdir / "timing.jsonl", newest_step(workdir)
-    earlier = len(steps(path, "strategy"))
-    value = attempt(*arguments)
-    return value, [step == before for step in steps(path, "strategy")[earlier:]]
-
-
-def kill_runs(command: Command, count: int, generator: random.Random, folder: Path) -> list[Row]:
-    """Kills and resumes runs `count` times; counts how often promises are kept."""
-    begin = time.monotonic()
-    command.finish(folder / "reference")
-    seconds, expected = time.monotonic() - begin, result(folder / "reference")
-    few_lost, starts, identical = [], [], []
-    while len(few_lost) < count:
-        workdir = folder / f"killed-{len(identical)}"
-        for _ in range(min(_KILLS_A_RUN, count - len(few_lost))):
+def kill_runs(command: Command, count: int, generator: random.Random, folder: Path, kept: Kept):
+    """Kills and resumes runs `count` times."""
+    command.end(folder / "reference")
+    expected, kills = result(folder / "reference"), 0
+    few_lost = f"kills that lost at most {_LOST} iterations"
+    while kills < count:
+        workdir = folder / f"killed-{kills}"
+        for attempt in range(_KILLS_A_RUN + 1):
             before = newest_step(workdir)
-            code, kept = started(workdir, kill, command, workdir, generator, seconds)
-            starts += kept
-            if code == 0:  # finished before the kill
+            earlier = len(steps(workdir / "timing.jsonl", "strategy"))
+            is_last = attempt == _KILLS_A_RUN or kills == count
+            code = command.end(workdir, None if is_last else int(generator.expovariate(1 / 40)))
+            starts = steps(workdir / "timing.jsonl", "strategy")[earlier:]
+            kept["starts from the last checkpoint"] += [step == before for step in starts]
+            if code == 0:
                 break
+            kills += 1
             row = steps(workdir / "metrics.jsonl", "epoch")[-1]
-            few_lost.append(newest_step(workdir) >= max(before, row - _LOST))
-        _, kept = started(workdir, command.finish, workdir)
-        starts += kept
-        identical.append(result(workdir) == expected)
+            kept[few_lost].append(newest_step(workdir) >= max(before, row - _LOST))
+        kept["killed runs that ended bit-identical"].append(result(workdir) == expected)
         shutil.rmtree(workdir)
-        print(f"{command.name}: {len(few_lost)} kills, {identical}", flush=True)
-    return [
-        ("kill", f"{what}, {command.name}", len(kept), sum(kept))
-        for what, kept in (
-            (f"kills that lost at most {_LOST} iterations", few_lost),
-            ("starts from the last checkpoint", starts),
-            ("killed runs that ended bit-identical", identical),
-        )
-    ]
-
-
-def kill(command: Command, workdir: Path, generator: random.Random, seconds: float) -> int:
-    """Starts a run of `seconds`, kills it at a random moment, and returns its exit code."""
-    by_call = generator.random() < 0.7
-    calls = int(generator.expovariate(1 / 40)) if by_call else None
-    with command.start(workdir, calls) as process:
-        try:
-            limit = 600 if by_call else generator.uniform(0, seconds)
-            output = process.communicate(timeout=limit)[0]
-        except subprocess.TimeoutExpired:
-            process.kill()
-            output = process.communicate()[0]
-    if process.returncode not in (0, -signal.SIGKILL):
-        raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
-    return process.returncode
+        print(f"{command.name}: {kills} kills", flush=True)
 
 
 def damaged(kind: str, content: bytes, older: bytes, generator: random.Random) -> bytes:
@@ -219,11 +180,11 @@ def damaged(kind: str, content: bytes, older: bytes, generator: random.Random) -
     return bytes(flipped)
 
 
-def damage_checkpoints(count: int, generator: random.Random, folder: Path) -> list[Row]:
+def damage_checkpoints(count: int, generator: random.Random, folder: Path, kept: Kept) -> None:
     """Damages the newest checkpoint in each way, and restores the run."""
     variables = [keras.Variable(np.zeros(shape), name="v") for shape in ((99, 7), (7,))]
     kinds = ["swapped", "zeroed", *["truncated"] * 10, *["flipped"] * count]
-    kept = 0
+    promise = "damaged checkpoints skipped or restored without a wrong value"
     for kind in kinds:
         checkpoints = Checkpoints(folder / "damaged", variables, 3)
         for step in 1, 2:
@@ -235,16 +196,15 @@ def damage_checkpoints(count: int, generator: random.Random, folder: Path) -> li
         newest.write_bytes(content)
         state = checkpoints.restore()
         values = {float(value) for v in variables for value in np.ravel(v)}
-        kept += (state, values) in (({"step": 1}, {1.0}), ({"step": 2}, {2.0}))
+        kept[promise].append((state, values) in (({"step": 1}, {1.0}), ({"step": 2}, {2.0})))
         shutil.rmtree(folder / "damaged")
-    promise = "damaged checkpoints skipped or restored without a wrong value"
-    return [("damage", promise, len(kinds), kept)]
 
 
-def damage_runs(command: Command, count: int, generator: random.Random, folder: Path) -> list[Row]:
+def damage_runs(command: Command, count: int, generator: random.Random, folder: Path, kept: Kept):
     """Damages the newest checkpoint of killed runs, and resumes the runs."""
-    command.finish(folder / "reference")
-    expected, identical = result(folder / "reference"), 0
+    command.end(folder / "reference")
+    expected = result(folder / "reference")
+    promise = "runs with a damaged checkpoint that ended bit-identical"
     for number in range(count):
         workdir = folder / f"damaged-{number}"
         with command.start(workdir) as process:
@@ -254,29 +214,24 @@ def damage_runs(command: Command, count: int, generator: random.Random, folder: 
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
         kind = generator.choice(("swapped", "zeroed", "truncated", "flipped"))
         newest.write_bytes(damaged(kind, newest.read_bytes(), older.read_bytes(), generator))
-        command.finish(workdir)
-        identical += result(workdir) == expected
+        command.end(workdir)
+        kept[promise].append(result(workdir) == expected)
         shutil.rmtree(workdir)
-    promise = "runs with a damaged checkpoint that ended bit-identical"
-    return [("damage", promise, count, identical)] if count else []
 
 
 def main(argv: list[str]) -> None:
-    generator, rows = random.Random(_SEED.value), []
+    generator, kept = random.Random(0), collections.defaultdict(list)
     with tempfile.TemporaryDirectory() as name:
         os.environ["ELU_ZOO_HOME"] = f"{name}/home"
-        for number, (command, count) in enumerate(commands(Path(name)) if _KILLS.value else []):
-            rows += kill_runs(command, count, generator, Path(name, str(number)))
-        rows += damage_checkpoints(_CORRUPTIONS.value, generator, Path(name))
-        count = _CORRUPTIONS.value // 10
-        rows += damage_runs(Command("digits", _DIGITS), count, generator, Path(name, "damaged"))
-    date = time.strftime("%Y-%m-%d", time.gmtime())
-    columns = "fault", "what", "tried", "as_promised", "seed", "date"
-    table = [dict(zip(columns, (*row, _SEED.value, date), strict=True)) for row in rows]
-    results.write(Path(_OUTPUT.value), columns, table)
-    for _, what, tried, kept in rows:
-        print(f"{what}: {kept} of {tried}")
-    if any(kept != tried for *_, tried, kept in rows):
+        for number, (command, count) in enumerate(commands(_KILLS.value)):
+            if count:
+                kill_runs(command, count, generator, Path(name, str(number)), kept)
+        damage_checkpoints(_CORRUPTIONS.value, generator, Path(name), kept)
+        if count := _CORRUPTIONS.value // 10:
+            damage_runs(Command("digits", _DIGITS), count, generator, Path(name, "damaged"), kept)
+    for promise, trials in kept.items():
+        print(f"{promise} {sum(trials)} of {len(trials)}")
+    if not all(map(all, kept.values())):
         sys.exit("Some promises were broken.")
 
 

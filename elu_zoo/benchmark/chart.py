@@ -9,7 +9,6 @@ from elu_zoo import errors, files
 from elu_zoo.benchmark.report import Row
 
 _OURS, _OTHERS = "#0072b2", "#b0b0b0"  # differ in a grey print, too
-_SUFFIXES = ".png", ".svg", ".pdf"
 _PARTS = ("op", "step", "unit", "inference")
 
 
@@ -18,10 +17,8 @@ def check(parts: Sequence[str], path: Path) -> None:
     files.check_writable(path.resolve().parent)
     if importlib.util.find_spec("matplotlib") is None:
         raise errors.UsageError('A chart needs matplotlib. Run: pip install "elu-zoo[paper]"')
-    if path.suffix not in _SUFFIXES:
-        raise errors.UsageError(
-            f"--chart must end in one of {', '.join(_SUFFIXES)}. Received: {path}."
-        )
+    if path.suffix not in (".png", ".svg", ".pdf"):
+        raise errors.UsageError(f"--chart must end in .png, .svg or .pdf. Received: {path}.")
     if not set(parts) & set(_PARTS):
         raise errors.UsageError(
             f"A chart needs one of the parts {', '.join(_PARTS)}. Received: {', '.join(parts)}."
@@ -38,8 +35,8 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             cases.setdefault((row.part, row.case), []).append(row)
     if not cases:
         return
-    heights = [len(forms) + 1.5 for forms in cases.values()]
-    figure = Figure((8, 0.3 * sum(heights)), layout="constrained")
+    heights = [len(forms) + 2 for forms in cases.values()]
+    figure = Figure((9, 0.3 * sum(heights)), layout="constrained")
     panels = figure.subplots(len(cases), height_ratios=heights, squeeze=False)[:, 0]
     for axes, ((part, case), forms) in zip(panels, cases.items(), strict=True):
         for row in sorted(forms, key=lambda row: -row.ratio):
@@ -47,14 +44,10 @@ def draw(rows: Sequence[Row], path: Path) -> None:
             interval = [[row.ratio - row.ratio_low], [row.ratio_high - row.ratio]]
             color = _OURS if is_ours else _OTHERS
             bar = axes.barh(row.form, row.ratio, xerr=interval, color=color)
-            label = f"{row.ratio:.2f}   {row.value:.3g} ms"
-            axes.bar_label(bar, [label], padding=6, fontsize=8)
+            axes.bar_label(bar, [f"{row.ratio:.2f}   {row.value:.3g} ms"], padding=6)
         axes.axvline(1, color="black", linewidth=0.8)
         axes.set_xlim(0, 1.3 * max(row.ratio_high for row in forms))
-        title = f"{part}: {case}; 1 is {forms[0].baseline}"
-        axes.set_title(title, loc="left", fontsize=9)
-        axes.tick_params(labelsize=8)
-        axes.spines[["top", "right"]].set_visible(False)
+        axes.set_title(f"{part}: {case}; 1 is {forms[0].baseline}", loc="left")
     buffer = io.BytesIO()
     figure.savefig(buffer, dpi=150, format=path.suffix[1:])
     files.write_bytes(path, buffer.getvalue())

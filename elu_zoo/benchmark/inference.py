@@ -35,13 +35,7 @@ def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.nd
 
 
 def forms(name: str, batch_size: int, folder: Path) -> dict[str, Callable[[], object]]:
-    """Returns functions that predict a batch, by name, for the installed runtimes.
-
-    Args:
-        name: name of the network, see `export`.
-        batch_size: images per call.
-        folder: an empty folder for the exported models.
-    """
+    """Returns functions that predict a batch, by name, for the installed runtimes."""
     model, images = export(name, batch_size, folder / "exports")
     loaded = load_saved_model(folder / "exports" / name / "1")
     graph = tf.function(lambda x: model(x, training=False), jit_compile=False)

@@ -6,11 +6,10 @@ import json
 import time
 from collections.abc import Callable
 
+import aiohttp
 import grpc
 import numpy as np
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
-
-from elu_zoo import errors
 
 Latencies = np.ndarray  # seconds, in any order
 
@@ -37,7 +36,6 @@ def time_grpc(
 
     Args:
         address: <host>:<port>.
-        model: name of the model.
         images: images in each request, float32 (batch, height, width, channels).
         clients: number of concurrent requests.
         requests: number of requests in total.
@@ -60,43 +58,18 @@ def time_grpc(
 def time_rest(
     address: str, model: str, images: np.ndarray, clients: int, requests: int
 ) -> Latencies:
-    """Returns the latencies of HTTP requests, with one connection per client.
-
-    The arguments are those of `time_grpc`. Pixels are sent as integers.
-    """
+    """Returns the latencies of HTTP requests, see `time_grpc`; pixels are integers."""
     body = json.dumps({"instances": np.floor(images).astype(int).tolist()}).encode()
-    host, port = address.rsplit(":", 1)
-    message = (
-        f"POST /v1/models/{model}:predict HTTP/1.1\r\nHost: {address}\r\n"
-        f"Content-Length: {len(body)}\r\n\r\n"
-    ).encode() + body
+    url = f"http://{address}/v1/models/{model}:predict"
 
     async def run():
-        idle = [await asyncio.open_connection(host, int(port)) for _ in range(clients)]
-        writers = [writer for _, writer in idle]
+        async with aiohttp.ClientSession(raise_for_status=True) as session:
 
-        async def call():
-            reader, writer = idle.pop()
-            writer.write(message)
-            head = await reader.readuntil(b"\r\n\r\n")
-            if not head.startswith(b"HTTP/1.1 200"):
-                raise errors.EluZooError(
-                    f"The server must respond with status 200. Received: {head!r}."
-                )
-            (length,) = (
-                int(line.partition(b":")[2])
-                for line in head.lower().splitlines()
-                if line.startswith(b"content-length")
-            )
-            await reader.readexactly(length)
-            idle.append((reader, writer))
+            async def call():
+                async with session.post(url, data=body) as response:
+                    await response.read()
 
-        try:
             return await _measure(call, clients, requests)
-        finally:
-            for writer in writers:
-                writer.close()
-                await writer.wait_closed()
 
     return asyncio.run(run())
 

@@ -19,7 +19,7 @@ def describe() -> dict[str, str]:
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "processor": hardware.processor(),
         "cores": str(cores()),
-        "memory": f"{_memory_gib():.0f} GiB",
+        "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "python": platform.python_version(),
     }
@@ -42,7 +42,3 @@ def cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
-
-
-def _memory_gib() -> float:
-    return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30

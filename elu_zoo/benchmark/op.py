@@ -10,7 +10,6 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.activations import ELU, elu, elu_xla
 
 SHAPES = {"1e7 floats": (10_000_000,), "128 x 128": (128, 128)}
@@ -48,12 +47,10 @@ def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:
     Args:
         call: a key of `CALLS`.
         kind: one of `PASSES`.
-        shape: shape of the float32 tensor.
     """
     draws = np.random.Generator(np.random.Philox(0))
-    arrays = [draws.standard_normal(shape, np.float32)]
-    if kind == PASSES[1]:
-        arrays.append(draws.standard_normal(shape, np.float32))
+    count = 1 + PASSES.index(kind)  # also the upstream gradient
+    arrays = [draws.standard_normal(shape, np.float32) for _ in range(count)]
     functions = FUNCTIONS | LAYERS | (_LIMITS if call == "jit" else {})
     tensors = [tf.constant(array) for array in arrays]
     one_call = {
@@ -62,8 +59,7 @@ def forms(call: str, kind: str, shape: tuple[int, ...]) -> dict[str, Callable]:
     for library, make, by in (("torch", _torch, "eager"), ("jax", _jax, "jit")):
         if call == by and importlib.util.find_spec(library):
             one_call[library] = make(*arrays)
-    count = repeats(shape)
-    return {name: _repeat(timed, count) for name, timed in one_call.items()}
+    return {name: _repeat(timed, repeats(shape)) for name, timed in one_call.items()}
 
 
 def _repeat(call: Callable[[], Callable], count: int) -> Callable[[], Any]:
@@ -154,12 +150,9 @@ def tape_memory() -> dict[str, dict[str, float]]:
 
 
 def ulps(call: str) -> dict[str, float]:
-    """Returns the largest error on negative numbers of each of `FUNCTIONS`.
+    """Returns the largest error of each of `FUNCTIONS` on negative numbers.
 
     Errors are in units of the last place of the correctly rounded result.
-
-    Args:
-        call: a key of `CALLS`.
     """
     # Bit patterns from -0.0 to -20.
     x = np.arange(0x8000_0000, 0xC1A0_0000, 1009, np.uint32).view(np.float32)
@@ -169,9 +162,4 @@ def ulps(call: str) -> dict[str, float]:
     for name, function in FUNCTIONS.items():
         y = CALLS[call](function)(tf.constant(x)).numpy().astype(np.float64)
         largest[name] = float((np.abs(y - exact) / place).max())
-    if largest["elu_xla"] > 1:
-        raise errors.EluZooError(
-            f"The error of elu_xla is {largest['elu_xla']:.3g} units in the last place "
-            f"({call}); its polynomial has at most 1. Run the tests of the op."
-        )
     return largest

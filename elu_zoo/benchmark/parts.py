@@ -119,10 +119,12 @@ def unit(scope: Scope) -> list[Row]:
 
 def replicas(scope: Scope) -> list[Row]:
     """Our step and Keras' fit on two logical CPU devices, or on one of all cores."""
+    import tensorflow as tf
+
     from elu_zoo.benchmark import step
     from elu_zoo.training.step import devices
 
-    devices.hide_gpus()
+    tf.config.set_visible_devices([], "GPU")
     devices.create_strategy("mirrored", 2)  # impossible after TensorFlow starts
     rows = []
     for case in scope.cases():
@@ -162,18 +164,10 @@ def serving(scope: Scope) -> list[Row]:
     return rows
 
 
-def host(scope: Scope) -> list[Row]:
-    """1,000 iterations of elu_cifar_11 whose training step does nothing."""
-    from elu_zoo.benchmark import host
-
-    seconds = host.measure(scope.rounds or 15)
-    return report.timed("host", "1,000 iterations", seconds, host.BASELINE)
-
-
 PARTS: dict[str, Callable[[Scope], list[Row]]] = {
-    part.__name__: part for part in (op, fit, step, unit, replicas, inference, serving, host)
+    part.__name__: part for part in (op, fit, step, unit, replicas, inference, serving)
 }
-ON_JAX = ("step", "unit", "host")
+ON_JAX = ("step", "unit")
 
 
 def measure(part: str, scope: Scope) -> list[Row]:

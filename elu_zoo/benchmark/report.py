@@ -2,13 +2,12 @@
 
 import csv
 import dataclasses
-import io
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors, files
+from elu_zoo import errors, files, results
 from elu_zoo.benchmark import rounds
 
 
@@ -17,19 +16,14 @@ class Row:
     """Measurement of one form of a case.
 
     Attributes:
-        part: part of the benchmark, see `parts.PARTS`.
         case: the work, such as `forward, 1e7 elements`.
         form: the implementation of the work, such as `tf.nn.elu, XLA`.
-        unit: unit of the value: `ms`, `MiB`, `1/s`, or `ULP` for the largest error in
-            units of the last place.
-        rounds: number of measurements.
+        unit: `ms`, `MiB`, `1/s`, or `ULP` for the largest error in units of the last
+            place.
         value: median over the rounds.
-        lower_quartile: lower quartile over the rounds.
-        upper_quartile: upper quartile over the rounds.
         baseline: the form that `ratio` compares with.
-        ratio: median over the rounds of value / value of the baseline.
-        ratio_low: lower end of the ratio's 95 % bootstrap interval.
-        ratio_high: upper end of the ratio's 95 % bootstrap interval.
+        ratio: median over the rounds of value / value of the baseline; `ratio_low` and
+            `ratio_high` are the ends of its 95 % bootstrap interval.
         machine: hardware and versions, see `machine.line`.
     """
 
@@ -99,12 +93,8 @@ def update(path: Path, found: Sequence[Row]) -> None:
     parts = {row.part for row in found}
     previous = read(path) if path.exists() else []
     written = [*(row for row in previous if row.part not in parts), *found]
-    buffer = io.StringIO()
     names = [field.name for field in dataclasses.fields(Row)]
-    writer = csv.DictWriter(buffer, names, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(map(dataclasses.asdict, written))
-    files.write_bytes(path, buffer.getvalue().encode())
+    results.write(path, names, map(dataclasses.asdict, written))
 
 
 def read(path: Path) -> list[Row]:
@@ -112,46 +102,9 @@ def read(path: Path) -> list[Row]:
     fields = dataclasses.fields(Row)
     try:
         lines = files.read(path).decode().splitlines()
-        table = list(csv.DictReader(lines, strict=True))
+        table = csv.DictReader(lines, strict=True)
         return [Row(*(f.type(row[f.name]) for f in fields)) for row in table]
     except (KeyError, TypeError, ValueError, csv.Error) as error:
         raise errors.CorruptError(
             f"{path} must be a CSV file of elu-zoo-benchmark: {error!r}. Set --csv to a new file."
         ) from None
-
-
-def markdown(found: Iterable[Row]) -> str:
-    """Returns the ratios of one part as a Markdown table.
-
-    The table has a line for each form and a column for each case. The cell of the
-    baseline also has the baseline's value.
-    """
-    return _markdown((row, row.case, _ratio_text(row)) for row in found)
-
-
-def markdown_of_values(found: Iterable[Row]) -> str:
-    """Returns the medians of one part as a Markdown table, like `markdown`."""
-    return _markdown((row, f"{row.case} ({row.unit})", _number(row.value)) for row in found)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
-
-
-def _markdown(found: Iterable[tuple[Row, str, str]]) -> str:
-    cells = {(row.form, column): cell for row, column, cell in found}
-    forms, columns = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    lines = [f"| | {' | '.join(columns)} |", "|---" * (1 + len(columns)) + "|"]
-    lines += [
-        f"| {form} | {' | '.join(cells.get((form, c), '') for c in columns)} |" for form in forms
-    ]
-    return "\n".join(lines)
-
-
-def _ratio_text(row: Row) -> str:
-    if row.form == row.baseline:
-        return f"**1** ({row.value:.3g} {row.unit})"
-    digits = 3 if 0.9 < row.ratio < 1.1 else 2
-    low, high = (f"{v:.{digits}f}" for v in (row.ratio_low, row.ratio_high))
-    ratio = f"{row.ratio:.{digits}f}"
-    return ratio if low == high else f"{ratio} ({low} to {high})"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors, quiet
+from elu_zoo import quiet
 from elu_zoo.benchmark import report
 from elu_zoo.benchmark.report import Row
 
@@ -27,10 +27,7 @@ _Load = Callable[[int, int], np.ndarray]
 def measure(name: str, rounds: int, folder: Path) -> list[Row]:
     """Returns the latencies and the throughput of a network, by number of clients.
 
-    Args:
-        name: name of the network, see `inference.export`.
-        rounds: number of rounds; each measures every form once, in a random order.
-        folder: an empty folder for the exported model.
+    In each round every form is measured once, in a random order.
     """
     # Not at the top, because the server's process imports this file before
     # `quiet.follow` hides the messages of TensorFlow.
@@ -41,7 +38,7 @@ def measure(name: str, rounds: int, folder: Path) -> list[Row]:
         forms = _forms(name, images, folder, stack)
         rows = []
         for clients in CLIENTS:
-            rows += _rows(name, clients, _statistics(forms, clients, rounds))
+            rows += _rows(name, forms, clients, rounds)
     return rows
 
 
@@ -60,42 +57,33 @@ def _forms(
     return forms
 
 
-def _statistics(
-    forms: dict[str, _Load], clients: int, rounds: int
-) -> dict[str, dict[str, np.ndarray]]:
-    """Returns arrays of statistics, `(rounds,)`, by form and then by case suffix."""
-    requests = clients * _REQUESTS_PER_CLIENT[clients]
-    generator = np.random.Generator(np.random.Philox(_SEED))
-    names = list(forms)
-    statistics = {name: {} for name in names}
-    for name in names:
-        forms[name](clients, clients)
-    for _ in range(rounds):
-        for index in generator.permutation(len(names)):
-            seconds = forms[names[index]](clients, requests)
-            values = {
-                "": 1e3 * np.median(seconds),
-                ", p95": 1e3 * np.percentile(seconds, 95),
-                ", p99": 1e3 * np.percentile(seconds, 99),
-                # A client never pauses, so that it sends 1 / latency requests a second.
-                ", throughput": clients / np.mean(seconds),
-            }
-            for suffix, value in values.items():
-                statistics[names[index]].setdefault(suffix, []).append(value)
+def _statistics(clients: int, seconds: np.ndarray) -> dict[str, float]:
+    """Returns statistics of the requests of a round, by the end of their case."""
     return {
-        name: {suffix: np.array(values) for suffix, values in by_suffix.items()}
-        for name, by_suffix in statistics.items()
+        "": 1e3 * np.median(seconds),
+        ", p95": 1e3 * np.percentile(seconds, 95),
+        ", p99": 1e3 * np.percentile(seconds, 99),
+        # A client never pauses, so that it sends 1 / latency requests a second.
+        ", throughput": clients / np.mean(seconds),
     }
 
 
-def _rows(name: str, clients: int, statistics: dict[str, dict[str, np.ndarray]]) -> list[Row]:
-    case = f"{name}, {clients} client{'s' if clients > 1 else ''}"
+def _rows(name: str, forms: dict[str, _Load], clients: int, rounds: int) -> list[Row]:
+    requests = clients * _REQUESTS_PER_CLIENT[clients]
+    generator = np.random.Generator(np.random.Philox(_SEED))
+    names = list(forms)
+    for form in names:
+        forms[form](clients, clients)
+    found = {form: [] for form in names}
+    for _ in range(rounds):
+        for form in generator.permutation(names):
+            found[form].append(_statistics(clients, forms[form](clients, requests)))
     rows = []
-    for suffix in ("", ", p95", ", p99", ", throughput"):
-        values = {form: arrays[suffix] for form, arrays in statistics.items()}
-        is_rate = suffix == ", throughput"
-        baseline, unit = (UNBATCHED, "1/s") if is_rate else (BASELINE, "ms")
-        rows += report.rows("serving", case + suffix, values, baseline, unit)
+    for end in found[BASELINE][0]:
+        values = {form: np.array([x[end] for x in found[form]]) for form in names}
+        case = f"{name}, {clients} client{'s' * (clients > 1)}{end}"
+        baseline, unit = (UNBATCHED, "1/s") if "throughput" in end else (BASELINE, "ms")
+        rows += report.rows("serving", case, values, baseline, unit)
     return rows
 
 
@@ -108,10 +96,7 @@ def _server(folder: Path, batched: bool) -> Iterator[tuple[str, str]]:
     process.start()
     child_end.close()
     try:
-        try:
-            yield parent_end.recv()
-        except EOFError:
-            raise errors.ResourceError("The server did not start.") from None
+        yield parent_end.recv()  # raises an EOFError if the server does not start
     finally:
         process.terminate()
         process.join()

@@ -10,8 +10,8 @@ from elu_zoo import registry
 from elu_zoo.benchmark.case import MODELS, Case
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training import backends
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step import precision
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.pool_before_activation import pool_before_activation
 
 BASELINE = "ours"

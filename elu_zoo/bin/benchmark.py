@@ -15,7 +15,7 @@ from elu_zoo.bin import early, flags
 absl_flags.DEFINE_list(
     "parts",
     None,
-    "Some of op, fit, step, unit, replicas, inference, serving, host; by default all.",
+    "Some of op, fit, step, unit, replicas, inference, serving; by default all.",
 )
 absl_flags.DEFINE_list(
     "models", None, "Networks; by default two dense and one convolutional network."

@@ -22,16 +22,15 @@ absl_flags.mark_flags_as_required(["model", "weights", "data"])
 
 def main(_: list[str]) -> None:
     from elu_zoo import errors, zoo
-    from elu_zoo.evaluation import calibrate, corruptions, data_notes
+    from elu_zoo.evaluation import calibrate, corruptions, images
     from elu_zoo.evaluation.evaluator import Evaluator
-    from elu_zoo.evaluation.images import load_for
     from elu_zoo.evaluation.loss import Objective
 
     values, weights = absl_flags.FLAGS, flags.pretrained()
     model = zoo.get_model(values.model, weights=weights)
     if values.changes and len(model.output_shape) > 2:
         raise errors.UsageError("--changes needs a classifier. Remove --changes.")
-    data = load_for(model, weights, values.data, values.data_dir)
+    data = images.load_for(model, weights, values.data, values.data_dir)
     split, notes = data.split(values.split), []
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     if values.changes:
@@ -47,7 +46,7 @@ def main(_: list[str]) -> None:
     else:
         title = f"{values.model} on {data.name}, {len(split)} {values.split} images"
         print(f"{title}: {calibrate.describe(measured)}")
-    for note in [*data_notes.notes(weights.entry, data, values.split), *notes]:
+    for note in [*images.notes(weights.entry, data, values.split), *notes]:
         print(f"note: {note}", file=sys.stderr)
 
 

@@ -18,17 +18,18 @@ flags.define_path("model_base_path", None, _FOLDER, required=True)
 _HOST = "Address; 0.0.0.0 accepts any machine, without access control."
 absl_flags.DEFINE_string("host", "127.0.0.1", _HOST)
 absl_flags.DEFINE_bool("enable_batching", True, "Combine waiting requests in batches.")
+absl_flags.DEFINE_bool("rest_api_enable_cors_support", False, "Allow pages of other origins.")
 for _name, _default, _help, *_limits in (
     ("port", 8500, "Port of gRPC; 0: any free port.", 0, 65535),
     ("rest_api_port", 8501, "Port of HTTP; 0: any free port.", 0, 65535),
     ("max_batch_size", 64, "Largest number of examples in a batch or request.", 1),
     ("max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1),
+    ("max_output_values", 1 << 22, "Largest number of values in a response.", 1),
     ("max_body_bytes", 32 << 20, "Largest size of a request in bytes.", 1024, 2**31 - 1),
     ("rest_api_timeout_in_ms", 30_000, "Time limit of a request in milliseconds.", 1),
 ):
     absl_flags.DEFINE_integer(_name, _default, _help, *_limits)
-_WAIT = "Seconds between checks for versions."
-absl_flags.DEFINE_float("file_system_poll_wait_seconds", 1.0, _WAIT, 0.01)
+absl_flags.DEFINE_float("file_system_poll_wait_seconds", 1.0, "Seconds between polls.", 0.01)
 absl_flags.DEFINE_float("drain_seconds", 30.0, "Wait for requests after SIGTERM.", 0.0)
 
 

@@ -20,7 +20,7 @@ from elu_zoo.compare.tuning import FURTHER_RUNS
 from elu_zoo.pairs import runner, worker
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.training import backends, build, step_time
+from elu_zoo.training import backends, build, chunks
 from elu_zoo.training.config import resolve
 
 _ROUNDS = 5  # each times every activation once
@@ -91,7 +91,7 @@ def _measure(trials: Sequence[Trial], plan: Plan) -> list[Cost]:
                 each, data, backends.choose_devices(False, "auto", None), ("auto", None, 1)
             )
             kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
-            timers.append(step_time.timer(run))
+            timers.append(chunks.timer(run))
         except errors.EluZooError:
             raise
         except Exception as error:  # a user's activation may raise any

@@ -1,11 +1,12 @@
 """Cache of decoded arrays, so that a second load needs neither TFDS nor TensorFlow.
 
-An entry is an .npz file without pickled objects in `$ELU_ZOO_HOME/data`. A second file
-beside the entry holds its SHA-256 in the format of `sha256sum -c`.
+An entry is an .npz file without pickled objects in `$ELU_ZOO_HOME/data`; its zip format
+holds a checksum of each array.
 """
 
 import io
 import json
+import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -35,16 +36,13 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
     fingerprint = files.sha256(json.dumps(names_and_sizes).encode())[:16]
     path = files.home() / "data" / f"{name}-{fingerprint}.npz"
-    if arrays := _verified(path):
+    if arrays := _read(path):
         return arrays
     arrays = build()
     buffer = io.BytesIO()
     np.savez(buffer, **arrays)
-    content = buffer.getvalue()
     try:
-        # With the hash written first, a reader between the writes finds no entry.
-        files.write_bytes(_sha256_path(path), _sha256_line(path, content))
-        files.write_bytes(path, content)
+        files.write_bytes(path, buffer.getvalue())
     except OSError as error:
         logging.warning("Decoded arrays are not cached at %s: %s", path, error)
     return arrays
@@ -73,34 +71,17 @@ def newest(pattern: str) -> Arrays | None:
         pattern: shell wildcards that match the `name` that was passed to `load`.
     """
     paths = (files.home() / "data").glob(f"{pattern}-*.npz")
-    for path in sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True):
-        if arrays := _verified(path):
-            return arrays
-    return None
+    newest_first = sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True)
+    return next(filter(None, map(_read, newest_first)), None)
 
 
-def _verified(path: Path) -> Arrays | None:
+def _read(path: Path) -> Arrays | None:
     """Returns the arrays of a file, or None if the file is missing or damaged."""
-    content = _read(path)
-    if not content:
-        return None
-    if _sha256_line(path, content) != _read(_sha256_path(path)):
-        logging.warning("%s is damaged (its SHA-256 differs).", path)
-        return None
-    with np.load(io.BytesIO(content), allow_pickle=False) as stored:
-        return dict(stored)
-
-
-def _sha256_path(path: Path) -> Path:
-    return path.with_name(f"{path.name}.sha256")
-
-
-def _sha256_line(path: Path, content: bytes) -> bytes:
-    return f"{files.sha256(content)}  {path.name}\n".encode()
-
-
-def _read(path: Path) -> bytes:
     try:
-        return files.read(path)
-    except (OSError, errors.CorruptError):
-        return b""
+        with files.open_regular(path) as file, np.load(file, allow_pickle=False) as stored:
+            return dict(stored)
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except (OSError, EOFError, ValueError, zipfile.BadZipFile, errors.CorruptError) as error:
+        logging.warning("%s is damaged: %s.", path, error)
+        return None

@@ -27,14 +27,12 @@ class DecodedImage:
         name: name of the file.
         label: class of the image.
         pixels: uint8 `(height, width, channels)`; None for an unusable image.
-        unusual: unusual properties of the image, see `images.decode_checked`.
         problem: the reason why the image cannot be used; "" for a usable image.
     """
 
     name: str
     label: int
     pixels: np.ndarray | None = None
-    unusual: str = ""
     problem: str = ""
 
 
@@ -58,10 +56,10 @@ def decode_all(readers: Iterable[Callable[[], Example]], shape: Shape) -> Iterat
         except UnusableFileError as error:
             return DecodedImage(error.name, error.label, problem=error.reason)
         try:
-            pixels, unusual = images.decode_checked(example.image, shape)
+            pixels = images.decode_checked(example.image, shape)
         except errors.DataError as error:
             return DecodedImage(example.name, example.label, problem=str(error))
-        return DecodedImage(example.name, example.label, pixels, unusual)
+        return DecodedImage(example.name, example.label, pixels)
 
     workers = os.cpu_count() or 1
     pending: collections.deque[Future[DecodedImage]] = collections.deque()
@@ -82,15 +80,12 @@ def decode_all(readers: Iterable[Callable[[], Example]], shape: Shape) -> Iterat
 def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
     """Returns the exact mean of a split's images, float64 `(side, side, 3)`.
 
-    Unusual images are counted and named in the log.
-
     Args:
         split: the split.
         *others: splits whose images are checked but do not count in the mean.
         classes: number of classes. Labels must be in [0, classes).
     """
     total, count, bad = np.zeros(split.image_shape, np.uint64), 0, []
-    unusual: dict[str, list[str]] = {}
     for part in (split, *others):
         in_order = readers(part.examples, np.sort(part.positions))
         for image in decode_all(in_order, part.image_shape):
@@ -99,26 +94,17 @@ def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.n
                 image = dataclasses.replace(image, problem=problem)
             if image.problem:
                 bad.append(image)
-                continue
-            if part is split:
+            elif part is split:
                 total, count = total + image.pixels, count + 1
-            if image.unusual:
-                unusual.setdefault(image.unusual, []).append(image.name)
     if bad:
         raise unusable_error(bad, sum(map(len, (split, *others))))
-    for properties, names in unusual.items():
-        logging.info("%d images are %s: %s", len(names), properties, _listed(names))
     return total / count
 
 
 def unusable_error(bad: Sequence[DecodedImage], count: int) -> errors.DataError:
     """Returns an error that counts and names the unusable images of `count` images."""
-    named = _listed([f"{image.name}: {image.problem}" for image in bad])
+    named = "; ".join(f"{image.name}: {image.problem}" for image in bad[:_NAMED])
+    named += f"; and {len(bad) - _NAMED} more" if len(bad) > _NAMED else ""
     return errors.DataError(
         f"{len(bad)} of {count} images cannot be used: {named}. Fix or delete them."
     )
-
-
-def _listed(names: Sequence[str]) -> str:
-    more = f"; and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    return "; ".join(names[:_NAMED]) + more

@@ -67,11 +67,10 @@ def find(
     The label of a class is its position in the sorted list of folders that hold images.
     If `folder` has a subfolder `train/` of class folders, the splits are `train/` and
     `val/` (also `validation/` or `valid/`), in any case. Otherwise all images are the
-    training split, and a folder `train/` that holds images beside others is a class. A
-    file `class_names.txt` may hold display names, see `class_names.read`. A file is an
-    image if its name ends in one of `formats.SUFFIXES`. Other files are ignored and
-    counted in the log, which also warns of folders that are not read. The fingerprint
-    is a hash of the names and sizes of all images.
+    training split. A file `class_names.txt` may hold display names, see
+    `class_names.read`. A file is an image if its name ends in one of
+    `formats.SUFFIXES`; a warning lists images and folders that are not read. The
+    fingerprint is a hash of the names and sizes of all images.
 
     Args:
         folder: the folder.
@@ -89,16 +88,10 @@ def find(
         ) from error
     for split, root in roots.items():
         if not scanned[split]:
-            raise _no_images_error(root, split)
+            raise _no_images_error(root)
     classes = sorted({path.split("/")[0] for path, _ in scanned["train"]})
-    for name in classes:
-        try:
-            name.encode()
-        except UnicodeEncodeError:
-            raise errors.DataError(
-                f"The name of the class folder {os.fsencode(name)!r} in "
-                f"{roots['train']} is not UTF-8. Rename the folder."
-            ) from None
+    if unreadable := [x for x in classes if not x.isprintable()]:
+        raise errors.DataError(f"Rename the class folder {unreadable[0]!r} in {roots['train']}.")
     labelled = {
         split: _label_files(root, [path for path, _ in scanned[split]], classes)
         for split, root in roots.items()
@@ -114,55 +107,34 @@ def find(
 
 
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
-    """Returns the folder of each split; folders of images beside others are classes."""
+    """Returns the folder of each split; without classes in train/, all folders are classes."""
     folders = _folders(folder)
-    roots = _split_folders(folder, folders, names)
-    train = roots.get("train")
-    of_splits = [x for x in folders if _is_split(x)]
-    flat = [x for x in folders if _has_images(x)] if of_splits else []
-    named_flat = [x for x in flat if x in of_splits]
-    if train and _has_classes(train) and (train not in flat or flat == named_flat):
+    roots = {}
+    for split in names:
+        named = [x for x in folders if x.name.lower() in _SPLITS[split]]
+        if len(named) > 1:
+            raise errors.DataError(
+                f"{folder} has several folders of {split} images, {_listed(named)}. "
+                "Move the class folders of one into the other."
+            )
+        if named:
+            roots[split] = named[0]
+    if "train" in roots and any(map(_has_images, _folders(roots["train"]))):
         if others := [x for x in folders if x not in roots.values()]:
             logging.warning(
                 "These folders in %s are not read, because %s holds class folders: %s.",
                 folder,
-                train.name,
+                roots["train"].name,
                 _listed(others),
             )
         return roots
-    if flat and flat == named_flat:
+    flat = [x for x in folders if _has_images(x)]
+    if flat and all(x.name.lower() in sum(_SPLITS.values(), ()) for x in flat):
         raise errors.DataError(
             f"{folder} has images only in folders that are named like splits but hold "
-            f"no class folders: {_listed(flat)}. Move the images to "
-            f"{train or flat[0]}/<class>. If these folders are classes, rename one, to "
-            f"other names than {', '.join(sum(_SPLITS.values(), ()))}."
-        )
-    if named_flat:
-        logging.warning(
-            "Read as classes, because they hold images beside other folders of images "
-            "in %s: %s. If one is a split, remove it, or move its images into class "
-            "folders in it, and the classes into %s.",
-            folder,
-            _listed(named_flat),
-            folder / "train",
+            f"no class folders: {_listed(flat)}. Move the images to {flat[0]}/<class>."
         )
     return {"train": folder}
-
-
-def _split_folders(folder: Path, folders: Sequence[Path], names: Sequence[str]) -> dict[str, Path]:
-    """Returns the folder of each split by its name; one with classes comes first."""
-    roots = {}
-    for split in names:
-        named = [x for x in folders if x.name.lower() in _SPLITS[split]]
-        found = [x for x in named if _has_classes(x)]
-        if len(found) > 1:
-            raise errors.DataError(
-                f"{folder} has several folders of {split} images, {_listed(found)}. "
-                "Move the class folders of one into the other."
-            )
-        if named:
-            (roots[split],) = found or named[:1]
-    return roots
 
 
 def _label_files(root: Path, paths: Sequence[str], classes: Sequence[str]) -> FilesOfSplit:
@@ -223,40 +195,21 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image in the class folders, sorted by path."""
-    images, ignored, nested = [], [], []
+    images = []
+    unread = [x.name for x in _visible(root) if x.name.lower().endswith(SUFFIXES)]
     for folder in _folders(root):
         before = len(images)
         for file in _visible(folder):
             path = f"{folder.name}/{file.name}"
             if file.name.lower().endswith(SUFFIXES):
                 images.append((path, file.stat().st_size))
-            else:
-                (nested if file.is_dir() else ignored).append(path)
+            elif file.is_dir():
+                unread.append(path)
         if len(images) == before:
-            logging.warning("%s holds no images and is not a class.", folder)
-    loose = [x.name for x in _visible(root) if x.name.lower().endswith(SUFFIXES)]
-    if images and loose:
-        logging.warning(
-            "%d images in %s itself are not read, such as %s. Move the images into class folders.",
-            len(loose),
-            root,
-            min(loose),
-        )
-    if nested:
-        logging.warning(
-            "%d folders inside class folders of %s are not read, such as %s. %s",
-            len(nested),
-            root,
-            min(nested),
-            LAYOUT,
-        )
-    if ignored:
-        logging.info(
-            "Ignored %d files in %s that are not images, such as %s.",
-            len(ignored),
-            root,
-            min(ignored),
-        )
+            unread.append(folder.name)
+    if images and unread:
+        listed = errors.listed(sorted(unread))
+        logging.warning("Not read in %s: %s. %s", root, listed, LAYOUT)
     return sorted(images)
 
 
@@ -273,35 +226,16 @@ def _has_images(folder: Path) -> bool:
     return any(x.name.lower().endswith(SUFFIXES) for x in _visible(folder))
 
 
-def _has_classes(folder: Path) -> bool:
-    return any(map(_has_images, _folders(folder)))
-
-
-def _is_split(folder: Path) -> bool:
-    return any(folder.name.lower() in names for names in _SPLITS.values())
-
-
 def _listed(folders: Sequence[Path]) -> str:
     return errors.listed([x.name for x in folders])
 
 
-def _no_images_error(root: Path, split: str) -> errors.DataError:
-    """Returns an error that says what a folder holds instead of images in classes."""
-
-    def images(pattern: str) -> list[Path]:
-        return [p for p in root.glob(pattern) if p.name.lower().endswith(SUFFIXES)]
-
-    files_within = [*root.glob("*/*"), *root.glob("*/*/*")]
-    hint = f" Rename {root} to leave it out." if split != "train" else ""
-    if flat := images("*"):
-        text = " {} images are in {} itself, not in a class folder. Move them there."
-        hint = text.format(len(flat), root) + hint
-    elif deeper := images("*/*/*") or images("*/*/*/*"):
-        above = {p.parents[1] for p in deeper}
-        above = {p.parent if _is_split(p) and p.parent != root else p for p in above}
-        hint = f" Perhaps you mean {min(above)}, whose folders hold images."
-        if len(above) > 1:
-            hint += " If it is a class, move the images in its folders up into it."
-    elif others := {p.suffix for p in files_within if p.suffix and p.is_file()}:
-        hint = f" It holds {' '.join(sorted(others))} files. Convert images to PNG."
+def _no_images_error(root: Path) -> errors.DataError:
+    """Returns an error that says where a folder holds images instead."""
+    nested = [x for x in root.glob("*/*/*") if x.name.lower().endswith(SUFFIXES)]
+    hint = ""
+    if _has_images(root):
+        hint = f" Move the images in {root} itself into class folders."
+    elif nested:
+        hint = f" Perhaps you mean {min(x.parents[1] for x in nested)}."
     return errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}")

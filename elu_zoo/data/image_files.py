@@ -44,9 +44,8 @@ def read_images(
 
     Args:
         paths: one or several paths of files or folders. A folder stands for its
-            images, sorted by name: the visible files with a suffix of
-            `formats.SUFFIXES` or with the content of an image. Folders inside a folder
-            are not read, and a warning lists these folders.
+            visible files with a suffix of `formats.SUFFIXES`, sorted by name. Folders
+            inside a folder are not read, and a warning lists these folders.
         shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
             `images.decode`.
         digit: whether the images are digits, which get MNIST's form.
@@ -116,7 +115,7 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
                 content = images.webp_as_png(content)
             elif content and not content.startswith((formats.JPEG, formats.PNG)):
                 raise formats.unsupported_error(content, _EXPECTED)
-            pixels = images.decode_checked(content, whole, min_side=1)[0][None]
+            pixels = images.decode_checked(content, whole, min_side=1)[None]
         else:
             pixels = images.adapt(content, whole).numpy()
         if not digit:
@@ -197,7 +196,7 @@ def _image_files(path: Path) -> list[Path]:
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
     folders = [x.name for x in visible if x.is_dir()]
-    images = [x for x in visible if not x.is_dir() and _is_image(x)]
+    images = [x for x in visible if not x.is_dir() and x.suffix.lower() in formats.SUFFIXES]
     named = errors.listed(folders)
     if not images:
         hint = f" Pass the folders in {path} instead: {named}." if folders else ""
@@ -205,17 +204,6 @@ def _image_files(path: Path) -> list[Path]:
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)
     return images
-
-
-def _is_image(file: Path) -> bool:
-    """Returns whether a file has the suffix or the content of an image."""
-    if file.suffix.lower() in formats.SUFFIXES:
-        return True
-    try:
-        with files.open_regular(file) as opened:
-            return formats.is_image(opened.read(formats.HEAD))
-    except (OSError, errors.CorruptError):
-        return False
 
 
 def _no_image_error(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:

@@ -10,8 +10,6 @@ from elu_zoo.data import formats, orientation, shapes
 from elu_zoo.data.shapes import Shape
 
 MAX_PIXELS = 2**27  # The decoder would need gigabytes of memory for more pixels.
-_TINY_SIDE = 32  # pixels; an image with a shorter side is reported as tiny
-_PNG_GREY = (b"\0", b"\4")  # PNG's colour types: grey, grey with opacity
 _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 _BATCH = 1000  # images that are adapted at once, to bound the memory
 
@@ -165,7 +163,7 @@ def webp_as_png(encoded: bytes) -> bytes:
 
 def decode_checked(
     encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE, max_pixels: int | None = None
-) -> tuple[np.ndarray, str]:
+) -> np.ndarray:
     """Decodes a file that may be damaged; the text of a `DataError` is the reason.
 
     Args:
@@ -175,39 +173,33 @@ def decode_checked(
         max_pixels: largest accepted number of pixels; None for `MAX_PIXELS`.
 
     Returns:
-        The pixels, uint8 of this shape, and the unusual properties of the image,
-        separated by commas: "grey", "cmyk", "png", "tiny" (a side below 32 pixels).
+        The pixels, uint8 of this shape.
     """
     max_pixels = MAX_PIXELS if max_pixels is None else max_pixels
     if not encoded:
         raise errors.DataError("the file is empty")
     try:
-        height, width, unusual = _header(encoded)
+        height, width = _size(encoded)
         if min(height, width) < min_side or height * width > max_pixels:
             raise errors.DataError(
                 f"it has {height} x {width} pixels; expected at least {min_side} on "
                 f"each side and at most {max_pixels} in total"
             )
-        pixels = decode(tf.constant(encoded), shape).numpy()
+        return decode(tf.constant(encoded), shape).numpy()
     except tf.errors.InvalidArgumentError as error:
         # TensorFlow's message names functions, such as jpeg::Uncompress.
         raise errors.DataError("the file is damaged or cut off") from error
     except tf.errors.OpError as error:
         reason = errors.graph_reason(error.message).rstrip(".")
         raise errors.DataError(f"it cannot be decoded: {reason}") from error
-    if min(height, width) < _TINY_SIDE:
-        unusual.append("tiny")
-    return pixels, ", ".join(unusual)
 
 
-def _header(encoded: bytes) -> tuple[int, int, list[str]]:
-    """Returns height, width and unusual properties of an image, without decoding it."""
+def _size(encoded: bytes) -> tuple[int, int]:
+    """Returns height and width of an image, without decoding it."""
     if encoded.startswith(formats.JPEG):
-        height, width, channels = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
-        unusual = {1: "grey", 4: "cmyk"}.get(channels)
-        return height, width, [unusual] if unusual else []
+        height, width, _ = tf.io.extract_jpeg_shape(encoded).numpy().tolist()
+        return height, width
     if encoded.startswith(formats.PNG) and len(encoded) > 24:
         width, height = struct.unpack(">II", encoded[16:24])
-        is_grey = encoded[25:26] in _PNG_GREY
-        return height, width, ["png", "grey"] if is_grey else ["png"]
+        return height, width
     raise formats.unsupported_error(encoded)

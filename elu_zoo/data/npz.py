@@ -1,8 +1,5 @@
 """Images and labels of an .npz file."""
 
-import io
-import math
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,8 +20,6 @@ _EXPECTED = (
     "y_test and class_names are optional"
 )
 _NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
-_HEADER_BYTES = 2**16  # np.savez writes 128 bytes, or more for structured types.
-_COPIES = 2  # of each array: as stored, and as copied by pixel checks and splits
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -74,23 +69,14 @@ def read(path: Path, shape: Shape | None) -> Arrays:
 
 
 def _stored_arrays(path: Path) -> Arrays:
-    """Returns all arrays of a file, after a check of the memory that they need."""
+    """Returns all arrays of a file."""
     try:
-        with files.open_regular(path) as file, zipfile.ZipFile(file) as archive:
-            members = [m for m in archive.infolist() if m.filename.endswith(".npy")]
-            _check_memory(path, sum(_array_bytes(archive, m) for m in members))
-            arrays: Arrays = {}
-            for member in members:
-                with archive.open(member) as content:
-                    name = member.filename.removesuffix(".npy")
-                    arrays[name] = np.lib.format.read_array(content, allow_pickle=False)
-            return arrays
+        with files.open_regular(path) as file:
+            return dict(np.lib.npyio.NpzFile(file, allow_pickle=False))
     except (FileNotFoundError, NotADirectoryError) as error:
         raise errors.NotFoundError(f"There is no file {path}.") from error
     except errors.CorruptError as error:
         raise errors.DataError(f"{path} {error}.") from None
-    except errors.ResourceError:
-        raise
     # The zip and zlib modules and NumPy raise errors of many types for damaged files.
     except Exception as error:
         is_pickle = "pickle" in str(error)
@@ -102,38 +88,6 @@ def _stored_arrays(path: Path) -> Arrays:
         ) from error
 
 
-def _array_bytes(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> int:
-    """Returns the size of an array in bytes, from the header alone.
-
-    NumPy never unpacks more than this size, whatever the member contains.
-    """
-    # zipfile unpacks a block of bzip2 at once: 4 kB may become gigabytes.
-    if member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise ValueError("np.savez does not use this compression")
-    with archive.open(member) as file:
-        head = io.BytesIO(file.read(_HEADER_BYTES))
-    version = np.lib.format.read_magic(head)
-    if version == (1, 0):
-        shape, _, dtype = np.lib.format.read_array_header_1_0(head)
-    else:
-        shape, _, dtype = np.lib.format.read_array_header_2_0(head)
-    if min(shape, default=0) < 0:
-        raise ValueError("a dimension is negative")
-    return math.prod(shape) * dtype.itemsize
-
-
-def _check_memory(path: Path, size: int) -> None:
-    """Checks that arrays of `size` bytes and one copy of them fit the memory."""
-    available = shapes.available_memory()
-    if _COPIES * size > available:
-        raise errors.ResourceError(
-            f"The arrays of {path} have {size / 2**30:.1f} GiB and need "
-            f"{_COPIES * size / 2**30:.1f} GiB of memory to be loaded; "
-            f"{available / 2**30:.1f} GiB are available. Store fewer or smaller "
-            "images, with 8 bits per value."
-        )
-
-
 def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
     """Returns the class numbers 0, 1, 2, ..., after a check of all labels."""
     train = np.unique(arrays["train_labels"])
@@ -143,14 +97,10 @@ def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
     if not np.array_equal(train, numbers) or not np.array_equal(all_splits, numbers):
         raise errors.DataError(
             f"{path} has no class_names, so its labels must be 0, 1, 2, ..., each with "
-            f"training images. Received: {_join_labels(train)} in the training labels, "
-            f"{_join_labels(all_splits)} in all splits. {_NUMBER_LABELS}"
+            f"training images. Received: {errors.listed([*map(str, train)])} in the training "
+            f"labels, {errors.listed([*map(str, all_splits)])} in all splits. {_NUMBER_LABELS}"
         )
     return numbers
-
-
-def _join_labels(labels: np.ndarray) -> str:
-    return ", ".join(map(str, labels[:5])) + ", ..." * (len(labels) > 5)
 
 
 def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
@@ -158,12 +108,9 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     if images.ndim == 3:
         images = images[..., None]
     if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
-        is_channels_first = images.ndim == 4 and images.shape[1] in (1, 3)
-        hint = " Move the channels to the end with np.moveaxis(images, 1, 3)."
         raise errors.DataError(
             f"{name} has the shape {images.shape}; expected (n, height, width), or "
-            "(n, height, width, channels) with 1, 3 or 4 channels."
-            f"{hint if is_channels_first else ''}"
+            "(n, height, width, channels) with 1, 3 or 4 channels. Move axes with np.moveaxis."
         )
     if min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
@@ -183,14 +130,12 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
 
 def _check_pixels(images: np.ndarray, name: str) -> None:
     """Checks that images of another type than uint8 are whole numbers in 0..255."""
-    is_float = np.issubdtype(images.dtype, np.floating)
-    is_valid = is_float or np.issubdtype(images.dtype, np.integer)
+    is_valid = images.dtype.kind in "iuf"
     if is_valid and len(images):
         is_valid = images.min() >= 0 and images.max() <= 255
-        if is_float:
+        if images.dtype.kind == "f":
             # Images of only 0.0 and 1.0 probably have black and white pixels in [0, 1].
-            is_binary = images.max() <= 1
-            is_valid = is_valid and not is_binary and (images == images.round()).all()
+            is_valid = is_valid and images.max() > 1 and (images == images.round()).all()
     if not is_valid:
         raise errors.DataError(
             f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
@@ -205,13 +150,8 @@ def _labels(labels: np.ndarray, name: str) -> np.ndarray:
     if labels.dtype.kind == "f" and (labels == labels.round()).all():
         labels = labels.astype(np.int64)
     if labels.ndim != 1 or not np.issubdtype(labels.dtype, np.integer):
-        hint = ""
-        if labels.dtype.kind in "US":
-            hint = f" {_NUMBER_LABELS}"
-        elif labels.ndim == 2:
-            hint = " Convert labels with one column per class by labels.argmax(1)."
         raise errors.DataError(
             f"{name} has {labels.dtype} values in the shape {labels.shape}; expected "
-            f"one integer per image.{hint}"
+            f"one integer per image. {_NUMBER_LABELS}"
         )
     return labels.astype(np.int64)

@@ -1,8 +1,6 @@
-"""Checks of the shape to which images are adapted, and of the memory for images."""
+"""Checks of the shape to which images are adapted, and of their memory."""
 
 import math
-import re
-from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors
@@ -11,9 +9,6 @@ Shape = tuple[int, int, int]  # (height, width, channels)
 
 MIN_SIDE = 8  # pixels; nothing can be recognised in a smaller image
 _LIMIT_BYTES = 2**31  # for the pixels of a user's images
-_MEMINFO = Path("/proc/meminfo")
-_CONTAINER_LIMIT = Path("/sys/fs/cgroup/memory.max")  # cgroup v2
-_ASSUMED_BYTES = 2**33  # on systems that do not report their memory as Linux does
 
 
 def check_shape(shape: Any) -> Shape:
@@ -40,16 +35,3 @@ def check_memory(count: int, shape: tuple[int, ...]) -> None:
             f"{_LIMIT_BYTES // 2**30} GiB is the limit. Use a smaller image_shape "
             "(image_size of finetune), or train elu_imagenet_15, which keeps its images on disk."
         )
-
-
-def available_memory() -> int:
-    """Returns the memory in bytes that a process can still use; 8 GiB if unknown."""
-    try:
-        reported = re.search(r"MemAvailable:\s+(\d+) kB", _MEMINFO.read_text())
-        available = int(reported[1]) * 1024
-    except (OSError, TypeError):  # The file or its line is missing.
-        return _ASSUMED_BYTES
-    try:
-        return min(available, int(_CONTAINER_LIMIT.read_text()))
-    except (OSError, ValueError):  # The file is missing, or has the text "max".
-        return available

@@ -42,7 +42,7 @@ def find(name: str, major: int, data_dir: str | Path | None, label: str = "label
         label: the feature that holds the class.
     """
     folder = find_folder(name, major, data_dir)
-    return _source(name, folder, lambda remedy: _read(folder, label, remedy))
+    return _source(name, folder, lambda builder: _read(builder, label))
 
 
 def find_images(name: str, data_dir: str | Path | None, shape: shapes.Shape | None) -> Source:
@@ -58,7 +58,7 @@ def find_images(name: str, data_dir: str | Path | None, shape: shapes.Shape | No
         the data set has these splits, and the `terms` of the data set.
     """
     folder = find_folder(name, None, data_dir)
-    return _source(name, folder, lambda remedy: _read_images(folder, shape, remedy))
+    return _source(name, folder, lambda builder: _read_images(builder, shape))
 
 
 def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Path:
@@ -70,14 +70,9 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
         data_dir: folder of prepared data sets. None stands for $TFDS_DATA_DIR, or for
             ~/tensorflow_datasets if this variable is not set.
     """
-    environment = os.environ.get("TFDS_DATA_DIR")
-    if data_dir is not None:
-        root, origin = data_dir, "the argument data_dir"
-    elif environment:
-        root, origin = environment, "$TFDS_DATA_DIR"
-    else:
-        root, origin = "~/tensorflow_datasets", "the default without $TFDS_DATA_DIR"
-    root = Path(root).expanduser()
+    if data_dir is None:
+        data_dir = os.environ.get("TFDS_DATA_DIR") or "~/tensorflow_datasets"
+    root = Path(data_dir).expanduser()
     versions = f"{'*' if major is None else major}.*.*"
     prepared = {
         tuple(int(part) for part in info.parent.name.split(".")): info.parent
@@ -87,53 +82,43 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     if not prepared:
         raise errors.DataError(
             f"Data set {name!r} is not prepared: there is no "
-            f"{root}/{name}/{versions}/dataset_info.json ({root} is {origin}). "
-            f"{_content(root / name)} Nothing is downloaded automatically. Run "
-            f"{_command(name, root)} on a machine with a network, and copy the output."
+            f"{root}/{name}/{versions}/dataset_info.json. Nothing is downloaded "
+            f"automatically. Run {_command(name, root)} on a machine with a network, and "
+            "copy the output to data_dir or $TFDS_DATA_DIR."
         )
     files.check_files(prepared[max(prepared)])
     return prepared[max(prepared)]
-
-
-def _content(folder: Path) -> str:
-    """Returns a sentence about what a folder holds instead of a data set."""
-    names = sorted(path.name for path in folder.glob("*"))
-    if not folder.is_dir():
-        return f"{folder} does not exist."
-    if not names:
-        return f"{folder} is empty."
-    hint = " (an interrupted preparation; delete it)"
-    is_incomplete = any("incomplete" in name for name in names)
-    return f"{folder} holds only {', '.join(names)}{hint if is_incomplete else ''}."
 
 
 def _command(name: str, root: Path) -> str:
     return f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
 
 
-def _source(name: str, folder: Path, read: Callable[[str], Arrays]) -> Source:
+def _source(name: str, folder: Path, read: Callable[[Any], Arrays]) -> Source:
     command = _command(name, folder.parents[1 + name.count("/")])
     remedy = f"Delete {folder} and prepare it again with {command}."
-    return Source(
-        version=folder.name,
-        files=tuple(path for path in folder.iterdir() if path.is_file()),
-        read=lambda: read(remedy),
-        remedy=remedy,
-    )
 
-
-def _read(folder: Path, label: str, remedy: str) -> Arrays:
-    """Returns the arrays of a data set of the zoo, see `Source.read`."""
-    try:
-        import tensorflow  # noqa: F401
+    def read_arrays() -> Arrays:
         import tensorflow_datasets as tfds
-    except ImportError as error:
-        raise errors.DataError(
-            f"Decoding {folder} needs TensorFlow: {error}. Load the data set once on a "
-            "machine with TensorFlow, and copy the decoded images from "
-            f"$ELU_ZOO_HOME/data on that machine to {files.home() / 'data'}."
-        ) from error
 
+        try:
+            return read(tfds.builder_from_directory(folder))
+        except errors.EluZooError:
+            raise
+        # TFDS raises errors of many types for damaged records and metadata, such as
+        # OpError, ParseError, ValueError and AssertionError.
+        except Exception as error:
+            reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
+            raise errors.DataError(
+                f"Cannot read the data set in {folder}: {reason}. {remedy}"
+            ) from error
+
+    paths = tuple(path for path in folder.iterdir() if path.is_file())
+    return Source(folder.name, paths, read_arrays, remedy)
+
+
+def _read(builder: Any, label: str) -> Arrays:
+    """Returns the arrays of a data set of the zoo, see `Source.read`."""
     keys = {"images": "image", "labels": label}
     if label != "label":
         keys["usual_labels"] = "label"
@@ -142,43 +127,32 @@ def _read(folder: Path, label: str, remedy: str) -> Arrays:
         return {array: example[key] for array, key in keys.items()}
 
     arrays: Arrays = {}
-    try:
-        builder = tfds.builder_from_directory(folder)
-        for split in ("train", "test"):
-            # These images are PNG, for which every decoder returns the same pixels.
-            arrays |= _read_split(builder, split, select)
-        arrays["class_names"] = np.array(builder.info.features[label].names)
-    # TFDS raises errors of many types for damaged records and metadata, such as
-    # OpError, ParseError, ValueError and AssertionError.
-    except Exception as error:
-        raise _unreadable(folder, error, remedy) from error
-    return arrays
+    for split in ("train", "test"):
+        # These images are PNG, for which every decoder returns the same pixels.
+        arrays |= _read_split(builder, split, select)
+    return {**arrays, "class_names": np.array(builder.info.features[label].names)}
 
 
-def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Arrays:
+def _read_images(builder: Any, shape: shapes.Shape | None) -> Arrays:
     """Returns the arrays of any data set of images, see `find_images`."""
     import tensorflow_datasets as tfds
 
     from elu_zoo.data import images
 
-    try:
-        builder = tfds.builder_from_directory(folder)
-    # TFDS raises errors of many types, as in _read.
-    except Exception as error:
-        raise _unreadable(folder, error, remedy) from error
     info = builder.info
-    image, label = _features(folder, info.features)
+    image, label = _features(info)
     stored = info.features[image].shape
     target = shape or stored
     if None in target:
         raise errors.UsageError(
-            f"The images of {folder} differ in shape: {stored}. Set image_shape to "
+            f"The images of {info.full_name} differ in shape: {stored}. Set image_shape to "
             "(height, width, channels) to resize the images. Received: None."
         )
     if "train" not in info.splits:
-        raise errors.DataError(f"{folder} has no split 'train'. It has {', '.join(info.splits)}.")
-    present = [split for split in splits.NAMES if split in info.splits]
-    counts = {split: info.splits[split].num_examples for split in present}
+        raise errors.DataError(
+            f"{info.full_name} has no split 'train'. It has {', '.join(info.splits)}."
+        )
+    counts = {x: info.splits[x].num_examples for x in splits.NAMES if x in info.splits}
     shapes.check_memory(sum(counts.values()), target)
 
     def decode(example):
@@ -190,13 +164,10 @@ def _read_images(folder: Path, shape: shapes.Shape | None, remedy: str) -> Array
         "terms": np.array(_terms(info)),
     }
     decoders = {image: tfds.decode.SkipDecoding()}
-    for split in present:
-        if not counts[split]:
-            raise errors.DataError(f"The split {split!r} of {folder} has no examples.")
-        try:
-            arrays |= _read_split(builder, split, decode, decoders)
-        except Exception as error:
-            raise _unreadable(folder, error, remedy) from error
+    for split, count in counts.items():
+        if not count:
+            raise errors.DataError(f"The split {split!r} of {info.full_name} has no examples.")
+        arrays |= _read_split(builder, split, decode, decoders)
     return arrays
 
 
@@ -223,9 +194,11 @@ def _read_split(
     }
 
 
-def _features(folder: Path, features: Any) -> tuple[str, str]:
+def _features(info: Any) -> tuple[str, str]:
     """Returns the names of the features that hold the image and the label."""
     import tensorflow_datasets as tfds
+
+    features = info.features
 
     def find_feature(name: str, kind: type) -> str | None:
         candidates = [k for k, v in features.items() if isinstance(v, kind)]
@@ -237,7 +210,7 @@ def _features(folder: Path, features: Any) -> tuple[str, str]:
     label = find_feature("label", tfds.features.ClassLabel)
     if image is None or label is None or features[image].dtype != np.uint8:
         raise errors.DataError(
-            f"{folder} does not have one 8-bit image and one label per example. Its "
+            f"{info.full_name} does not have one 8-bit image and one label per example. Its "
             f"features are: {', '.join(features)}."
         )
     return image, label
@@ -247,8 +220,3 @@ def _terms(info: Any) -> str:
     licence = info.redistribution_info.license.strip()
     page = f" See {info.homepage}." if info.homepage else ""
     return f"{info.full_name}: {licence or 'terms unknown to tensorflow-datasets'}.{page}"
-
-
-def _unreadable(folder: Path, error: Exception, remedy: str) -> errors.DataError:
-    reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
-    return errors.DataError(f"Cannot read the data set in {folder}: {reason}. {remedy}")

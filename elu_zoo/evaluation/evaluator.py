@@ -19,13 +19,10 @@ _PIXELS = 2**21  # largest number of pixels in a batch
 
 
 class Evaluator:
-    """Evaluates a model, which is traced only once.
+    """Evaluates a float32 model of raw images, which is traced only once.
 
-    Args:
-        model: a float32 model, whose inputs are raw images.
-        objective: the loss and error measures of the model's outputs.
-        source: the trained model if it differs from `model`. Its weights are copied to
-            `model` before each evaluation.
+    `source` is the trained model if it differs from `model`; its weights are copied to
+    `model` before each evaluation.
     """
 
     def __init__(self, model: keras.Model, objective: Objective, source: keras.Model | None = None):
@@ -39,11 +36,6 @@ class Evaluator:
         if self._source:
             self._model.set_weights(self._source.get_weights())
         return self._model
-
-    def outputs(self, images: np.ndarray) -> np.ndarray:
-        """Returns the model's outputs for `(n, height, width, channels)` images."""
-        split = Split(images, np.zeros(len(images), np.int32))
-        return np.concatenate([outputs for _, outputs in self._outputs(split)])
 
     def __call__(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None

@@ -1,25 +1,18 @@
-"""The images on which weights are evaluated."""
+"""The images on which weights are evaluated, and notes on them beside the measures."""
 
 import keras
+import numpy as np
 
-from elu_zoo import registry
+from elu_zoo import errors, registry
 from elu_zoo.data import imagenet, load
 from elu_zoo.data.class_names import matched
-from elu_zoo.data.dataset import ImageData
+from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.weights.manifest import Entry
 from elu_zoo.weights.pretrained import Pretrained
 
 
 def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str | None) -> ImageData:
-    """Loads a data set for a model, with the classes of a classifier.
-
-    The images stay on the disk for a network of large images.
-
-    Args:
-        model: the model with the weights.
-        weights: the weights, whose entry says how many validation images were held out.
-        data: name or path of the data set.
-        data_dir: see `load.load`.
-    """
+    """Loads a data set, by name or path, for a model, with the classes of a classifier."""
     shape = model.input_shape[1:]
     if registry.entry(weights.model).preprocessing["kind"] != "mean_crop":
         images = load.load(data, data_dir, shape)
@@ -31,3 +24,39 @@ def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str |
     if len(model.output_shape) > 2:
         return images
     return matched(images, weights.name, weights.classes, model.output_shape[1])
+
+
+def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
+    """Returns notes on the data set, on changed images and on training images."""
+    texts = _missing(data, split) if entry and entry["classes"] else []
+    if not (entry and entry["dataset"] == data.name):
+        # `ImageData.split` joins the images of a user that are in memory.
+        joined = load.is_own(data.name) and isinstance(data.train, Split)
+        if not data.note or (joined and split == "all"):
+            return texts
+        return [*texts, data.note + " --split=all measures all images." * joined]
+    if entry.get("images", data.fingerprint) != data.fingerprint:
+        texts.append(
+            f"the images have changed since {entry['tag']} was trained, from "
+            f"{entry['images']} to {data.fingerprint}."
+        )
+    settings = entry["config"].get("data", {})
+    if split == "all":
+        texts.append(f"{entry['tag']} was trained on some of these images.")
+    elif split != "test" and (split == "train" or settings.get("train_on_validation")):
+        texts.append(f"{entry['tag']} was trained on these {split} images.")
+    return texts
+
+
+def _missing(data: ImageData, name: str) -> list[str]:
+    """Returns a note on the classes without an image in a split."""
+    split = data.split(name)
+    # The labels of images that stay on the disk may be unknown.
+    known = split.labels if isinstance(split, Split) else split.new_labels
+    classes = range(data.num_classes)
+    lacking = np.setdiff1d(classes, classes if known is None else known)
+    names = errors.listed([data.class_names[label] for label in lacking])
+    kind = "" if name == "all" else f"{name} "
+    text = f"{data.name} has no {kind}image of {len(lacking)} of the model's "
+    text += f"{data.num_classes} classes: {names}. The measures are of the others."
+    return [text] if names else []

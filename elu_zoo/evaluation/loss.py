@@ -7,7 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
-from elu_zoo import errors, registry
+from elu_zoo import registry
 from elu_zoo.data.dataset import Split
 
 # Top-5 errors are measured if there are more classes than this number. The paper states
@@ -72,24 +72,15 @@ LOSSES = {
 }
 
 
-def get(name: str) -> Loss:
-    """Returns the loss function of a name."""
-    errors.check_choice("loss", name, LOSSES)
-    return LOSSES[name]
-
-
 class Objective:
     """Loss and error measures of a model's outputs.
 
-    Args:
-        loss: a name of `LOSSES`.
-        preprocessing: the model's preprocessing. The targets of an autoencoder are
-            preprocessed images.
-        label_smoothing: the probability that is distributed equally over all classes.
+    The targets of an autoencoder are preprocessed images. Label smoothing distributes a
+    probability equally over all classes.
     """
 
     def __init__(self, loss: str, preprocessing: dict[str, Any], label_smoothing: float = 0.0):
-        self._loss = get(loss)
+        self._loss = LOSSES[loss]
         self._label_smoothing = label_smoothing
         self._readout = keras.activations.get(registry.OUTPUT_ACTIVATION[loss])
         self._preprocessing = []

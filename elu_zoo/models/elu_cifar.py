@@ -76,7 +76,7 @@ def elu_cifar_11(
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
-    return conv_stacks("elu_cifar_11", STACKS_11, **locals())
+    return conv_stacks(**locals(), name="elu_cifar_11", stacks=STACKS_11)
 
 
 @register_model(section="4.3, table 1", **_FACTS)
@@ -110,4 +110,4 @@ def elu_cifar_18(
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
-    return conv_stacks("elu_cifar_18", STACKS_18, **locals())
+    return conv_stacks(**locals(), name="elu_cifar_18", stacks=STACKS_18)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from ml_collections import ConfigDict
 
 from elu_zoo import errors
-from elu_zoo.training.config import config_hash
+from elu_zoo.training.config import as_dict, dict_hash
 from elu_zoo.training.fields import flat
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ class Trial:
     @property
     def hash(self) -> str:
         """Eight digits of the hash of the config, and of `own` if there is any."""
-        text = config_hash(self.load())
+        text = dict_hash(as_dict(self.load()))
         if self.own:
             text = hashlib.sha256((text + self.own).encode()).hexdigest()
         return text[:8]

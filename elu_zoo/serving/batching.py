@@ -6,6 +6,7 @@ the queue behind it held. If this number is 1, the batch runs at once.
 
 import collections
 import concurrent.futures
+import contextlib
 import dataclasses
 import functools
 import logging
@@ -15,6 +16,7 @@ import time
 from collections.abc import Callable
 
 import grpc
+import numpy as np
 import tensorflow as tf
 
 from elu_zoo import errors
@@ -42,17 +44,18 @@ class Batcher:
         signature: Signature,
         settings: Settings,
         executor: concurrent.futures.Executor,
-        on_batch: Callable[[int], None],
+        on_batch: Callable[[int], contextlib.AbstractContextManager],
     ):
         """Args:
         signature: signature that computes the outputs.
         settings: limits of a batch and of the queue.
         executor: thread pool that runs the batches.
-        on_batch: callback before each batch, called with the number of examples.
+        on_batch: function from a number of examples to a context in which the batch runs.
         """
         self._signature = signature
         self._max_batch_size = settings.max_batch_size
         self._max_waiting = settings.max_enqueued_batches * settings.max_batch_size
+        self._max_output_values = settings.max_output_values
         self._executor = executor
         self._on_batch = on_batch
         self._lock = threading.Lock()
@@ -100,8 +103,8 @@ class Batcher:
         jobs = self._next_batch()
         if not jobs:
             return
-        self._on_batch(sum(job.size for job in jobs))
-        results = _run(self._signature, [job.arrays for job in jobs])
+        with self._on_batch(sum(job.size for job in jobs)):
+            results = self._run([job.arrays for job in jobs])
         with self._lock:
             self._expected = len(jobs) + len(self._queue)
         for job, result in zip(jobs, results, strict=True):
@@ -140,15 +143,25 @@ class Batcher:
                 self._running -= 1
         return jobs
 
+    def _run(self, requests: list[Arrays]) -> list[Arrays | StatusError]:
+        """Runs one batch. If the batch fails, runs each request alone to find the cause."""
+        try:
+            return [self._limited(outputs) for outputs in self._signature.run(requests)]
+        except Exception as error:
+            if len(requests) == 1:
+                return [_status_error(error)]
+        return [self._run([arrays])[0] for arrays in requests]
 
-def _run(signature: Signature, requests: list[Arrays]) -> list[Arrays | StatusError]:
-    """Runs one batch. If the batch fails, runs each request alone to find the cause."""
-    try:
-        return signature.run(requests)
-    except Exception as error:
-        if len(requests) == 1:
-            return [_status_error(error)]
-    return [_run(signature, [arrays])[0] for arrays in requests]
+    def _limited(self, outputs: Arrays) -> Arrays | StatusError:
+        """Returns the outputs, or an error if they are too large to be written."""
+        count = sum(np.size(array) for array in outputs.values())
+        if count <= self._max_output_values:
+            return outputs
+        return StatusError(
+            grpc.StatusCode.RESOURCE_EXHAUSTED,
+            f"The outputs have {count} values, more than {self._max_output_values}. Send fewer "
+            "examples, or start elu-zoo-serve with a larger --max_output_values.",
+        )
 
 
 def _status_error(error: Exception) -> StatusError:

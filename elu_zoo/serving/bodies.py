@@ -1,8 +1,10 @@
-"""HTTP request bodies: reading and parsing within limits of size and memory."""
+"""HTTP bodies: reading, parsing and writing within limits of size and memory."""
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import functools
+from collections.abc import AsyncIterator, Callable
+from typing import Any
 
 import grpc
 from aiohttp import web
@@ -10,6 +12,7 @@ from aiohttp import web
 from elu_zoo.serving import json_format
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
+from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument
 
 # All bodies together may use the memory of this many bodies of the largest size.
@@ -18,10 +21,6 @@ _LARGEST_AT_ONCE = 4
 _BYTES_PER_VALUE = 25
 # Allowance for keys and spaces, in bytes. Larger bodies are parsed in a thread.
 _SMALL_BYTES = 1 << 16
-# The unread end of a rejected body is read slowly, for a limited time. Without this, a
-# client that sends the whole body before it reads would lose the response.
-_DISCARD_SECONDS = 5.0
-_PAUSE_SECONDS = 0.02
 
 
 class Bodies:
@@ -31,7 +30,7 @@ class Bodies:
         self._max_body_bytes = settings.max_body_bytes
         self._max_batch_size = settings.max_batch_size
         self._free_bytes = _LARGEST_AT_ONCE * settings.max_body_bytes
-        self._parsing = asyncio.Lock()
+        self._converting = asyncio.Lock()
 
     def _limits(self, model: Servable) -> tuple[float, float]:
         """Returns the largest numbers of bytes and of values for a request to a model.
@@ -82,27 +81,27 @@ class Bodies:
 
     async def parse(self, body: bytes, model: Servable) -> json_format.Request:
         """Returns the parsed request; raises the errors of `json_format.read`."""
-        arguments = body, model.signature, self._max_batch_size
-        if len(body) <= _SMALL_BYTES:
-            return json_format.read(*arguments)
-        # Parsing holds the GIL. A pause of the same length lets other requests run.
+        read = functools.partial(json_format.read, body, model.signature, self._max_batch_size)
+        return await self._convert(read, len(body))
+
+    async def write(self, outputs: Arrays, request: json_format.Request) -> bytes:
+        """Returns the outputs as JSON."""
+        size = sum(array.size for array in outputs.values()) * _BYTES_PER_VALUE
+        write = functools.partial(json_format.write, outputs, request.signature)
+        return await self._convert(functools.partial(write, by_row=request.by_row), size)
+
+    async def _convert(self, convert: Callable[[], Any], size: int) -> Any:
+        """Runs a conversion of about `size` bytes, in a thread if it may take long."""
+        if size <= _SMALL_BYTES:
+            return convert()
+        # A conversion holds the GIL. A pause of the same length lets other requests run.
         loop = asyncio.get_running_loop()
-        await self._parsing.acquire()
+        await self._converting.acquire()
         start = loop.time()
         try:
-            return await asyncio.to_thread(json_format.read, *arguments)
+            return await asyncio.to_thread(convert)
         finally:
-            loop.call_later(loop.time() - start, self._parsing.release)
-
-
-async def discard(request: web.Request, response: web.StreamResponse) -> None:
-    """Sends a response before the whole body has arrived, then drops the body."""
-    await response.prepare(request)
-    await response.write_eof()
-    with contextlib.suppress(TimeoutError, web.RequestPayloadError):
-        async with asyncio.timeout(_DISCARD_SECONDS):
-            async for _ in request.content.iter_any():
-                await asyncio.sleep(_PAUSE_SECONDS)
+            loop.call_later(loop.time() - start, self._converting.release)
 
 
 def _too_large(message: str) -> StatusError:

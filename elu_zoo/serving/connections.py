@@ -2,12 +2,25 @@
 
 import asyncio
 import os
+import re
 import resource
+from typing import Any
 
 from aiohttp import web
 
+import elu_zoo
+from elu_zoo.serving.status_errors import shorten
+
+# Headers of every response.
+HEADERS = {
+    "Server": f"elu-zoo-serve/{elu_zoo.__version__}",
+    "X-Content-Type-Options": "nosniff",
+}
 # Timeout of an idle connection, and of the arrival of a request's headers.
 IDLE_SECONDS = 30.0
+# Time to read the rest of a refused body. A client that sends the whole body before it
+# reads would lose the response without it.
+_LINGERING_SECONDS = 5.0
 # File descriptors reserved for loading models and for connections that are closing.
 _RESERVED = 48
 
@@ -79,7 +92,7 @@ class _Connection(web.RequestHandler):
             server,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_SECONDS,
-            lingering_time=0,  # `bodies.discard` drops unread bodies instead
+            lingering_time=_LINGERING_SECONDS,
             access_log=None,
         )
         self._connections = connections
@@ -89,6 +102,26 @@ class _Connection(web.RequestHandler):
             super().connection_made(transport)
         else:
             transport.abort()
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        """Answers malformed HTTP as JSON, without a line in the log."""
+        if request.writer.output_size > 0:
+            raise ConnectionError("The response is sent already")
+        # aiohttp's text goes on with a remedy for the server's host, or with the client's bytes.
+        reason, *_ = re.split(r"[.\n]", message or "the request was not answered")
+        content = {"error": f"Malformed HTTP: {shorten(reason)}"}
+        response = web.json_response(content, status=status, headers=HEADERS)
+        response.force_close()
+        return response
+
+    def log_exception(self, *args: Any, **kwargs: Any) -> None:
+        """Logs nothing: only the unread rest of a refused body raises outside a handler."""
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._connections.remove(self)

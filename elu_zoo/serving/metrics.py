@@ -13,7 +13,7 @@ import prometheus_client
 
 from elu_zoo.serving.status_errors import StatusError
 
-PATH = "/monitoring/prometheus/metrics"
+PATHS = "/monitoring/prometheus/metrics", "/metrics"
 # TensorFlow Serving's buckets in microseconds: 10, 18, ... to about 1,000 s.
 _BUCKETS = tuple(10 * 1.8**i for i in range(33))
 
@@ -23,6 +23,7 @@ class Metrics:
 
     def __init__(self):
         self._registry = prometheus_client.CollectorRegistry()
+        self._batch_starts: dict[object, float] = {}  # of the batches that run now
         # A Gauge, because Counter would append _total to the name.
         self._requests = prometheus_client.Gauge(
             ":tensorflow:serving:request_count",
@@ -72,9 +73,21 @@ class Metrics:
                 api = "Predict" if entrypoint == "GRPC" else "predict"
                 self._latency.labels(model_name, api, entrypoint).observe(microseconds)
 
-    def batch(self, model_name: str, signature_name: str, size: int) -> None:
-        """Records the number of examples of a batch."""
+    @contextlib.contextmanager
+    def batch(self, model_name: str, signature_name: str, size: int) -> Iterator[None]:
+        """Counts the batch of `size` examples that the block runs."""
         self._batch_sizes.labels(model_name, signature_name).observe(size)
+        batch = object()
+        self._batch_starts[batch] = time.monotonic()
+        try:
+            yield
+        finally:
+            del self._batch_starts[batch]
+
+    def longest_batch(self) -> float:
+        """Returns for how many seconds the oldest unfinished batch has run."""
+        now = time.monotonic()
+        return max((now - start for start in self._batch_starts.copy().values()), default=0.0)
 
     def text(self) -> bytes:
         """Returns all metrics in Prometheus' text format."""

@@ -72,14 +72,15 @@ class Repository:
         self._base = base
         self._batcher = batcher
         self._has_polled = False
+        self._ignored: list[str] = []
         self.models: dict[str, Model] = {}
         if not base.is_dir():
             raise errors.NotFoundError(f"There is no folder {base}.")
         if not self._folders():
             raise errors.UsageError(
                 f"{base} contains no model. Expected {base}/<version>/{servable.FILE} "
-                f"or {base}/<name>/<version>/{servable.FILE}, in which <version> is a "
-                "positive integer. Run elu-zoo-export to create such a folder."
+                f"or {base}/<name>/<version>/{servable.FILE}, in which <version> is an "
+                "integer >= 0. Run elu-zoo-export to create such a folder."
             )
 
     def find(self, spec: model_pb2.ModelSpec) -> Servable:
@@ -141,6 +142,7 @@ class Repository:
     def poll(self) -> None:
         """Loads new versions and unloads deleted versions."""
         folders = self._folders()
+        self._warn_of_ignored(folders)
         for name in {**folders, **self.models}:
             if name not in self.models:
                 # Replaces the dictionary, because other threads may iterate over it.
@@ -159,20 +161,34 @@ class Repository:
             raise OSError(f"{base} was deleted. Models still in service: {served}.")
         if _versions(base):
             return {base.resolve().name: base}
-        visible = sorted(p for p in base.iterdir() if not p.name.startswith("."))
-        return {path.name: path for path in visible if _is_model(path)}
+        return {path.name: path for path in _subfolders(base) if _is_model(path)}
+
+    def _warn_of_ignored(self, models: Mapping[str, Path]) -> None:
+        """Warns once of all folders that are neither a model nor a version."""
+        ignored = []
+        for folder in {self._base, *models.values()}:
+            used = {*models.values(), *_versions(folder).values()}
+            ignored += [ascii(str(p)) for p in _subfolders(folder) if p not in used]
+        ignored.sort()
+        if ignored and ignored != self._ignored:
+            logging.getLogger(__name__).warning(
+                "No models or versions, so not served: %s. The name of a version is an integer "
+                ">= 0, the name of a model has printable characters.",
+                ", ".join(ignored),
+            )
+        self._ignored = ignored
 
     def _poll(self, name: str, model: Model) -> None:
         folders = _versions(model.folder)
-        current = model.serving.version if model.serving else 0
+        current = model.serving.version if model.serving else -1
         if not folders:
-            if current:
+            if model.serving:
                 self._replace(name, model, None)
             model.states = {}
         for number in set(model.states) - {*folders, current}:
             model.set_state(number, State.END)
         # If the current version was deleted, a lower version may replace it.
-        lowest = current if current in folders else 0
+        lowest = current if current in folders else -1
         waits = False
         for number in sorted((n for n in folders if n > lowest), reverse=True):
             files = _files(folders[number])
@@ -219,16 +235,24 @@ def _check_label(spec: model_pb2.ModelSpec) -> None:
 
 
 def _versions(folder: Path) -> dict[int, Path]:
-    """Returns the subfolders whose names are positive integers."""
+    """Returns the subfolders whose names are integers >= 0."""
+    names = [p for p in _subfolders(folder) if p.name.isascii() and p.name.isdecimal()]
+    return {int(p.name): p for p in names if int(p.name) <= _MAX_VERSION}
+
+
+def _subfolders(folder: Path) -> list[Path]:
+    """Returns the folders in a folder without hidden ones, none if it was deleted."""
     try:
-        paths = [path for path in folder.iterdir() if path.is_dir()]
+        paths = sorted(folder.iterdir())
     except (FileNotFoundError, NotADirectoryError):
-        return {}
-    names = [p for p in paths if p.name.isascii() and p.name.isdecimal()]
-    return {int(p.name): p for p in names if 0 < int(p.name) <= _MAX_VERSION}
+        return []
+    return [path for path in paths if path.is_dir() and not path.name.startswith(".")]
 
 
 def _is_model(folder: Path) -> bool:
+    # A line break in a name would end a line of the log or a gRPC header.
+    if not folder.name.isprintable():
+        return False
     try:
         return bool(_versions(folder))
     except OSError:  # for example lost+found, which only root may read

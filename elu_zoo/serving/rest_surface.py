@@ -15,19 +15,16 @@ import tensorflow as tf
 from aiohttp import web
 from tensorflow_serving.apis import model_pb2
 
-import elu_zoo
 from elu_zoo import errors
 from elu_zoo.data import digits, images
-from elu_zoo.serving import hosts, json_format, metadata, metrics
-from elu_zoo.serving.bodies import Bodies, discard
-from elu_zoo.serving.connections import Connections
+from elu_zoo.serving import connections, hosts, metadata, metrics
+from elu_zoo.serving.bodies import Bodies
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 
-SERVER = f"elu-zoo-serve/{elu_zoo.__version__}"
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
 _DIGIT_PIXELS = 2**20  # limit of an image that the page sends to /digit
 _PREDICT = re.compile(rf"(?i){_MODEL}:(classify|regress|predict)")
@@ -37,7 +34,11 @@ _PAGE_HEADERS = {
     "Content-Security-Policy": "default-src 'none'; script-src 'unsafe-inline'; "
     "style-src 'unsafe-inline'; img-src blob: data:; connect-src 'self'; "
     "base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
-    "X-Content-Type-Options": "nosniff",
+}
+_CORS_HEADERS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Allow-Methods": "POST, GET",
+    "Access-Control-Allow-Headers": "Content-Type",
 }
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
@@ -55,14 +56,15 @@ class RestSurface:
         settings: Settings,
         repository: Repository,
         counters: Metrics,
-        connections: Connections,
+        open_connections: connections.Connections,
     ):
         self._repository = repository
         self._metrics = counters
-        self._connections = connections
+        self._connections = open_connections
         self._bodies = Bodies(settings)
         self._allowed_hosts = hosts.allowed_hosts(settings.host)
         self._timeout_seconds = settings.rest_api_timeout_in_ms / 1000
+        self._v1_headers = _CORS_HEADERS if settings.rest_api_enable_cors_support else {}
         self._one_digit = asyncio.Lock()
         self.draining = False
         self.running = 0
@@ -74,7 +76,8 @@ class RestSurface:
         application.router.add_post("/digit", self._digit)
         application.router.add_get("/livez", self._live)
         application.router.add_get("/readyz", self._ready)
-        application.router.add_get(metrics.PATH, self._prometheus)
+        for path in metrics.PATHS:
+            application.router.add_get(path, self._prometheus)
         application.router.add_route("*", "/{_:[vV]1}/{rest:.*}", self._v1)
         return application
 
@@ -84,11 +87,11 @@ class RestSurface:
         self._connections.begin(request)
         try:
             response = await self._respond(request, handler)
-            response.headers["Server"] = SERVER
+            response.headers.update(connections.HEADERS)
+            if request.path.lower().startswith("/v1/"):
+                response.headers.update(self._v1_headers)
             if self.draining:
                 response.force_close()
-            if not request.content.is_eof():
-                await discard(request, response)
         finally:
             self.running -= 1
             self._connections.end(request)
@@ -121,6 +124,8 @@ class RestSurface:
 
     async def _v1(self, request: web.Request) -> web.Response:
         path = request.rel_url.raw_path
+        if request.method == "OPTIONS" and self._v1_headers:
+            return web.Response()
         if request.method == "POST" and (match := _PREDICT.fullmatch(path)):
             *model, method = match.groups()
             if method.lower() != "predict":
@@ -155,10 +160,9 @@ class RestSurface:
 
     async def _outputs(self, model: Servable, body: bytes) -> bytes:
         parsed = await self._bodies.parse(body, model)
-        signature = parsed.signature
-        future = model.batchers[signature.name].submit(parsed.arrays)
+        future = model.batchers[parsed.signature.name].submit(parsed.arrays)
         outputs = await asyncio.wrap_future(future)
-        return json_format.write(outputs, signature, by_row=parsed.by_row)
+        return await self._bodies.write(outputs, parsed)
 
     async def _page(self, request: web.Request) -> web.Response:
         page = resources.files(__package__).joinpath("page.html").read_text("utf-8")
@@ -188,7 +192,14 @@ class RestSurface:
             raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
         if not self._repository.serving():
             raise StatusError(grpc.StatusCode.UNAVAILABLE, "No model is loaded")
+        if self.is_stuck():
+            message = f"A batch has run for more than {self._timeout_seconds:g} s"
+            raise StatusError(grpc.StatusCode.UNAVAILABLE, message)
         return web.Response(text="ok\n")
+
+    def is_stuck(self) -> bool:
+        """Returns whether a batch has run for longer than the time limit of a request."""
+        return self._metrics.longest_batch() > self._timeout_seconds
 
     async def _prometheus(self, request: web.Request) -> web.Response:
         return web.Response(
@@ -198,7 +209,7 @@ class RestSurface:
 
 
 def _digit(image: bytes) -> dict[str, str]:
-    pixels, _ = images.decode_checked(image, (None, None, 1), 1, _DIGIT_PIXELS)
+    pixels = images.decode_checked(image, (None, None, 1), 1, _DIGIT_PIXELS)
     made, odd = digits.normalize(pixels)
     png = base64.b64encode(tf.io.encode_png(made).numpy()).decode()
     return {"b64": png, "warning": f"The image {odd}." if odd else ""}

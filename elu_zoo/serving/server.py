@@ -2,6 +2,7 @@
 
 import asyncio
 import concurrent.futures
+import functools
 import gc
 import logging
 import os
@@ -15,11 +16,11 @@ from aiohttp import web
 from grpc_health.v1 import health, health_pb2, health_pb2_grpc
 
 from elu_zoo import errors
+from elu_zoo.serving import hosts
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.connections import IDLE_SECONDS, Connections, max_per_port
 from elu_zoo.serving.grpc_surface import GrpcSurface
 from elu_zoo.serving.metrics import Metrics
-from elu_zoo.serving.repeated_messages import RepeatedMessageFilter
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.rest_surface import RestSurface
 from elu_zoo.serving.settings import Settings
@@ -62,6 +63,7 @@ class Server:
         )
         self._surface = GrpcSurface(self._repository, self._metrics)
         self._health = health.HealthServicer()
+        self._status = None
         # The threaded server, because a call of grpc.aio takes three times as long.
         self._grpc = grpc.server(
             self._grpc_threads,
@@ -80,9 +82,7 @@ class Server:
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
 
     def _batcher(self, model: str, signature: Signature) -> Batcher:
-        def on_batch(size):
-            self._metrics.batch(model, signature.name, size)
-
+        on_batch = functools.partial(self._metrics.batch, model, signature.name)
         return Batcher(signature, self._settings, self._threads, on_batch)
 
     async def start(self) -> None:
@@ -182,6 +182,9 @@ class Server:
     def _set_health(self, is_ready: bool) -> None:
         states = health_pb2.HealthCheckResponse
         status = states.SERVING if is_ready else states.NOT_SERVING
+        if status == self._status:
+            return
+        self._status = status
         for service in ("", "tensorflow.serving.PredictionService"):
             self._health.set(service, status)
 
@@ -189,8 +192,8 @@ class Server:
         before = self._versions()
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
+        self._set_health(bool(self._versions()) and not self._rest.is_stuck())
         if self._versions() != before:
-            self._set_health(bool(self._versions()))
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.
             gc.unfreeze()
@@ -227,8 +230,12 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
         settings: settings of the server.
         started: callback with the server, called when the server accepts requests.
     """
-    for handler in logging.getLogger().handlers:
-        handler.addFilter(RepeatedMessageFilter())
+    if hosts.allowed_hosts(settings.host) is None:
+        logging.getLogger(__name__).warning(
+            "With --host=%s, every machine that reaches this address can use the server. There "
+            "is no access control and no encryption.",
+            settings.host,
+        )
     server = Server(settings)
     stop = asyncio.Event()
 

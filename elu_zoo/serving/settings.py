@@ -18,9 +18,12 @@ class Settings:
         enable_batching: whether waiting requests of a signature run as one batch.
         max_batch_size: largest number of examples in a batch or request.
         max_enqueued_batches: largest number of full batches waiting per signature.
+        max_output_values: largest number of values in all outputs of a request.
         max_body_bytes: largest size in bytes of a gRPC or HTTP request.
         rest_api_timeout_in_ms: timeout of an HTTP request in milliseconds. The timeout
-            of a gRPC call is the client's deadline.
+            of a gRPC call is the client's deadline. If a batch runs longer than this,
+            /readyz and gRPC's health say that the server is not ready.
+        rest_api_enable_cors_support: whether pages of other origins may use /v1.
         file_system_poll_wait_seconds: interval in seconds of checks for new versions.
         drain_seconds: time in seconds to finish requests when the server stops.
     """
@@ -32,8 +35,10 @@ class Settings:
     enable_batching: bool = True
     max_batch_size: int = 64
     max_enqueued_batches: int = 16
+    max_output_values: int = 1 << 22
     max_body_bytes: int = 32 << 20
     rest_api_timeout_in_ms: int = 30_000
+    rest_api_enable_cors_support: bool = False
     file_system_poll_wait_seconds: float = 1.0
     drain_seconds: float = 30.0
 

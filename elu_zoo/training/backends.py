@@ -8,6 +8,9 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
+from elu_zoo.training.step import compilation
+
+STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -16,9 +19,9 @@ class Placement:
 
     strategy: Any  # a tf.distribute.Strategy, or a jax_step.OneDevice
     peers: Any  # the machines of the run, such as `workers.peers.Peers`
-    choose_compilation: Callable  # such as `devices.choose_compilation`
     step: Callable  # the class of the training step
     pooling: ModuleType | None  # see `pool_before_activation`
+    choose_compilation: Callable = compilation.choose
 
     @property
     def chief(self) -> bool:
@@ -39,28 +42,29 @@ class Placement:
 
 def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
     """Chooses the devices of a run, before any operation of the backend."""
-    backend, step, pooling = _backend(encoded)
-    created = backend.create_strategy(strategy, num_devices)
-    peers = backend.peers(created)
-    return Placement(created, peers, backend.choose_compilation, step, pooling)
-
-
-def _backend(encoded: bool) -> tuple[ModuleType, Callable, ModuleType | None]:
-    """Returns the backend's module of devices, class of steps and module of pooling."""
-    backend = keras.backend.backend()
+    errors.check_choice("strategy", strategy, STRATEGIES)
+    if num_devices is not None:
+        errors.check_integer("num_devices", num_devices, minimum=1)
+    backend, pooling = keras.backend.backend(), None
     if backend == "tensorflow":
         from elu_zoo.training.step import devices
         from elu_zoo.training.step.resident import ResidentStep
         from elu_zoo.training.step.stream import StreamStep
 
-        return devices, StreamStep if encoded else ResidentStep, None
-    if backend == "jax" and encoded:
+        step = StreamStep if encoded else ResidentStep
+    elif backend == "jax" and encoded:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains only on data sets that fit in memory. Set "
             "KERAS_BACKEND=tensorflow for images that stay on the disk."
         )
-    if backend == "jax":
-        from elu_zoo.training.step import jax_pooling, jax_step
+    elif backend == "jax":
+        from elu_zoo.training.step import jax_pooling as pooling
+        from elu_zoo.training.step import jax_step as devices
 
-        return jax_step, jax_step.JaxStep, jax_pooling
-    raise errors.UsageError(f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}.")
+        step = devices.JaxStep
+    else:
+        raise errors.UsageError(
+            f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
+        )
+    created = devices.create_strategy(strategy, num_devices)
+    return Placement(created, devices.peers(created), step, pooling)

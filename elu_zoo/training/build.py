@@ -3,7 +3,7 @@
 import dataclasses
 import math
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import keras
 from ml_collections import ConfigDict
@@ -15,20 +15,16 @@ from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
 from elu_zoo.models.cost import all_layers
+from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.phases import Phases
-from elu_zoo.training.run import Length, Run
-from elu_zoo.training.step import optimizer, precision
+from elu_zoo.training.run import Best, Learner, Length, Run
+from elu_zoo.training.step import augmentation, optimizer, precision
 from elu_zoo.training.step.compilation import STREAMED_STEPS_PER_CALL
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.pool_before_activation import pool_before_activation
 from elu_zoo.weights.pretrained import Pretrained
-
-if TYPE_CHECKING:
-    from elu_zoo.training.record.best import Best
-    from elu_zoo.training.step.augmentation import Augmentation
 
 # Kinds of preprocessing that a run applies once to all images, before its first step.
 # The images must fit the memory, and crops are padded with zeros after preprocessing.
@@ -72,31 +68,32 @@ def build(
 ) -> Run:
     """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
-    config, parent = _with_fitting_batch(resolved.config, len(split)), resolved.parent
+    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
     train, encoded = config.train, config.data.name in load.ENCODED
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
-    preprocessed_once = _is_preprocessed_once(config.model.name, preprocessing)
+    network = registry.entry(config.model.name)
+    # The loss of an autoencoder needs raw images.
+    preprocessed_once = preprocessing["kind"] in _PREPROCESSED_ONCE and not network.is_autoencoder
     if preprocessed_once:
         from elu_zoo.layers.preprocessing import preprocess
 
         split = Split(preprocess(split.images, preprocessing), split.labels)
-    augmenter = _augmentation(config, preprocessing, data.image_shape)
+    augmenter = augmentation.create(config.data, preprocessing, data.image_shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
     field, phases = augmenter and augmenter.field, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
-        _set_precision_and_freeze(model, config)
+        precision.apply(model, train.precision, network.classifier)
+        finetuning.freeze(model, config)  # last, because frozen layers keep their precision
         updater = optimizer.create(config, model, length.total)
-    compile_, steps, accumulate = options
+    compile_, steps, parts = options
     steps = steps or (STREAMED_STEPS_PER_CALL if encoded else None)
-    compilation = placement.choose_compilation(
-        model, placement.replicas, compile_, steps, accumulate
-    )
+    compilation = placement.choose_compilation(model, placement.replicas, compile_, steps, parts)
     pooled = pool_before_activation(model, placement.pooling)
     learner = Learner(pooled, updater, objective, train.batch_size, augmenter)
     step = placement.step(learner, split, placement.strategy, compilation)
@@ -121,43 +118,8 @@ def build(
         step=step,
         evaluator=evaluator,
         parent=parent,
-        best=_best(model) if train.keep_best else None,
+        best=Best(model) if train.keep_best else None,
     )
-
-
-def _with_fitting_batch(config: ConfigDict, examples: int) -> ConfigDict:
-    """Returns the config, in fine-tuning with a batch size that the examples fill."""
-    if config.model.weights is None:
-        return config
-    from elu_zoo.training import finetuning
-
-    return finetuning.fit_batch_size(config, examples)
-
-
-def _set_precision_and_freeze(model: keras.Model, config: ConfigDict) -> None:
-    """Sets the precision of the layers, and freezes layers of fine-tuning."""
-    classifier = registry.entry(config.model.name).classifier
-    precision.apply(model, config.train.precision, classifier)
-    if config.train.freeze:  # last, because frozen layers keep their precision
-        from elu_zoo.training import finetuning
-
-        finetuning.freeze(model, config)
-
-
-def _augmentation(
-    config: ConfigDict, preprocessing: dict[str, Any], shape: tuple[int, int, int]
-) -> "Augmentation | None":
-    if config.data.augmentation == "none":
-        return None
-    from elu_zoo.training.step import augmentation
-
-    return augmentation.create(config.data, preprocessing, shape, config.train.epochs)
-
-
-def _best(model: keras.Model) -> "Best":
-    from elu_zoo.training.record.best import Best
-
-    return Best(model)
 
 
 def network_input_shape(data: ImageData, preprocessing: dict[str, Any]) -> tuple[int, int, int]:
@@ -216,13 +178,6 @@ def _preprocessing(
     return description
 
 
-def _is_preprocessed_once(model: str, preprocessing: dict[str, Any]) -> bool:
-    """Whether training images are preprocessed once, before the first iteration."""
-    # The loss of an autoencoder needs raw images.
-    autoencoder = registry.entry(model).is_autoencoder
-    return preprocessing["kind"] in _PREPROCESSED_ONCE and not autoencoder
-
-
 def _model(
     config: ConfigDict,
     data: ImageData,
@@ -240,15 +195,24 @@ def _model(
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
-    model = zoo.get_model(
-        config.model.name,
-        weights=parent,
-        preprocessing=inside or False,
-        **arguments,
-        **phases.builder_arguments,
-        input_shape=field or network_input_shape(data, preprocessing),
-        seed=config.seed,
-    )
+    shape = field or network_input_shape(data, preprocessing)
+    try:
+        model = zoo.get_model(
+            config.model.name,
+            weights=parent,
+            preprocessing=inside or False,
+            **arguments,
+            **phases.builder_arguments,
+            input_shape=shape,
+            seed=config.seed,
+        )
+    except errors.UsageError:
+        raise
+    except ValueError as error:  # Keras' error of maps without pixels
+        raise errors.UsageError(
+            f"Images of {shape[0]} x {shape[1]} pixels are too small for the poolings of "
+            f"{config.model.name}: {str(error).splitlines()[0]} Use a larger size."
+        ) from error
     for layer in all_layers(model):
         if is_keyed(layer):
             seed_of(layer)  # raises an error if the layer has no seed

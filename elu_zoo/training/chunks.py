@@ -1,7 +1,8 @@
-"""Chunks of iterations, each of which is one call of the training step."""
+"""Chunks of iterations, each of which is one call of the training step, and their time."""
 
 import contextlib
 import dataclasses
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
@@ -20,49 +21,21 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Chunk:
-    """Iterations of one call of the training step.
+    """Iterations of one call of the training step."""
 
-    Attributes:
-        first: number of the first iteration.
-        batches: indices of training examples, `(iterations, batch_size)`.
-        learning_rates: the learning rate of each iteration, `(iterations,)`.
-        draws: random numbers for the augmentation, `(iterations, batch_size, n)`, or
-            None.
-        rest: all remaining batches of the epoch if the chunk is the first of an epoch
-            or of a process; otherwise None.
-        pauses: whether the chunk ends where an evaluation, a record, a checkpoint, a
-            new phase or the end of the run may follow.
-    """
-
-    first: int
-    batches: np.ndarray
-    learning_rates: np.ndarray
-    draws: np.ndarray | None
-    rest: np.ndarray | None
-    pauses: bool
-
-    def check(self, losses: np.ndarray) -> None:
-        """Checks that the losses are finite; raises `TrainingError`."""
-        bad = np.flatnonzero(~np.isfinite(losses))
-        if len(bad):
-            raise errors.TrainingError(
-                f"The loss of iteration {self.first + int(bad[0])} is "
-                f"{losses[bad[0]]}, at learning rate {self.learning_rates[bad[0]]}. "
-                "Try a lower learning rate."
-            )
+    first: int  # number of the first iteration
+    batches: np.ndarray  # indices of training examples, `(iterations, batch_size)`
+    learning_rates: np.ndarray  # `(iterations,)`
+    draws: np.ndarray | None  # for the augmentation, `(iterations, batch_size, n)`
+    rest: np.ndarray | None  # in an epoch's or process's first chunk: the epoch's batches
+    pauses: bool  # whether a record, a checkpoint, a new phase or the end may follow
 
 
 def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Chunk]:
     """Yields the chunks from the state's iteration to the end of the run.
 
-    A chunk ends at the latest at the end of the epoch, at the end of the phase, or at
-    the next checkpoint.
-
-    Args:
-        run: the built run.
-        state: the train state, whose iteration is read before the first chunk only.
-        until: a function from a chunk's first iteration to the largest number of
-            iterations in the chunk.
+    A chunk ends at the latest at the end of the epoch, at the end of the phase, at the next
+    checkpoint, or `until(first)` iterations after its first one.
     """
     train, length = run.train, run.length
     first = step = state.step
@@ -151,7 +124,34 @@ class PendingChunk:
             return
         (chunk, losses), self._pending = self._pending, None
         losses = np.asarray(losses)  # waits for the device
-        chunk.check(losses)
+        bad = np.flatnonzero(~np.isfinite(losses))
+        if len(bad):
+            raise errors.TrainingError(
+                f"The loss of iteration {chunk.first + int(bad[0])} is {losses[bad[0]]}, at "
+                f"learning rate {chunk.learning_rates[bad[0]]}. Try a lower learning rate."
+            )
         self._state.add(losses)
         self._outputs.observe_losses(losses)
         self._outputs.display.update(self._state.step)
+
+
+def timer(run: Run) -> Callable[[], float]:
+    """Returns a function that trains the first chunk, and returns seconds an iteration.
+
+    The step is compiled before. Learning rates are 0 and the weights stay, because steps
+    of a diverging run take other times.
+    """
+    chunk = next(remaining_chunks(run, TrainState(), lambda step: run.length.total))
+    run.step.start(chunk.rest)
+    if run.phases.enter(run.model, chunk.first):
+        run.step.compile()
+    rates = np.zeros_like(chunk.learning_rates)
+
+    def seconds_of_step() -> float:
+        start = time.perf_counter()
+        np.asarray(run.step.run(chunk.batches, rates, chunk.first, chunk.draws))  # waits
+        return (time.perf_counter() - start) / len(rates)
+
+    seconds_of_step()  # compiles
+    run.step.sync()
+    return seconds_of_step

@@ -1,13 +1,18 @@
-"""The function `resolve`, which completes, checks and hashes a config."""
+"""The function `resolve`, which completes, checks and hashes a config, and other hashes."""
 
+import contextlib
 import dataclasses
 import hashlib
+import inspect
 import json
+from pathlib import Path
 from typing import Any
 
+import keras
 from ml_collections import ConfigDict
 
-from elu_zoo import errors
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.activations.table import is_maxout
 from elu_zoo.training import fields
 from elu_zoo.training.config_checks import check_config
 from elu_zoo.weights.pretrained import Pretrained
@@ -15,20 +20,12 @@ from elu_zoo.weights.pretrained import Pretrained
 
 @dataclasses.dataclass(frozen=True)
 class ResolvedConfig:
-    """A complete and checked config.
+    """A complete and checked config."""
 
-    Attributes:
-        config: the config, with every field.
-        values: the config as JSON values; see `as_dict`.
-        hash: the hash of `values`. Runs with equal hashes should have equal results.
-        parent: pretrained weights, without their classifier, from which the run starts;
-            or None.
-    """
-
-    config: ConfigDict
-    values: dict[str, Any]
-    hash: str
-    parent: Pretrained | None = None
+    config: ConfigDict  # with every field
+    values: dict[str, Any]  # of `as_dict`
+    hash: str  # of `values`; runs with equal hashes should have equal results
+    parent: Pretrained | None = None  # weights from which the run starts, without classifier
 
 
 def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
@@ -68,11 +65,6 @@ def as_dict(config: ConfigDict) -> dict[str, Any]:
     return values
 
 
-def config_hash(config: ConfigDict) -> str:
-    """Returns the hash of a config."""
-    return dict_hash(as_dict(config))
-
-
 def dict_hash(values: dict[str, Any]) -> str:
     """Returns the hash of the fields of a config that differ from their neutral values."""
     text = json.dumps(fields.counted(values), sort_keys=True)
@@ -85,3 +77,25 @@ def differences(old: dict[str, Any], new: dict[str, Any]) -> list[str]:
     old, new = ({k: repr(v) for k, v in each.items()} for each in both)
     keys = sorted(k for k in old.keys() | new.keys() if old.get(k) != new.get(k))
     return [f"{k}: {old.get(k, 'nothing')} -> {new.get(k, 'nothing')}" for k in keys]
+
+
+def code_digest(model: ConfigDict) -> str:
+    """Returns a hash of the source of a user's network and activation now, or ""."""
+    used = [inspect.unwrap(registry.entry(model.name).builder)]
+    if not is_maxout(model.activation):
+        layer = activations.make(model.activation, "activation", seed=0)
+        of_function = type(layer) is keras.layers.Activation
+        used.append(inspect.unwrap(layer.activation) if of_function else type(layer))
+    sources = set()
+    for each in used:
+        if (each.__module__ or "keras").partition(".")[0] not in ("elu_zoo", "keras"):
+            # Python finds no source of, for example, the code of an interactive shell.
+            with contextlib.suppress(OSError, TypeError):
+                sources.add(_source(each))
+    return files.sha256(b"\0".join(sorted(sources)))[:16] if sources else ""
+
+
+def _source(used: object) -> bytes:
+    path = Path(inspect.getsourcefile(used))
+    # The cells of a notebook have no file.
+    return path.read_bytes() if path.is_file() else inspect.getsource(used).encode()

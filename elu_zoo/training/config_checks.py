@@ -22,7 +22,7 @@ def check_config(config: ConfigDict) -> None:
     precision.check_precision(get(config, "train.precision"))
     rates = train.learning_rates, get(config, "train.learning_rate_shape")
     schedules.check_learning_rates(get(config, "train.boundaries"), *rates)
-    of_images = loss.get(train.loss).of_images
+    of_images = loss.LOSSES[train.loss].of_images
     if of_images != registry.entry(config.model.name).is_autoencoder:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
@@ -130,11 +130,9 @@ def check_run(config: ConfigDict, iterations: int, replicas: int, accumulate: in
     if size % parts:
         below, above = size - size % parts, size + parts - size % parts
         near = f"{below} or {above}" if below else str(above)
-        shares = [f"{replicas} replicas"] if replicas > 1 else []
-        shares += [f"--accumulate={accumulate}"] if accumulate > 1 else []
         raise errors.UsageError(
-            f"train.batch_size must be a multiple of {parts}, because of "
-            f"{' and '.join(shares)}. Received: {size}. Set it to {near}."
+            f"train.batch_size must be a multiple of {parts}, the product of replicas "
+            f"({replicas}) and --accumulate ({accumulate}). Received: {size}. Set it to {near}."
         )
     schedules.check_boundaries("train.boundaries", config.train.boundaries, iterations)
     phases.check_phases(config, iterations)

@@ -1,9 +1,7 @@
 """The table of a config's fields: type, neutral value, range, and what each field needs.
 
-The neutral value of a field means the same as its absence, and never changes. `complete`
-adds missing fields, and hashes of configs leave neutral values out, so that a new field
-changes no earlier hash. A field without a neutral value is always
-hashed, and is required if what it needs is there.
+The neutral value of a field means the same as its absence, and never changes: hashes leave
+it out, so that a new field changes no earlier hash. A field without one is always hashed.
 
 The arguments of a network's builder are fields of the section `model` too. The table has
 only those with a neutral value; the types of the others are those of their defaults.
@@ -35,25 +33,15 @@ class Need:
 
 @dataclasses.dataclass(frozen=True)
 class Field:
-    """A row of the table.
+    """A row of the table."""
 
-    Attributes:
-        name: `<section>.<key>`, or a key without a section.
-        kind: type; `float` accepts int, and `object` accepts everything.
-        help: meaning, for a config's reader and for --help.
-        neutral: value that means the same as no field, or ALWAYS.
-        range: `(text, whether a number is in the range)`, or None.
-        choices: names, or None.
-        need: another field, network or data set that a value other than `neutral` needs.
-    """
-
-    name: str
-    kind: type
-    help: str
+    name: str  # `<section>.<key>`, or a key without a section
+    kind: type  # `float` accepts int, and `object` accepts everything
+    help: str  # meaning, for a config's reader and for --help
     neutral: Any = ALWAYS
-    range: tuple[str, Callable[[float], bool]] | None = None
+    range: tuple[str, Callable[[float], bool]] | None = None  # text, and whether it holds
     choices: Collection[str] | None = None
-    need: Need | None = None
+    need: Need | None = None  # of a value other than `neutral`
 
     @property
     def always_counts(self) -> bool:
@@ -109,8 +97,7 @@ _ROWS = (
     Field("model.activation.alpha", object, "of ELUs and leaky ReLUs; None: the default", None),
     Field("model.batch_norm", bool, "batch normalisation before each activation", False),
     Field("model.width", float, "factor on the units of every layer", 1.0, _POSITIVE),
-    Field("model.weights", str, "parent weights, see get_model; '': none; None: no fine-tuning",
-          None),
+    Field("model.weights", str, "parent weights; '': none; None: no fine-tuning", None),
     Field("model.kernel_decay", float, "gradient += kernel_decay * kernel", 0.0, need=_SGD),
     Field("model.classifier_decay", float, "the same, of the classifier", 0.0, need=_SGD),
     Field("model.initial_kernels", str, "normal, or orthogonal with the same norm", "normal"),
@@ -119,8 +106,7 @@ _ROWS = (
     Field("data.name", str, "name of a data set, or path of images"),
     Field("data.folder", str, "of images; '': tensorflow-datasets", "", need=_ENCODED),
     Field("data.image_size", int, "side after resizing, in pixels", need=_ENCODED),
-    Field("data.crop_size", int, "side of a crop, in pixels",
-          range=_at_least(1), need=_ENCODED),
+    Field("data.crop_size", int, "side of a crop", range=_at_least(1), need=_ENCODED),
     Field("data.validation_images", int, "test images evaluated during training",
           range=_at_least(1), need=_ENCODED),
     Field("data.image_shape", tuple, "to which images are resized; (): no other shape", ()),
@@ -155,17 +141,14 @@ _ROWS = (
           need=_MUON),
     Field("train.sgd_decay", float, "with muon: L2 decay of the classifier's kernel", 0.0,
           ("must be finite and >= 0", lambda number: number >= 0), need=_MUON),
-    Field("train.learning_rates", tuple, "steps: rate i until boundaries[i]; else: rates at 0, "
-          "at the boundaries and at the end"),
+    Field("train.learning_rates", tuple, "until boundary i, or at 0, boundaries and end"),
     Field("train.boundaries", tuple, "iterations, or fractions of the run", ()),
     Field("train.learning_rate_shape", str, "steps, linear or exponential", "steps",
           choices=("steps", "linear", "exponential")),
-    Field("train.learning_rate_factors", tuple, "pairs of a variable's name and a factor", (),
-          need=_SGD),
+    Field("train.learning_rate_factors", tuple, "pairs (variable, factor)", (), need=_SGD),
     Field("train.phase_boundaries", tuple, "ends of dropout phases", (), need=_PHASED),
     Field("train.dropout", tuple, "for each phase, the rate of each stack", (), need=_PHASED),
-    Field("train.dropout_placement", tuple, "for each phase, see models/elu_cifar.py", (),
-          need=_PHASED),
+    Field("train.dropout_placement", tuple, "for each phase", (), need=_PHASED),
     Field("train.heads_until", float, "fraction of the run with auxiliary heads", 1.0,
           ("must be in [0, 1]", lambda number: 0 <= number <= 1),
           need=_is("model.auxiliary_heads", True)),

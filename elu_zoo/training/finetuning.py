@@ -1,7 +1,5 @@
 """Fine-tuning: the pretrained weights from which a run starts, and frozen layers."""
 
-import concurrent.futures
-import contextvars
 import dataclasses
 import re
 from collections.abc import Mapping
@@ -16,8 +14,6 @@ from elu_zoo import errors, registry
 from elu_zoo.data import order, shapes
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
-
-BODY = "body"
 
 
 def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
@@ -82,32 +78,7 @@ def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, 
             f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "
             f"network whose weights fit any size: {', '.join(others)}."
         )
-    _check_builds(registered, config.model, shape)
     return shape
-
-
-def _check_builds(
-    registered: registry.ModelEntry, model: ConfigDict, shape: tuple[int, int, int]
-) -> None:
-    """Builds the network with one unit a layer and without values, as a check."""
-    others = "name", "weights", "activation", "width"
-    arguments = {key: model[key] for key in model if key not in others}
-
-    def build() -> None:
-        with keras.StatelessScope(initialize_variables=False):
-            registered.builder(**arguments, input_shape=shape, width=1e-9)
-
-    try:
-        # In the current thread, Keras would initialize the variables after this scope.
-        with concurrent.futures.ThreadPoolExecutor(1) as pool:
-            pool.submit(contextvars.copy_context().run, build).result()
-    except errors.UsageError:
-        raise
-    except ValueError as error:  # Keras's error of maps without pixels
-        raise errors.UsageError(
-            f"Images of {shape[0]} x {shape[1]} pixels are too small for the poolings "
-            f"of {registered.name}: {str(error).splitlines()[0]} Use a larger size."
-        ) from error
 
 
 def _add_arguments(
@@ -124,7 +95,7 @@ def _add_arguments(
 def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
     """Returns a config of fine-tuning whose batches are not larger than the training split."""
     size = config.train.batch_size
-    if examples >= size:
+    if config.model.weights is None or examples >= size:
         return config
     config = config.copy_and_resolve_references()
     config.train.batch_size = order.smaller_batch_size(examples)
@@ -141,14 +112,14 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
     classifier = registry.entry(config.model.name).classifier
     layers = [layer for layer in model.layers if layer.weights]
     for name in config.train.freeze:
-        if name == BODY:
+        if name == "body":
             chosen = [x for x in layers if x.name != classifier]
         else:
             part = re.compile(rf"(^|_){re.escape(name)}(_|$)")
             chosen = [x for x in layers if part.search(x.name)]
         if not chosen:
             parts = dict.fromkeys(x.name.split("_conv")[0] for x in layers)
-            raise errors.unknown_name_error("part of train.freeze", name, [BODY, *parts])
+            raise errors.unknown_name_error("part of train.freeze", name, ["body", *parts])
         for layer in chosen:
             layer.trainable = False
     if not model.trainable_variables:

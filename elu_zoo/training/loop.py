@@ -14,9 +14,9 @@ from ml_collections import ConfigDict
 
 from elu_zoo import activations, errors, files
 from elu_zoo.data import load
-from elu_zoo.training import backends, build, chunks, hardware, result, user_code
+from elu_zoo.training import backends, build, chunks, hardware, result
 from elu_zoo.training.backends import Placement
-from elu_zoo.training.config import ResolvedConfig, dict_hash, resolve
+from elu_zoo.training.config import ResolvedConfig, code_digest, dict_hash, resolve
 from elu_zoo.training.record import resuming, signals
 from elu_zoo.training.record.checkpoint import Checkpoints, TrainState, versions
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
@@ -24,7 +24,6 @@ from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, ope
 from elu_zoo.training.record.resuming import RunIdentity
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
-from elu_zoo.training.step import compilation
 from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
 
@@ -70,7 +69,7 @@ def train(
             tensorboard/, checkpoints/, and at the end the weights and their entry.
         data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
         strategy, num_devices: see `devices.create_strategy`.
-        compile, steps_per_call: see `devices.choose_compilation`.
+        compile, steps_per_call: see `compilation.choose`.
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
@@ -106,7 +105,7 @@ def train(
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
-    seconds = _seconds_between(checkpoint_seconds)
+    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds or 0)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, setup.identity, allow_config_change)
@@ -129,7 +128,7 @@ def train(
             # 4. Restore the newest checkpoint, if there is one.
             state = _restore(setup, run, workdir, checkpoints, allow_config_change)
             describe = functools.partial(_stop_message, state, run, workdir)
-            writer = CheckpointWriter(checkpoints, workdir / "config.json", seconds)
+            writer = CheckpointWriter(checkpoints, workdir / "config.json", checkpoint_seconds)
             with (
                 signals.stop_on_signal(peers, describe) as stop,
                 open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
@@ -216,22 +215,13 @@ def _set_up(
     # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
-    code = user_code.digest(resolved.config.model)
+    code = code_digest(resolved.config.model)
     identity = RunIdentity(
         resolved.values, parent, code, versions=versions(), replicas=placement.replicas
     )
     # The commit is read now, because the source files may change during training.
     provenance = {"commit": result.commit(), "command": command, **placement.describe()}
     return Setup(resolved, placement, identity, provenance)
-
-
-def _seconds_between(checkpoint_seconds: float | None) -> float:
-    """Returns the number of seconds from a checkpoint to the next regular one."""
-    if checkpoint_seconds is None:
-        platform = "gpu" if hardware.accelerators() else "cpu"
-        return compilation.CHECKPOINT_SECONDS[platform]
-    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds)
-    return checkpoint_seconds
 
 
 def _shared(

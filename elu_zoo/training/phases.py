@@ -13,10 +13,6 @@ class Phases:
     Entry i of `train.dropout` and `train.dropout_placement` sets the dropout of the
     model's stacks until `train.phase_boundaries[i]`. Auxiliary heads are trained until
     `train.heads_until`. A new phase does not change weights or optimizer.
-
-    Args:
-        train: the config's section `train`.
-        iterations: number of iterations of the run.
     """
 
     def __init__(self, train: ConfigDict, iterations: int):

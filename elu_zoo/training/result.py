@@ -61,7 +61,6 @@ def write(
     content = _weight_file(model)
     arguments = _arguments(config.model, run)
     sha256 = files.sha256(content)
-    parent = run.parent and run.parent.entry
     tag = manifest.tag(config.model.name, data.name, arguments, sha256)
     autoencoder = registry.entry(config.model.name).is_autoencoder
     entry = {
@@ -93,7 +92,7 @@ def write(
         "replicas": provenance["replicas"],
         "wall_time_seconds": round(state.seconds, 1),
         "licence": "Apache-2.0",
-        "data_terms": _terms(data.terms, parent),
+        "data_terms": data.terms,
         "sources": [],
     }
     entry |= training_cost.measure(entry)
@@ -119,6 +118,8 @@ def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[s
         "config_changes": state.config_changes,
         "kept_step": state.best_step,
     }
+    if parent and parent["data_terms"] != data.terms:
+        fields["data_terms"] = f"{data.terms} The weights it began with, {parent['data_terms']}"
     return {key: value for key, value in fields.items() if value}
 
 
@@ -134,8 +135,7 @@ def _weight_file(model: keras.Model) -> bytes:
 
 
 def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[str, float]:
-    splits = {"test": run.data.test if measure_test else None}
-    splits["validation"] = run.validation
+    splits = {"test": run.data.test if measure_test else None, "validation": run.validation}
     return {
         f"{name}_{key}": value
         for name, split in splits.items()
@@ -170,30 +170,14 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
     }
 
 
-def _terms(terms: str, parent: manifest.Entry | None) -> str:
-    """Returns the terms of the data set and of the parent weights' data."""
-    if parent and parent["data_terms"] != terms:
-        return f"{terms} The weights it began with, {parent['data_terms']}"
-    return terms
-
-
 def commit() -> str:
     """Returns the git commit of this code, with `+` for changed files, or the release."""
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
-    commands = (
+    options = {"capture_output": True, "text": True, "check": True, "timeout": 10}
+    try:
         # Fails if the package is installed inside another repository.
-        ["ls-files", "--error-unmatch", "__init__.py"],
-        ["rev-parse", "--short=12", "HEAD"],
-        ["status", "--porcelain", "--untracked-files=no"],
-    )
-    outputs = []
-    for command in commands:
-        try:
-            ran = subprocess.run(
-                [*git, *command], capture_output=True, text=True, check=True, timeout=10
-            )
-        except (OSError, subprocess.SubprocessError):
-            return f"release {elu_zoo.__version__}"
-        outputs.append(ran.stdout.strip())
-    _, head, changed = outputs
-    return head + ("+" if changed else "")
+        subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], **options)
+        describe = ["describe", "--always", "--exclude=*", "--abbrev=12", "--dirty=+"]
+        return subprocess.run([*git, *describe], **options).stdout.strip()
+    except (OSError, subprocess.SubprocessError):
+        return f"release {elu_zoo.__version__}"

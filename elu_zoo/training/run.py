@@ -2,21 +2,23 @@
 
 import dataclasses
 import functools
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import keras
+import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo.data import order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training.phases import Phases
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.weights.pretrained import Pretrained
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.activation_statistics import StatisticsOfModel
-    from elu_zoo.training.record.best import Best
     from elu_zoo.training.step.augmentation import Augmentation
 
 
@@ -40,6 +42,41 @@ class Length:
 
 
 @dataclasses.dataclass(frozen=True)
+class Learner:
+    """Model, optimizer and loss that a training step uses, created in a strategy's scope."""
+
+    model: keras.Model  # its inputs are raw images or the augmentation's outputs
+    optimizer: keras.optimizers.Optimizer
+    objective: Objective
+    batch_size: int  # number of examples in an iteration, over all replicas
+    augmentation: Callable | None = None  # changes images by random numbers
+
+
+class Best:
+    """A copy of a model's weights at the lowest validation loss so far, for `train.keep_best`.
+
+    The copies are variables, so that checkpoints hold and restore them too.
+    """
+
+    def __init__(self, model: keras.Model):
+        self._model = model
+        self.variables = [
+            keras.Variable(np.array(v), dtype=v.dtype, trainable=False, name=v.name)
+            for v in model.variables
+        ]
+
+    def copy(self) -> None:
+        """Copies the weights of the model."""
+        for copy, variable in zip(self.variables, self._model.variables, strict=True):
+            copy.assign(np.array(variable))
+
+    def restore(self) -> None:
+        """Assigns the copies to the model, after the last iteration."""
+        for copy, variable in zip(self.variables, self._model.variables, strict=True):
+            variable.assign(np.array(copy))
+
+
+@dataclasses.dataclass(frozen=True)
 class Run:
     """Objects of a run, built from its config."""
 
@@ -57,7 +94,7 @@ class Run:
     step: Any  # a training step, such as `resident.ResidentStep`
     evaluator: Evaluator
     parent: Pretrained | None  # pretrained weights from which the run starts
-    best: "Best | None" = None  # the weights to keep instead of the last ones
+    best: Best | None = None  # the weights to keep instead of the last ones
 
     @property
     def variables(self) -> list[Any]:

@@ -27,14 +27,7 @@ def learning_rates(
     values[i]  at   (0, *boundaries, end)[i], log-linear in between    # exponential
     ```
 
-    Args:
-        iterations: numbers of iterations, counted from 0.
-        boundaries: increasing numbers of iterations, or fractions of the run's length,
-            such as 0.5 for its middle.
-        values: learning rates. `steps` needs one value more than boundaries, and the
-            other shapes need two more.
-        shape: `steps`, `linear` or `exponential`.
-        end: number of iterations of the run. `steps` needs it for fractions only.
+    Boundaries are iterations, or fractions of the `end` iterations of the run.
     """
     boundaries = in_iterations(boundaries, end)
     points = [0, *boundaries, end]
@@ -59,11 +52,10 @@ def check_learning_rates(
             f"train.learning_rates must have {words} more than train.boundaries. "
             f"Received: {len(values)} and {len(boundaries)}."
         )
-    is_positive = shape == "exponential"
-    if not all(np.isfinite(v) and (v > 0 if is_positive else v >= 0) for v in values):
+    if not np.isfinite(values).all() or min(values) < 0 or (shape == "exponential" and 0 in values):
         raise errors.UsageError(
-            f"train.learning_rates of the shape {shape} must be finite and "
-            f"{'> 0' if is_positive else '>= 0'}. Received: {tuple(values)}."
+            "train.learning_rates must be finite and >= 0, and > 0 for the shape exponential. "
+            f"Received: {tuple(values)}."
         )
 
 

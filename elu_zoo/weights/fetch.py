@@ -31,14 +31,14 @@ class File:
         name: the name of the file, without a folder.
         folder: the folder of downloads, in `$ELU_ZOO_HOME`.
         sha256: the hash in hexadecimal digits, or its first digits.
-        size: the size in bytes; None if unknown.
+        size: the largest size in bytes.
         sources: `https://host/folder`, or `hf:owner/repo[@revision]`.
     """
 
     name: str
     folder: Path
     sha256: str
-    size: int | None
+    size: int
     sources: tuple[str, ...]
 
     def find(self) -> Path | None:
@@ -47,13 +47,13 @@ class File:
         paths = packaged, self.folder / self.name
         return next((path for path in paths if path.is_file()), None)
 
-    def check(self, content: bytes) -> None:
-        """Checks the hash of the file's content."""
+    def check(self, content: bytes | Path, remedy: str) -> None:
+        """Checks the hash of the file's content, or of the file at a path."""
         actual = files.sha256(content)
         if not actual.startswith(self.sha256):
             raise errors.CorruptError(
-                f"{self.name} is damaged: its SHA-256 is {actual}, expected {self.sha256}. "
-                "Download the file again."
+                f"{self.name} is damaged or another file: its SHA-256 is {actual}, "
+                f"expected {self.sha256}. {remedy} again."
             )
 
     def write(self, content: bytes) -> Path:
@@ -71,19 +71,13 @@ class File:
 def files_of(entry: manifest.Entry) -> list[File]:
     """Returns the files of an entry: the weights, and statistics if there are any."""
     sources = tuple(entry["sources"])
-    name = entry["tag"] + manifest.SUFFIX
-    needed = [File(name, weights_folder(), entry["sha256"], entry["bytes"], sources)]
+    name, folder = entry["tag"] + manifest.SUFFIX, files.home() / "weights"
+    needed = [File(name, folder, entry["sha256"], entry["bytes"], sources)]
     statistics = str(entry["preprocessing"].get("statistics"))
-    matched = _STATISTICS.fullmatch(statistics)
-    if matched:
-        folder = files.home() / "statistics"
-        needed.append(File(f"{statistics}.npz", folder, matched["sha16"], None, sources))
+    if matched := _STATISTICS.fullmatch(statistics):
+        name, folder = f"{statistics}.npz", files.home() / "statistics"
+        needed.append(File(name, folder, matched["sha16"], _STATISTICS_BYTES, sources))
     return needed
-
-
-def weights_folder() -> Path:
-    """Returns the folder of downloaded weights."""
-    return files.home() / "weights"
 
 
 def ensure(entry: manifest.Entry) -> list[Path]:
@@ -91,19 +85,16 @@ def ensure(entry: manifest.Entry) -> list[Path]:
 
     Existing files are not verified.
     """
-    return [file.find() or download(file) for file in files_of(entry)]
+    return [file.find() or _download(file) for file in files_of(entry)]
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
-    """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`.
-
-    The folder of a run on another machine, or of a repository, contains the statistics.
-    """
+    """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`."""
     for file in files_of(entry)[1:]:
         path = folder / file.name
         if path.is_file() and not file.find():
-            content = untrusted.read(path, _STATISTICS_BYTES, "a file of statistics")
-            file.check(content)
+            content = untrusted.read(path, file.size, "a file of statistics")
+            file.check(content, "Download it")
             file.write(content)
 
 
@@ -132,65 +123,50 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
     if not tags:
         models = sorted({f"{entry['model']}.*" for entry in listed.values()})
         raise errors.unknown_name_error("weights", pattern, [*models, *manifest.list_weights()])
-    groups = [files_of(listed[tag]) for tag in tags]
-    all_files = [group[0] for group in groups]
-    all_files += [file for group in groups for file in group[1:]]
-    return [_undamaged(file) for file in dict.fromkeys(all_files)]
+    needed = dict.fromkeys(file for tag in tags for file in files_of(listed[tag]))
+    weights_first = sorted(needed, key=lambda file: file.name.endswith(".npz"))
+    return [_undamaged(file) for file in weights_first]
 
 
 def _undamaged(file: File) -> Path:
     path = file.find()
     if path is None:
-        return download(file)
-    try:
-        actual = files.sha256(path)
-    except OSError as error:
-        raise errors.ResourceError(f"{path} cannot be read: {error}.") from error
-    if actual.startswith(file.sha256):
-        return path
+        return _download(file)
     is_downloaded = path.parent == file.folder
-    if is_downloaded and file.sources:
-        return download(file)
-    remedy = "Delete the file and download it" if is_downloaded else "Install elu-zoo"
-    raise errors.CorruptError(
-        f"{path} is damaged or another file: its SHA-256 is {actual}, expected "
-        f"{file.sha256}. {remedy} again."
-    )
+    if is_downloaded and file.sources and not files.sha256(path).startswith(file.sha256):
+        return _download(file)
+    file.check(path, "Delete the file and download it" if is_downloaded else "Install elu-zoo")
+    return path
 
 
-def download(file: File) -> Path:
+def _download(file: File) -> Path:
     """Downloads a file into its folder, from the first source that sends it."""
     failures = []
     for source in file.sources:
         try:
             content = _content(source, file)
+            file.check(content, "Download it")
         except (OSError, http.client.HTTPException, ValueError, errors.EluZooError) as error:
             failures.append(f"{source}: {untrusted.printable(str(error), 200)}")
-            continue
-        logging.info("Downloaded %s, %d bytes, from %s.", file.name, len(content), source)
-        return file.write(content)
-    missing = f"{file.name} is neither in the package nor in {file.folder}"
-    target = f"{file.name} to this folder (SHA-256 {file.sha256})."
-    if not failures:
-        raise errors.NotFoundError(f"{missing}, and no source is known. Copy {target}")
-    raise errors.ResourceError(
-        f"{missing}, and no source sent the file: {'; '.join(failures)}. Without a "
-        f"network, copy {target}"
+        else:
+            logging.info("Downloaded %s, %d bytes, from %s.", file.name, len(content), source)
+            return file.write(content)
+    kind = errors.ResourceError if failures else errors.NotFoundError
+    why = f"no source sent the file: {'; '.join(failures)}" if failures else "no source is known"
+    raise kind(
+        f"{file.name} is neither in the package nor in {file.folder}, and {why}. "
+        f"Copy {file.name} to this folder (SHA-256 {file.sha256})."
     )
 
 
 def _content(source: str, file: File) -> bytes:
-    """Returns the verified content of a file."""
     if source.startswith("hf:"):
         from elu_zoo.weights import hub
 
-        content = files.read(hub.fetch(source) / file.name)
-    else:
-        limit = _STATISTICS_BYTES if file.size is None else file.size
-        url = f"{source.rstrip('/')}/{file.name}"
-        with urllib.request.urlopen(url, timeout=_SILENCE_SECONDS) as response:
-            content = response.read(limit + 1)
-        if len(content) > limit:
-            raise ValueError(f"it sends more than {limit} bytes")
-    file.check(content)
+        return files.read(hub.fetch(source) / file.name)
+    url = f"{source.rstrip('/')}/{file.name}"
+    with urllib.request.urlopen(url, timeout=_SILENCE_SECONDS) as response:
+        content = response.read(file.size + 1)
+    if len(content) > file.size:
+        raise ValueError(f"it sends more than {file.size} bytes")
     return content

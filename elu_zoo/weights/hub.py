@@ -12,12 +12,7 @@ _SUFFIXES = manifest.SUFFIX, ".json", ".npz"
 
 
 def check(name: str, *, revision: bool = True) -> re.Match:
-    """Returns the parts of a repository's name, after a check without the network.
-
-    Args:
-        name: `hf:owner/repo`, followed by `@revision` for a branch, tag or commit.
-        revision: whether a revision is allowed.
-    """
+    """Returns the parts of a repository's name, after a check without the network."""
     match = _NAME.fullmatch(name)
     if not match or (match["revision"] and not revision):
         form = "hf:owner/repo" + "[@revision]" * revision
@@ -28,18 +23,18 @@ def check(name: str, *, revision: bool = True) -> re.Match:
 
 
 def fetch(name: str) -> Path:
-    """Returns a folder with the weights, entries and statistics of a repository.
+    """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with the files of a repository.
 
-    The folder is `$ELU_ZOO_HOME/hub/<commit>`. Without a network it has the files that
-    huggingface_hub downloaded before.
+    Without a network it has the files that huggingface_hub downloaded before.
     """
     match = check(name)
     from huggingface_hub import snapshot_download
 
-    patterns = [f"*{suffix}" for suffix in _SUFFIXES]
     try:
         snapshot = snapshot_download(
-            match["repository"], revision=match["revision"], allow_patterns=patterns
+            match["repository"],
+            revision=match["revision"],
+            allow_patterns=[f"*{suffix}" for suffix in _SUFFIXES],
         )
     # Versions of huggingface_hub raise errors of different HTTP libraries.
     except Exception as error:
@@ -54,13 +49,7 @@ def fetch(name: str) -> Path:
 
 
 def upload(folder: Path, name: str, message: str) -> str:
-    """Uploads the files of a folder in one commit; returns the commit.
-
-    Args:
-        folder: files only.
-        name: `hf:owner/repo`; a missing repository is created.
-        message: the commit's message.
-    """
+    """Uploads the files of a folder to a new or existing repository; returns the commit."""
     match = check(name, revision=False)
     from huggingface_hub import CommitOperationAdd, HfApi
 

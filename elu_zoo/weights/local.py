@@ -8,19 +8,13 @@ from elu_zoo.weights import fetch, hdf5, manifest, unfinished, untrusted, unveri
 
 
 def find(
-    path: Path, registered: ModelEntry, allow_unverified: bool, assumed: list[str]
+    path: Path, registered: ModelEntry, allow_unverified: bool, warns: bool
 ) -> tuple[Path, manifest.Entry | None, unverified.Saved | None]:
-    """Returns the file of a path, and its entry or what a file without an entry states.
-
-    Args:
-        path: the path of the file or its folder.
-        registered, allow_unverified, assumed: see `unverified.find`.
-    """
+    """Returns the file of a path, and its entry or what a file without an entry states."""
     try:
         path, entry = with_entry(path.expanduser())
-        if entry:
-            return path, entry, None
-        return path, None, unverified.find(path, registered, allow_unverified, assumed)
+        saved = None if entry else unverified.find(path, registered, allow_unverified, warns)
+        return path, entry, saved
     except errors.EluZooError:
         raise
     except (OSError, RuntimeError) as error:  # RuntimeError for an unknown ~user

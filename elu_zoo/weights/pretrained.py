@@ -145,7 +145,6 @@ def find(
     *,
     activation: Any = None,
     batch_norm: bool | None = None,
-    preprocessing: Any = True,
     allow_unverified: bool = False,
     warns: bool = True,
 ) -> Pretrained | None:
@@ -161,7 +160,6 @@ def find(
             activation if no file has the default. For a tag or a path, `activation`
             must be None or the activation of the entry.
         batch_norm: whether the network has batch norm; used like `activation`.
-        preprocessing: the argument of `get_model`. True stands for the network's own.
         allow_unverified: whether to accept a file without an entry beside it.
         warns: whether to log warnings, for instance if the default activation gives way.
     """
@@ -189,9 +187,7 @@ def find(
     if _is_path(weights):
         from elu_zoo.weights import local
 
-        assumed = {"activation": activation is None, "preprocessing": preprocessing is True}
-        assumed = [name for name in assumed if warns and assumed[name]]
-        path, entry, saved = local.find(Path(weights), registered, allow_unverified, assumed)
+        path, entry, saved = local.find(Path(weights), registered, allow_unverified, warns)
     else:
         from elu_zoo.weights import fetch
 

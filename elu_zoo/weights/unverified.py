@@ -66,46 +66,38 @@ class Saved:
         if self.layers is None:
             return
         built = _by_name(json.loads(model.to_json()))
+        ignored = {*_PREPROCESSING, *_ADDED, _INPUT}
         names = list(built)
-        top = set(names[names.index(classifier) :]) if classifier in names else set()
-        absent = {*_PREPROCESSING, _INPUT, *(() if self.has_classifier else top)}
-        differing = [f"no layer {n}" for n in names if n not in {*self.layers, *absent}]
-        added = {*built, *_PREPROCESSING, *_ADDED, _INPUT}
-        differing += [f"a layer {n} more" for n in self.layers if n not in added]
-        for name in names:
-            if name in self.layers and name != _INPUT:
-                free = _FREE + ["units", "filters"] * (name == classifier)
-                differing += _differences(name, self.layers[name], built[name], free)
+        if classifier in built and not self.has_classifier:
+            ignored |= set(names[names.index(classifier) :])
+        differing = [
+            name
+            for name in {**built, **self.layers}
+            if name not in ignored
+            and _differ(self.layers.get(name), built.get(name), name == classifier)
+        ]
         if differing:
-            shown = untrusted.printable("; ".join(differing[:5]), 500)
+            shown = untrusted.printable(", ".join(differing[:5]), 500)
             raise errors.UsageError(
-                f"{self.path} is not {model.name} with these arguments: it has {shown}."
-                " Pass the arguments with which the model was built, or load the file "
-                "with keras.models.load_model."
+                f"{self.path} is not {model.name} with these arguments: the layers {shown} "
+                "differ. Pass the arguments with which the model was built, or load the "
+                "file with keras.models.load_model."
             )
 
 
-def _differences(name: str, old: Layer, new: Layer, free: list[str]) -> list[str]:
+def _differ(old: Layer | None, new: Layer | None, is_classifier: bool) -> bool:
+    if not old or not new:
+        return True
     old, new = (
-        {"class": x["class_name"], **x["config"], "inputs": x["inputs"]} for x in (old, new)
+        {**x["config"], "class": x["class_name"], "inputs": x["inputs"]} for x in (old, new)
     )
-    return [
-        f"{name} with {key}={old[key]!r} instead of {new[key]!r}"
-        for key in old
-        if key in new and key not in free and not key.endswith(_FREE_ENDS)
-        if old[key] != new[key]
-    ]
+    free = [*_FREE, "units", "filters"] if is_classifier else _FREE
+    compared = [x for x in old if x in new and x not in free and not x.endswith(_FREE_ENDS)]
+    return any(old[key] != new[key] for key in compared)
 
 
-def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: list) -> Saved:
-    """Returns what a file without an entry states, if such a file is allowed.
-
-    Args:
-        path: the path of the file.
-        registered: the network whose weights the file should have.
-        allowed: whether such a file is allowed.
-        assumed: the arguments of `get_model` that a warning names if the file lacks them.
-    """
+def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool) -> Saved:
+    """Returns what a file without an entry states, if such a file is `allowed`."""
     is_model = path.name.endswith(hdf5.KERAS)
     if not allowed:
         kind = "a model of keras.Model.save" if is_model else "a weight file"
@@ -122,7 +114,12 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: li
         arguments["num_classes"] = classifier[-1][-1]
     has_classifier = bool(classifier) or registered.classifier is None
     if not is_model:
-        _warn(path, registered, assumed)
+        if warns:
+            logging.warning(
+                f"{path} does not state its activation and preprocessing: those of the "
+                f"arguments are used, or the defaults of {registered.name}. A file of "
+                "model.save('<name>.keras') states both."
+            )
         return Saved(path, arguments, has_classifier, shapes)
     text = hdf5.member(path, "config.json", _CONFIG_BYTES)
     try:
@@ -140,21 +137,6 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, assumed: li
             "keras.models.load_model."
         )
     return Saved(path, arguments, has_classifier, shapes, layers, described)
-
-
-def _warn(path: Path, registered: registry.ModelEntry, assumed: list[str]) -> None:
-    """Logs the arguments that neither a `.weights.h5` file nor the user states."""
-    used = {"activation": registered.default("activation")}
-    # Other networks have no statistics to choose.
-    if statistics := registered.preprocessing.get("statistics"):
-        used["preprocessing"] = True if registered.fallback else statistics
-    if names := [name for name in used if name in assumed]:
-        named, values = (" and ".join(x) for x in (names, [f"{n}={used[n]!r}" for n in names]))
-        logging.warning(
-            f"{path} does not state its {named}: it gets {values}, as {registered.name} "
-            f"does without weights. Pass the {named} of the weights, or load a file of "
-            "model.save('<name>.keras'), which states both."
-        )
 
 
 def _by_name(config: dict[str, Any]) -> Layers:

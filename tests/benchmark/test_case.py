@@ -6,17 +6,16 @@ from elu_zoo.benchmark.case import MODELS, Case
 
 
 @pytest.mark.parametrize(
-    ("case", "batch_size", "steps", "momentum"),
+    ("case", "expected"),
     [
-        (Case("mnist_mlp_8x128"), 64, 400, 0.0),
-        (Case("mnist_autoencoder"), 64, 81, 0.0),
-        (Case("elu_cifar_11"), 100, 4, 0.9),
-        (Case("elu_cifar_11", batch_size=8, steps=3), 8, 3, 0.9),
+        (Case("mnist_mlp_8x128"), (64, 400, 0.0)),
+        (Case("mnist_autoencoder"), (64, 81, 0.0)),
+        (Case("elu_cifar_11"), (100, 4, 0.9)),
+        (Case("elu_cifar_11", batch_size=8, steps=3), (8, 3, 0.9)),
     ],
 )
-def test_defaults_depend_on_the_network(case, batch_size, steps, momentum):
-    assert (case.batch_size, case.steps) == (batch_size, steps)
-    assert case.momentum == momentum
+def test_defaults_depend_on_the_network(case, expected):
+    assert (case.batch_size, case.steps, case.momentum) == expected
 
 
 def test_flop_of_a_training_step():

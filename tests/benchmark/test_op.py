@@ -1,8 +1,6 @@
 import numpy as np
 import pytest
-import tensorflow as tf
 
-from elu_zoo import errors
 from elu_zoo.benchmark import op
 
 SHAPE = (50, 20)
@@ -48,8 +46,6 @@ def test_a_tape_of_the_op_keeps_as_much_as_that_of_the_stock_op(monkeypatch):
     assert 8.0 <= found["peak"][op.STOCK] < 16.0
 
 
-def test_an_op_that_is_not_the_polynomial_is_refused(monkeypatch):
-    assert op.ulps("jit")["elu_xla"] <= 1
-    monkeypatch.setitem(op.FUNCTIONS, "elu_xla", tf.nn.elu)
-    with pytest.raises(errors.EluZooError, match="elu_xla is 4.* units in .*polynomi"):
-        op.ulps("jit")
+def test_the_polynomial_has_at_most_one_unit_of_error_where_xla_has_more():
+    largest = op.ulps("jit")
+    assert largest["elu_xla"] <= 1 < largest[op.STOCK]

@@ -20,14 +20,9 @@ def path(tmp_path):
 
 
 def test_rows_have_quartiles_and_ratios(step_rows):
-    ours, other = step_rows
-    assert (ours.part, ours.case, ours.unit) == ("step", "a net", "ms")
-    assert (ours.form, other.form) == ("ours", "other")
-    assert (other.rounds, other.baseline, other.machine) == (3, "ours", "")
-    quartiles = other.lower_quartile, other.upper_quartile
-    assert (other.value, *quartiles) == (4000, 3000, 6500)
-    assert (ours.ratio, ours.ratio_low, ours.ratio_high) == (1, 1, 1)
-    assert (other.ratio, other.ratio_low, other.ratio_high) == (2, 2, 3)
+    start = ("step", "a net", "other", "ms", 3)
+    assert step_rows[1] == report.Row(*start, 4000, 3000, 6500, "ours", 2, 2, 3)
+    assert (step_rows[0].form, step_rows[0].ratio, step_rows[0].ratio_low) == ("ours", 1, 1)
 
 
 def test_update_replaces_all_rows_of_a_part(step_rows, path):
@@ -52,18 +47,11 @@ def test_other_files_are_not_overwritten(tmp_path):
     assert (tmp_path / "notes.txt").read_text() == "my notes\nof today"
 
 
-@pytest.mark.parametrize(
-    ("old", "new"),
-    [
-        ("4000.0", "fast"),
-        (",case,", ",cases,"),
-        ("ours", '"'),
-    ],
-)
+@pytest.mark.parametrize(("old", "new"), [("4000.0", "fast"), (",case,", ",c,"), ("ours", '"')])
 def test_a_damaged_file_is_refused(path, old, new, step_rows):
     report.update(path, step_rows)
     path.write_text(path.read_text().replace(old, new))
-    with pytest.raises(errors.CorruptError, match="rows.csv must be a CSV.*--csv"):
+    with pytest.raises(errors.CorruptError, match="--csv"):
         report.read(path)
 
 
@@ -79,21 +67,3 @@ def test_tables_have_a_title_and_cells_per_form(step_rows):
         "95 % interval": "2.000 to 3.000",
     }
     assert others[0]["MiB"] == "2" and others[1]["by other"] == "1.000"
-
-
-def test_markdown_tables_have_ratios_or_values(step_rows):
-    close = {"ours": np.array([1.0, 1.0]), "third": np.array([1.01, 1.02])}
-    more = report.timed("step", "another", close, "ours")
-    assert report.markdown([*step_rows, *more]).splitlines() == [
-        "| | a net | another |",
-        "|---|---|---|",
-        "| ours | **1** (2e+03 ms) | **1** (1e+03 ms) |",
-        "| other | 2.00 (2.00 to 3.00) |  |",
-        "| third |  | 1.015 (1.010 to 1.020) |",
-    ]
-    assert report.markdown_of_values(step_rows).splitlines() == [
-        "| | a net (ms) |",
-        "|---|---|",
-        "| ours | 2,000 |",
-        "| other | 4,000 |",
-    ]

@@ -13,8 +13,8 @@ import keras
 import numpy as np
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
-from elu_zoo.training.step import jax_step
-from elu_zoo.training.step.learner import Learner
+from elu_zoo.training.run import Learner
+from elu_zoo.training.step import compilation, jax_step
 from elu_zoo.weights import hdf5
 
 
@@ -25,10 +25,10 @@ def train(row, path):
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
     device = jax_step.create_strategy("auto", None)
-    compilation = jax_step.choose_compilation(model, 1, "auto", JAX_STEPS.stop)
+    chosen = compilation.choose(model, 1, "auto", JAX_STEPS.stop)
     data = examples(row)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = jax_step.JaxStep(learner, data, device, compilation)
+    step = jax_step.JaxStep(learner, data, device, chosen)
     losses = step.run(*schedule(row, JAX_STEPS))
     step.sync()
     weights = path.with_name(f"{row.name}.weights.h5")

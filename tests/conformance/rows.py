@@ -46,12 +46,10 @@ class Row:
     """A model to test.
 
     Attributes:
-        name: the id of the row in test names.
         covers: registered names of the network, activations and preprocessing that
             the model contains.
         make: a function that returns a new model, with equal weights at each call. For
             a network, the argument `activation` replaces the row's.
-        image_shape: the shape of an input image.
         random: whether training draws numbers that differ between replicas.
         updates: whether training updates variables that have no gradient.
         registered: the registered name of a network; "" for a layer.
@@ -90,72 +88,63 @@ class Row:
         return PadCropFlip(self.padded, name="augment") if self.padded else None
 
 
-def layer(*names, arguments=None, **properties) -> Row:
-    """Returns the row of a model: parallel activations, then a classifier."""
-    shape = (4, 3, 3)
+def _between(name, build, shape, covers=(), **properties) -> Row:
+    """Returns the row of a model: centred images, then `build`, then a classifier."""
 
     def make():
         image = keras.Input(shape, name="image")
         x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
+        return keras.Model(image, _classifier(build(x)), name="layer")
+
+    return Row(f"layer-{name}", covers, make, shape, **properties)
+
+
+def layer(*names, arguments=None, **properties) -> Row:
+    """Returns the row of parallel activations."""
+
+    def build(x):
         parts = [
             activations.make({"name": n, **(arguments or {})}, f"act_{n}", seed=1)(x) for n in names
         ]
-        x = keras.layers.Concatenate(name="all")(parts) if parts[1:] else parts[0]
-        return keras.Model(image, _classifier(x), name="layer")
+        return keras.layers.Concatenate(name="all")(parts) if parts[1:] else parts[0]
 
     suffix = "-".join(f"{k}{v}" for k, v in (arguments or {}).items())
     name = "-".join(names if len(names) < 3 else ("keras",)) + suffix  # layer(*KERAS)
-    return Row(f"layer-{name}", names, make, shape, **properties)
+    return _between(name, build, (4, 3, 3), names, **properties)
 
 
 def pyramid(*levels) -> Row:
-    """Returns the row of a model: spatial pyramid pooling, then a classifier."""
-    shape = (7, 5, 3)
+    def build(x):
+        return SpatialPyramidPooling(levels, name="pyramid")(x)
 
-    def make():
-        image = keras.Input(shape, name="image")
-        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
-        x = SpatialPyramidPooling(levels, name="pyramid")(x)
-        return keras.Model(image, _classifier(x), name="layer")
+    return _between("pyramid", build, (7, 5, 3), rate=0.001)
 
-    return Row("layer-pyramid", (), make, shape, rate=0.001)
+
+def _dense(x, units, name):
+    start = HeUniform(layer_seed(7, name))
+    return keras.layers.Dense(units, kernel_initializer=start, name=name)(x)
 
 
 def after_dense(cls, *arguments, inputs=1, **options) -> Row:
-    """Returns the row of a model: dense layers, a layer `cls`, then a classifier."""
-    shape, name = (9, 7, 3), "_".join([cls.__name__, *map(str, arguments[1:])])
+    """Returns the row of a layer `cls` after dense layers."""
 
-    def make():
-        image = keras.Input(shape, name="image")
-        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
-        seeds = [layer_seed(7, f"dense{i}") for i in range(inputs)]
-        parts = [
-            keras.layers.Dense(8, kernel_initializer=HeUniform(s), name=f"dense{i}")(x)
-            for i, s in enumerate(seeds)
-        ]
-        x = cls(*arguments, name="unit", **options)(parts if inputs > 1 else parts[0])
-        return keras.Model(image, _classifier(x), name="layer")
+    def build(x):
+        parts = [_dense(x, 8, f"dense{i}") for i in range(inputs)]
+        return cls(*arguments, name="unit", **options)(parts if inputs > 1 else parts[0])
 
-    return Row(f"layer-{name}", (), make, shape, rate=0.001)
+    name = "_".join([cls.__name__, *map(str, arguments[1:])])
+    return _between(name, build, (9, 7, 3), rate=0.001)
 
 
 def heads() -> Row:
-    """Returns the row of a model: three dense layers, DeepSupervision, a classifier."""
-    shape = (4, 3, 3)
+    """Returns the row of three dense layers, then DeepSupervision."""
 
-    def make():
-        image = keras.Input(shape, name="image")
-        x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
+    def build(x):
         x = keras.layers.Flatten(name="flat")(x)
-        scores = []
-        for name in ("scores", "head1", "head2"):
-            start = HeUniform(layer_seed(7, name))
-            dense = keras.layers.Dense(CLASSES, kernel_initializer=start, name=name)
-            scores.append(dense(x))
-        x = DeepSupervision(name="heads")(scores)
-        return keras.Model(image, _classifier(x), name="layer")
+        scores = [_dense(x, CLASSES, name) for name in ("scores", "head1", "head2")]
+        return DeepSupervision(name="heads")(scores)
 
-    return Row("layer-heads", (), make, shape)
+    return _between("heads", build, (4, 3, 3))
 
 
 def preprocessing(description, shape=(4, 3, 3), raw=None, **properties) -> Row:

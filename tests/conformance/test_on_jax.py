@@ -12,13 +12,12 @@ import pytest
 import tensorflow as tf
 from rows import JAX_STEPS, TRAINED, examples, logits, schedule
 
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.resident import ResidentStep
 from elu_zoo.weights import hdf5
 
 pytestmark = pytest.mark.slow
-each_row = pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +30,11 @@ def on_jax(request, tmp_path_factory):
         for item in request.session.items
         if item.module is request.module
     }
+    script = no_tensorflow.__file__, Path(__file__).with_name("on_jax.py")
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
     process = subprocess.run(
-        [
-            sys.executable,
-            no_tensorflow.__file__,
-            Path(__file__).with_name("on_jax.py"),
-            folder,
-            *chosen,
-        ],
-        env={**os.environ, "KERAS_BACKEND": "jax"},
+        [sys.executable, *script, folder, *chosen],
+        env=environment,
         capture_output=True,
         text=True,
     )
@@ -52,39 +47,29 @@ def on_jax(request, tmp_path_factory):
     return find
 
 
-@each_row
-def test_initial_weights_are_bit_equal(row, on_jax):
-    arrays, _ = on_jax(row)
-    weights = [np.asarray(variable) for variable in row.make().weights]
-    assert [name for name in arrays if name.startswith("initial")] == [
-        f"initial{i:03d}" for i in range(len(weights))
-    ]
-    for index, value in enumerate(weights):
-        np.testing.assert_array_equal(arrays[f"initial{index:03d}"], value)
-
-
-@pytest.mark.parametrize(
-    "row", [row for row in TRAINED if not row.random], ids=lambda row: row.name
-)
-def test_losses_of_the_first_steps_are_equal_up_to_rounding(row, on_jax):
+def train(row):
+    """Returns the losses of the first steps on TensorFlow."""
     model = row.make()
     optimizer = keras.optimizers.SGD(momentum=0.9)
     optimizer.build(model.trainable_variables)
-    strategy = tf.distribute.get_strategy()
-    compilation = Compilation(False, JAX_STEPS.stop)
     learner = Learner(model, optimizer, row.objective, 8, row.augmentation)
-    step = ResidentStep(learner, examples(row), strategy, compilation)
-    losses = step.run(*schedule(row, JAX_STEPS))
-    assert losses[-1] != losses[0]
-    np.testing.assert_allclose(on_jax(row)[0]["losses"], losses, rtol=1e-5)
+    compilation = Compilation(False, JAX_STEPS.stop)
+    step = ResidentStep(learner, examples(row), tf.distribute.get_strategy(), compilation)
+    return step.run(*schedule(row, JAX_STEPS))
 
 
-@each_row
-def test_weights_trained_on_jax_give_the_same_logits_on_tensorflow(row, on_jax):
+@pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
+def test_weights_losses_and_logits_on_jax_equal_those_on_tensorflow(row, on_jax):
     arrays, path = on_jax(row)
     model = row.make()
+    initial = [arrays[name] for name in arrays if name.startswith("initial")]
+    for ours, value in zip(model.weights, initial, strict=True):
+        np.testing.assert_array_equal(value, np.asarray(ours))
+    if not row.random:
+        losses = train(row)
+        assert losses[-1] != losses[0]
+        np.testing.assert_allclose(arrays["losses"], losses, rtol=1e-5)
     hdf5.assign(model, hdf5.read(path, hdf5.shapes(model), None))
-    expected = arrays["logits"]
+    expected, computed = arrays["logits"], logits(model, examples(row).images)
     limit = 1e-5 * max(1, np.abs(expected).max())
-    computed = logits(model, examples(row).images)
     np.testing.assert_allclose(computed, expected, rtol=0, atol=limit)

@@ -18,20 +18,12 @@ each_row = each(ROWS)
 
 def test_every_network_activation_and_preprocessing_has_a_row():
     covered = {name for row in ROWS for name in row.covers}
-    nets = {name for row in rows.NETS for name in row.covers}
-    own_models = [
-        name
-        for name in registry.names()
-        if registry.entry(name).builder.__module__.startswith("elu_zoo.models")
-    ]
-    kinds = [registry.entry(name).preprocessing["kind"] for name in own_models]
-    own_activations = [
-        name
-        for name in activations.names()
-        if activations.describe(name)["name"] == name  # not registered by a test
-    ]
-    assert set(own_models) <= nets
-    assert {*own_activations, *kinds} <= covered
+    # Other tests register networks and activations too.
+    networks = registry.network_modules()
+    kinds = [registry.entry(name).preprocessing["kind"] for name in networks]
+    known = [n for n in activations.names() if activations.describe(n)["name"] == n]
+    assert {*networks} <= {name for row in rows.NETS for name in row.covers}
+    assert {*known, *kinds} <= covered
 
 
 def test_every_layer_has_a_row():
@@ -43,13 +35,8 @@ def test_every_layer_has_a_row():
         and issubclass(registered, keras.layers.Layer)
         and registered.__module__.startswith("elu_zoo.")
     }
-    configs = json.dumps(
-        [
-            keras.saving.serialize_keras_object(each)
-            for row in ROWS
-            for each in (row.make(), row.augmentation)
-        ]
-    )
+    objects = [each for row in ROWS for each in (row.make(), row.augmentation)]
+    configs = json.dumps([keras.saving.serialize_keras_object(each) for each in objects])
     assert len(names) >= 9
     # Cutout is tested in tests/training/step/test_augmentation.py.
     missing = {n for n in names if f'"registered_name": "{n}"' not in configs}
@@ -57,27 +44,18 @@ def test_every_layer_has_a_row():
 
 
 @each_row
-def test_logits_are_equal_after_loading_our_weight_file(row, tmp_path):
-    model, fresh = row.make(), row.make()
-    scramble(model)
-    content = hdf5.write(model)
-    path = tmp_path / "x.weights.h5"
-    path.write_bytes(content)
-    hdf5.assign(fresh, hdf5.read(path, hdf5.shapes(fresh), files.sha256(content)))
-    images = examples(row).images
-    np.testing.assert_array_equal(logits(fresh, images), logits(model, images))
-
-
-@each_row
-def test_keras_and_elu_zoo_load_a_weight_file_of_keras(row, tmp_path):
-    model, fresh, ours = row.make(), row.make(), row.make()
+def test_logits_are_equal_after_loading_weight_files(row, tmp_path):
+    model, by_keras, ours, own = (row.make() for _ in range(4))
     scramble(model)
     path = tmp_path / "x.weights.h5"
     model.save_weights(path)
-    fresh.load_weights(path)
+    by_keras.load_weights(path)
     hdf5.assign(ours, hdf5.read(path, hdf5.shapes(ours), None))
+    content = hdf5.write(model)
+    path.write_bytes(content)
+    hdf5.assign(own, hdf5.read(path, hdf5.shapes(own), files.sha256(content)))
     images = examples(row).images
-    for loaded in (fresh, ours):
+    for loaded in (by_keras, ours, own):
         np.testing.assert_array_equal(logits(loaded, images), logits(model, images))
 
 

@@ -7,7 +7,7 @@ from elu_zoo import errors
 from elu_zoo.data import cache
 
 ARRAYS = {
-    "a": np.arange(6, dtype="uint8").reshape(2, 3),
+    "a": np.arange(600, dtype="uint8").reshape(20, 30),
     "names": np.array(["x", "yz"]),
 }
 
@@ -29,26 +29,17 @@ def _check_load(tmp_path, build=_build):
         np.testing.assert_array_equal(arrays[name], expected)
 
 
-def _flip_bit(path):
-    content = bytearray(path.read_bytes())
-    content[len(content) // 2] ^= 1
-    path.write_bytes(content)
+def _flip_bit(content):
+    return content[:400] + bytes([content[400] ^ 1]) + content[401:]
 
 
-@pytest.mark.parametrize(
-    ("suffix", "damage"),  # suffix of a file, and a function that damages the file
-    [
-        (".npz", _flip_bit),
-        (".npz", lambda path: path.write_bytes(path.read_bytes()[:-1])),
-        (".sha256", lambda path: path.write_bytes(b"\xff\x00")),
-        (".sha256", lambda path: path.unlink()),
-    ],
-)
-def test_damaged_cache_entries_are_built_again(tmp_path, home, caplog, suffix, damage):
+@pytest.mark.parametrize("damage", [_flip_bit, lambda x: x[:-1], lambda x: x[:99], lambda x: b""])
+def test_damaged_cache_entries_are_built_again(tmp_path, home, caplog, damage):
     _check_load(tmp_path)
     _check_load(tmp_path, _fail)
     assert not caplog.records
-    damage(next((home / "data").glob(f"*{suffix}")))
+    (path,) = (home / "data").glob("*")
+    path.write_bytes(damage(path.read_bytes()))
     _check_load(tmp_path)
     assert "is damaged" in caplog.text
     _check_load(tmp_path, _fail)
@@ -72,9 +63,10 @@ def test_a_cache_that_cannot_be_written_causes_a_warning(tmp_path, home, caplog)
 
 
 def test_pickled_objects_are_never_loaded(tmp_path):
-    with pytest.raises(ValueError, match="allow_pickle=False"):
-        for _ in range(2):  # The second call reads the cache.
-            cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)})
+    built = []
+    for _ in range(2):  # The second call reads the cache.
+        built.append(cache.load("set-1.0", [], lambda: {"a": np.array([{}], dtype=object)}))
+    assert built[0]["a"][0] is not built[1]["a"][0]
 
 
 def test_a_failed_build_leaves_no_cache_entry(home, tmp_path):

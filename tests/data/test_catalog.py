@@ -93,40 +93,20 @@ def test_the_error_for_an_unknown_name_lists_all_names(name):
     assert load.names() == NAMES
 
 
-@pytest.mark.parametrize(
-    ("folders", "message"),
-    [
-        ([], "mnist does not exist"),
-        (["mnist"], "mnist is empty"),
-        (["mnist/2.0.0", "mnist/4.0.0"], "mnist holds only 2.0.0, 4.0.0. "),
-        (["mnist/incomplete.A7_3.0.1"], "interrupted preparation; delete it"),
-        (["mnist/3.0.1.incompleteA7"], "interrupted preparation; delete it"),
-        (["mnist/3.0.1"], "mnist holds only 3.0.1. "),
-        (["3.0.1"], "mnist does not exist"),
-    ],
-)
-def test_the_error_describes_the_content_of_the_folder(tmp_path, folders, message):
-    for folder in folders:
-        (tmp_path / folder).mkdir(parents=True)
-        if folder.startswith("mnist/") and folder != "mnist/3.0.1":  # 3.0.1 is empty
-            (tmp_path / folder / "dataset_info.json").write_text("{}")
-    with pytest.raises(errors.DataError) as caught:
-        load.load("mnist", data_dir=str(tmp_path))
-    text = str(caught.value)
-    assert f"no {tmp_path}/mnist/3.*.*/dataset_info.json" in text
-    assert f"`tfds build mnist --data_dir={tmp_path}`" in text
-    assert message in text
-
-
 @pytest.mark.parametrize("origin", ["data_dir", "TFDS_DATA_DIR", "default"])
 def test_the_error_states_the_searched_folder(tmp_path, monkeypatch, origin):
     root = tmp_path / "tensorflow_datasets"
+    (root / "mnist/3.0.1.incompleteA7").mkdir(parents=True)
+    (root / "mnist/2.0.0").mkdir()
+    (root / "mnist/2.0.0/dataset_info.json").touch()
     monkeypatch.setenv("HOME", str(tmp_path))
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)
     if origin == "TFDS_DATA_DIR":
         monkeypatch.setenv("TFDS_DATA_DIR", str(root))
-    with pytest.raises(errors.DataError, match=rf"\({root} is .*{origin}"):
+    with pytest.raises(errors.DataError) as caught:
         load.load("mnist", data_dir=str(root) if origin == "data_dir" else None)
+    assert f"no {root}/mnist/3.*.*/dataset_info.json" in str(caught.value)
+    assert f"`tfds build mnist --data_dir={root}`" in str(caught.value)
 
 
 def test_splits_have_their_sizes_and_labels(tmp_path, small, examples, prepare):
@@ -230,16 +210,8 @@ def test_damaged_files_are_refused(tmp_path, small, examples, prepare, pattern, 
     assert f"Delete {folder} and prepare it again with `tfds build small" in text
 
 
-def test_only_cached_data_are_loaded_without_tensorflow(
-    tmp_path, small, examples, prepare, monkeypatch, home
-):
+def test_cached_data_are_loaded_without_tensorflow(tmp_path, small, examples, prepare, monkeypatch):
     prepare(tmp_path, examples)
-    with monkeypatch.context() as patch:
-        patch.setitem(sys.modules, "tensorflow", None)
-        with pytest.raises(errors.DataError, match="needs TensorFlow") as caught:
-            load.load("small", tmp_path)
-        source = "from $ELU_ZOO_HOME/data on that machine"
-        assert f"{source} to {home / 'data'}." in str(caught.value)
     first = load.load("small", tmp_path)  # with TensorFlow
     monkeypatch.setitem(sys.modules, "tensorflow", None)
     cached = load.load("small", tmp_path)

@@ -20,15 +20,15 @@ GIF = b"GIF89a" + bytes(20)
 
 
 def test_images_of_a_folder_are_sorted_by_name(tmp_path):
-    shades = {"b.JPG": 100, "a.png": 50, "d.jpeg": 200, "c": 150}
+    shades = {"b.JPG": 100, "a.png": 50, "d.jpeg": 200, "c.Png": 150}
     for name, shade in shades.items():
-        encode = png if name in ("a.png", "c") else jpeg
+        encode = png if name in ("a.png", "c.Png") else jpeg
         (tmp_path / name).write_bytes(encode(np.full((4, 4, 3), shade, "uint8")))
     (tmp_path / "class_names.txt").write_text("a\tnot an image")
     (tmp_path / "._a.png").write_text("a file that macOS leaves behind")
     os.mkfifo(tmp_path / "pipe")
     read = image_files.read_images(tmp_path, (4, 4, 1))
-    assert [Path(name).name for name in read.names] == ["a.png", "b.JPG", "c", "d.jpeg"]
+    assert [Path(name).name for name in read.names] == ["a.png", "b.JPG", "c.Png", "d.jpeg"]
     assert (read.pixels.dtype, read.pixels.shape) == (np.uint8, (4, 4, 4, 1))
     assert read.pixels[:, 0, 0, 0].tolist() == [50, 100, 150, 200]
     assert read.left_out == []
@@ -43,7 +43,7 @@ def test_files_of_any_suffix_keep_the_order_of_the_paths(tmp_path):
 
 
 def test_unusable_files_of_a_folder_are_left_out(tmp_path):
-    bad = {"empty.png": b"", "moving": GIF, "photo.heic": b"\0\0\0\x18ftypheic"}
+    bad = {"empty.png": b"", "moving.gif": GIF, "photo.heic": b"\0\0\0\x18ftypheic"}
     fill(tmp_path, {"1.png": png(GREY), "9.png": png(255 - GREY), **bad})
     (tmp_path / "link.png").symlink_to(tmp_path / "none")
     read = image_files.read_images(tmp_path, SHAPE)
@@ -51,7 +51,7 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
     assert read.left_out == [
         f"{tmp_path}/empty.png cannot be used: the file is empty.",
         f"{tmp_path}/link.png does not exist.",
-        f"{tmp_path}/moving cannot be used: it is a GIF; expected PNG, JPEG or WebP.",
+        f"{tmp_path}/moving.gif cannot be used: it is a GIF; expected PNG, JPEG or WebP.",
         f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG, JPEG or WebP.",
     ]
 
@@ -132,9 +132,8 @@ BAD_FILES = {
     "corrupt_png": (png(noise(16, 16))[:60], DAMAGED),
     "corrupt_jpeg": (jpeg(noise(64, 64))[:500], DAMAGED),
     "jpeg_without_an_end": (jpeg(noise(64, 64))[:4], DAMAGED),
-    "text": (b"no image at all", "it is text; expected PNG"),
+    "text": (b"no image at all", "its format is unknown; expected PNG"),
     "zero_bytes": (b"", "the file is empty"),
-    "zeros": (bytes(1000), "its format is unknown; expected PNG"),
     "one_pixel": (png(noise(1, 1)), "it has 1 x 1 pixels; expected at least 8"),
     "huge_png": (HUGE, "it has 30000 x 30000 pixels; expected"),
     "huge_jpeg": (jpeg_of(30_000, 30_000), "it has 30000 x 30000 pixels; expected"),

@@ -117,7 +117,6 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
         ("./none", errors.NotFoundError, "no folder or .npz file ./none"),
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
         ("./my_photos/cts", errors.NotFoundError, "Did you mean 'my_photos/cats'"),
-        ("my_phots/", errors.NotFoundError, "Did you mean 'my_photos'"),
         ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
         ("none.npz", errors.NotFoundError, "There is no file none.npz"),
         (Path("mnist_5k"), errors.NotFoundError, "no folder or .npz file ./mnist_5k"),

@@ -1,20 +1,17 @@
 """Whitening and mean image of training images: computation and files."""
 
-import importlib.util
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
 from image_files import classes, fill, noise
 
 from elu_zoo import errors, files
-from elu_zoo.data import dataset, decoding, imagenet, load, statistics
+from elu_zoo.data import dataset, decoding, imagenet, statistics
 from elu_zoo.layers import preprocess
 from elu_zoo.layers import statistics_file as stored
 
 SHAPE, VALUES = (3, 2, 3), 18
-TOOL = Path(__file__).parents[2] / "tools" / "fit_statistics.py"
 
 
 def pictures(count, seed=0):
@@ -164,7 +161,7 @@ def test_the_error_states_all_bad_images(encoded, home):
     fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
     message = (
         rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
-        rf"{encoded}/b/02\.png: it is text; expected PNG or JPEG; "
+        rf"{encoded}/b/02\.png: its format is unknown; expected PNG or JPEG; "
         rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them\.$"
     )
     with pytest.raises(errors.DataError, match=message):
@@ -213,20 +210,3 @@ def test_the_statistics_folder_is_checked_before_decoding(encoded, monkeypatch):
     message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
     with pytest.raises(errors.ResourceError, match=message):
         statistics.find_encoded_mean(imagenet.load(encoded, 16))
-
-
-def test_the_tool_writes_to_the_folder_of_weights(data, tmp_path, monkeypatch, capsys):
-    specification = importlib.util.spec_from_file_location("fit_statistics", TOOL)
-    tool = importlib.util.module_from_spec(specification)
-    specification.loader.exec_module(tool)
-    assert tool._WEIGHTS == stored.find("cifar10").parent
-    monkeypatch.setattr(tool, "_WEIGHTS", tmp_path / "weights")
-    monkeypatch.setattr(load, "load", {"tiny_coarse": data}.get)
-    tool.main(["fit_statistics.py", "tiny_coarse"])
-    (path,) = (tmp_path / "weights").iterdir()
-    assert capsys.readouterr().out == f"{path}\n"
-    assert path.stem == statistics.find_whitening(data)
-    other = path.with_name(f"{data.fingerprint}_zca-{'0' * 16}.npz")
-    other.touch()
-    tool.main(["fit_statistics.py", "tiny_coarse"])
-    assert f"Other files have the same images: [{other!r}]" in capsys.readouterr().out

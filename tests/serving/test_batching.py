@@ -1,6 +1,7 @@
 """Requests are joined to batches; errors and full queues are reported per request."""
 
 import concurrent.futures
+import contextlib
 import os
 import threading
 
@@ -48,7 +49,12 @@ def make_batcher(monkeypatch):
 
         def make(signature, on_batch=lambda size: None, executor=executor, **settings):
             settings = {"max_batch_size": 4, "max_enqueued_batches": 100} | settings
-            return Batcher(signature, Settings("", **settings), executor, on_batch)
+            return Batcher(
+                signature,
+                Settings("", **settings),
+                executor,
+                lambda size: contextlib.nullcontext(on_batch(size)),
+            )
 
         yield make
 
@@ -89,7 +95,6 @@ def status_error_of(call, *arguments):
     ("texts", "batches"),
     [
         (["a", "bb", "c"], ["a bb c"]),
-        (["aaaa", "b", "cccc"], ["aaaa", "b", "cccc"]),
         (["aaa", "bb", "c", "d"], ["aaa", "bb c d"]),
         (list("abcdefghi"), ["a b c d", "e f g h", "i"]),
     ],
@@ -107,6 +112,8 @@ def test_waiting_requests_run_in_order_in_the_largest_possible_batches(make_busy
 
 def test_without_batching_requests_run_alone_on_all_threads(make_busy):
     signature, queue, first = make_busy(enable_batching=False)
+    error = status_error_of(submit, queue, "aaaaa")
+    assert error.code is grpc.StatusCode.INVALID_ARGUMENT and "larger" in error.message
     futures = submit(queue, "a", "bb", "ccc")
     signature.wait_for_a_batch()
     with pytest.raises(concurrent.futures.TimeoutError):
@@ -128,29 +135,17 @@ def test_requests_of_an_unbatched_signature_run_one_at_a_time(make_busy):
     assert signature.batches == [["1"], ["a"], ["a" * 99]]
 
 
-@pytest.mark.parametrize("enable_batching", [True, False])
-def test_request_larger_than_a_batch_is_rejected(make_busy, enable_batching):
-    signature, queue, first = make_busy(enable_batching=enable_batching)
-    error = status_error_of(submit, queue, "aaaaa")
-    assert error.code is grpc.StatusCode.INVALID_ARGUMENT
-    assert error.message == "Task size 5 is larger than maximum input batch size 4"
-    signature.gate.set()
-    assert results_of(submit(queue, "aaaa")) == ["AAAA"]
-
-
 def test_full_queue_rejects_requests(make_busy):
     signature, queue, first = make_busy(max_enqueued_batches=2)
     futures = submit(queue, "aaa", "bbb", "c")
-    error = status_error_of(submit, queue, "dd")
-    assert error.code is grpc.StatusCode.UNAVAILABLE
-    assert error.message == ("The batch scheduling queue to which this task was submitted is full")
+    assert status_error_of(submit, queue, "dd").code is grpc.StatusCode.UNAVAILABLE
     futures += submit(queue, "e")
     signature.gate.set()
     assert results_of(futures) == ["AAA", "BBB", "C", "E"]
     assert results_of(submit(queue, "ffff")) == ["FFFF"]
 
 
-def test_cancelled_request_leaves_the_queue(make_busy):
+def test_cancelled_requests_leave_the_queue(make_busy):
     signature, queue, first = make_busy(max_enqueued_batches=1)
     futures = submit(queue, "a", "bb", "c")
     assert futures[1].cancel() and not first.cancel()
@@ -162,7 +157,7 @@ def test_cancelled_request_leaves_the_queue(make_busy):
 
 def test_queue_of_cancelled_requests_runs_no_batch(make_busy):
     signature, queue, first = make_busy()
-    for future in submit(queue, "a", "bb", "c"):
+    for future in submit(queue, "a", "bb"):
         future.cancel()
     signature.gate.set()
     assert results_of([first, *submit(queue, "d")]) == ["1", "D"]
@@ -176,8 +171,7 @@ def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog
     signature.gate.set()
     assert results_of([first, futures[0], futures[2]]) == ["1", "A", "C"]
     error = status_error_of(futures[1].result, SECONDS)
-    assert error.code is grpc.StatusCode.INTERNAL
-    assert error.message == "ValueError in the model"
+    assert error.code is grpc.StatusCode.INTERNAL and "secret" not in error.message
     assert signature.batches == [["1"], ["a", "bad", "c"], ["a"], ["bad"], ["c"]]
     assert sizes == [1, 5]
     assert len(caplog.records) == 1 and "ValueError: a secret" in caplog.text
@@ -252,8 +246,8 @@ def test_graph_error_fails_only_its_request(run_batch, caplog):
     assert futures[2].result()["roots"].tolist() == [1]
     error = status_error_of(futures[1].result)
     assert error.code is grpc.StatusCode.INVALID_ARGUMENT
-    assert "values must be positive" in error.message and "4" not in error.message
-    assert "{{node" not in error.message and caplog.records == []
+    assert "positive" in error.message and "node" not in error.message
+    assert caplog.records == []
 
 
 def test_requests_of_different_shapes_run_separately(run_batch):

@@ -3,12 +3,11 @@
 import asyncio
 import concurrent.futures
 import json
-import socket
 import time
 import types
 
 import pytest
-from running import SECONDS, until
+from running import until
 
 from elu_zoo.serving import bodies, json_format
 from elu_zoo.serving.settings import Settings
@@ -109,17 +108,3 @@ def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
     assert responses == [(200, '{"predictions":[2.0]}')] * 4
     assert active_counts == [1] * 4
     assert seconds > 6 * 0.05  # four bodies and three pauses of 0.05 s each
-
-
-def test_rejected_body_is_read_for_a_limited_time(run, monkeypatch):
-    monkeypatch.setattr(bodies, "_DISCARD_SECONDS", 0.3)
-    running = run(max_body_bytes=2000)
-    host, port = running.server.rest_address.split(":")
-    with socket.create_connection((host, int(port)), SECONDS) as client:
-        head = f"POST {PATH} HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9999999"
-        client.sendall(f"{head}\r\n\r\n".encode())
-        assert b" 413 " in client.recv(1000)
-        client.sendall(b" " * 1000)
-        until(lambda: not running.server._rest.running)
-        client.settimeout(SECONDS)
-        assert client.recv(1000) == b""

@@ -15,12 +15,6 @@ from elu_zoo.serving import server as server_module
 LIMIT = 6
 BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 HEAD = b"POST /v1/models/net:predict HTTP/1.1\r\nHost: localhost\r\n"
-# test id: bytes that a client sends.
-INCOMPLETE = {
-    "nothing": b"",
-    "half a head": HEAD + b"X",
-    "half a body": HEAD + b'Content-Length: 99\r\n\r\n{"inst',
-}
 COMPLETE = HEAD + b"Content-Length: %d\r\n\r\n" % len(BODY) + BODY
 
 
@@ -57,16 +51,6 @@ def is_closed(client):
         return True
 
 
-@pytest.mark.parametrize("incomplete", INCOMPLETE.values(), ids=INCOMPLETE)
-def test_new_connection_replaces_an_incomplete_request(limited, connect, incomplete):
-    client = connect(limited, COMPLETE)
-    assert b"200 OK" in client.recv(1000)
-    clients = [connect(limited, incomplete) for _ in range(5 * LIMIT)]
-    assert limited.get("/v1/models/net:predict", BODY) == (200, '{"predictions":[2.0]}')
-    until(lambda: sum(not is_closed(client) for client in clients) <= LIMIT)
-    assert is_closed(clients[0]) and not is_closed(clients[-1])
-
-
 def test_new_connection_replaces_the_longest_idle_connection(limited, connect):
     clients = [connect(limited, b"") for _ in range(LIMIT)]
     until(lambda: len(limited.server._connections._requests) == LIMIT)
@@ -92,7 +76,7 @@ def test_running_request_keeps_its_connection(limited, connect, gate):
 def test_idle_connections_are_closed(run, connect, monkeypatch):
     monkeypatch.setattr(connections, "IDLE_SECONDS", 0.2)
     running = run()
-    clients = [connect(running, INCOMPLETE[part]) for part in ("nothing", "half a head")]
+    clients = [connect(running, content) for content in (b"", HEAD + b"X")]
     until(lambda: all(map(is_closed, clients)))
 
 

@@ -12,9 +12,9 @@ from elu_zoo.serving import repository, servable
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.status_errors import StatusError
 
-START, LOADING, AVAILABLE, END = (
+START, AVAILABLE, END = (
     get_model_status_pb2.ModelVersionStatus.State.Value(name)
-    for name in ("START", "LOADING", "AVAILABLE", "END")
+    for name in ("START", "AVAILABLE", "END")
 )
 _clock = itertools.count(10**18, 10**9)  # modification times in nanoseconds
 
@@ -98,17 +98,17 @@ def test_folder_without_models_raises_an_error(tmp_path, base, folders, error):
         open_repo(tmp_path / base)
 
 
-def test_names_of_versions_are_positive_integers(net, loads):
+def test_names_of_versions_are_integers_from_0(net, loads):
     largest = 2**63 - 1  # int64
     for name in str(largest + 1), "-1", "1.0", "1.tmp", "latest", "١", "²":
         write(net / name)
     (net / "5").write_text("")
     with pytest.raises(errors.UsageError):
         open_repo(net)
-    for name, version in ("01", 1), (str(largest), largest):
+    for name, version in ("0", 0), ("01", 1), (str(largest), largest):
         write(net / name)
         assert current(open_repo(net)) == version
-    assert loads == [("net", 1), ("net", largest)]
+    assert loads == [("net", 0), ("net", 1), ("net", largest)]
 
 
 def test_single_model_has_the_name_of_its_folder(net, loads, monkeypatch):
@@ -158,22 +158,6 @@ def test_new_version_is_loaded_when_two_polls_find_equal_files(net, loads):
     assert loads == [("net", 1), ("net", 2)]
 
 
-def test_old_version_is_served_while_the_new_version_loads(net, loads, monkeypatch):
-    write(net / "1")
-    repo = open_repo(net)
-    write(net / "2")
-    original_load, records = repository.servable.load, []
-
-    def load(*arguments):
-        records.append((current(repo), states(repo)))
-        return original_load(*arguments)
-
-    monkeypatch.setattr(repository.servable, "load", load)
-    repo.poll()
-    repo.poll()
-    assert records == [(1, {1: AVAILABLE, 2: LOADING})]
-
-
 def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
     write(net / "1")
     repo = open_repo(net)
@@ -192,20 +176,6 @@ def test_broken_version_is_loaded_again_when_its_files_change(net, loads):
     assert current(repo) == 2
     assert states(repo) == {1: END, 2: AVAILABLE}
     assert repo.status(spec(version=2)).model_version_status[0].status.error_code == 0
-
-
-def test_deleted_version_is_replaced_by_the_previous_version(net, loads):
-    for version in 1, 2:
-        write(net / str(version))
-    repo = open_repo(net)
-    shutil.rmtree(net / "2")
-    repo.poll()
-    assert current(repo) == 2  # version 2 stays in memory until version 1 is loaded
-    repo.poll()
-    assert current(repo) == 1
-    assert states(repo) == {1: AVAILABLE, 2: END}
-    repo.poll()
-    assert loads == [("net", 2), ("net", 1)]
 
 
 @pytest.mark.parametrize("deleted", ["net", "net/1"])

@@ -83,9 +83,10 @@ def test_latency_is_recorded_for_successful_requests_only(counters, monkeypatch)
 
 
 def test_batch_sizes_are_recorded_by_signature(counters):
-    for size in 1, 3, 64:
-        counters.batch("net", "serving_default", size)
-    counters.batch("net", "other", 2)
+    batches = [("serving_default", 1), ("serving_default", 3), ("serving_default", 64)]
+    for signature_name, size in [*batches, ("other", 2)]:
+        with counters.batch("net", signature_name, size):
+            pass
     key = "net", "serving_default"
     name = "elu_zoo_batch_size"
     assert samples(counters, f"{name}_count") == {key: 3, ("net", "other"): 1}

@@ -1,4 +1,4 @@
-"""Wrong gRPC requests fail with the codes and messages of TensorFlow Serving."""
+"""Wrong gRPC requests fail with the codes of TensorFlow Serving."""
 
 import copy
 
@@ -9,18 +9,9 @@ import pytest
 served = pytest.importorskip("served")
 
 import tensorflow as tf  # noqa: E402
-from tensorflow_serving.apis import (  # noqa: E402
-    classification_pb2,
-    get_model_metadata_pb2,
-    get_model_status_pb2,
-    inference_pb2,
-    model_management_pb2,
-    regression_pb2,
-)
+from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2  # noqa: E402
 
 Code = grpc.StatusCode
-METADATA = get_model_metadata_pb2.GetModelMetadataRequest
-STATUS = get_model_status_pb2.GetModelStatusRequest
 
 
 @pytest.fixture
@@ -29,11 +20,12 @@ def valid(model, images):
     return served.predict_request(model.name, {"images": images})
 
 
-def error_of(call, *arguments, **keywords):
-    """Returns the status code and the details of the error that a call raises."""
+def code_of(call, request):
+    """Returns the status code of the error that a call raises."""
     with pytest.raises(grpc.RpcError) as caught:
-        call(*arguments, timeout=60, **keywords)
-    return caught.value.code(), caught.value.details()
+        call(request, timeout=60)
+    assert caught.value.details()
+    return caught.value.code()
 
 
 def spec(**fields):
@@ -68,10 +60,6 @@ def resize(*first, last=()):
     return change
 
 
-def no_inputs(request):
-    request.inputs.clear()
-
-
 def other_input(request):
     request.inputs["pixels"].CopyFrom(request.inputs["images"])
     del request.inputs["images"]
@@ -86,61 +74,33 @@ def output(*names):
 
 
 INVALID, NOT_FOUND = Code.INVALID_ARGUMENT, Code.NOT_FOUND
-SIZES = "input size does not match signature: "
-NOT_SERVED = "Servable not found for request: "
-# case: (function that changes a valid request, gRPC code, text in the message).
+# case: (function that changes a valid request, gRPC code).
 BAD_REQUESTS = {
-    "unknown model": (spec(name="nope"), NOT_FOUND, f"{NOT_SERVED}Latest(nope)"),
-    "unknown version": (
-        spec(version=7777),
-        NOT_FOUND,
-        f"{NOT_SERVED}Specific({{name}}, 7777)",
-    ),
-    "unknown label": (
-        spec(version_label="nope"),
-        INVALID,
-        "Unrecognized servable version label",
-    ),
-    "no name": (spec(name=""), INVALID, ""),
-    "unknown signature": (
-        spec(signature_name="nope"),
-        Code.FAILED_PRECONDITION,
-        'Serving signature key "nope" not found.',
-    ),
-    "no inputs": (no_inputs, INVALID, f"{SIZES}0!=1"),
-    "extra input": (extra_input, INVALID, "Sent extra: {{pixels}}"),
-    "other input": (other_input, INVALID, "Signature input alias: images(feed name: "),
-    "unknown output": (
-        output("nope"),
-        INVALID,
-        "output tensor alias not found in signature: nope",
-    ),
-    "an output twice": (
-        output("logits", "logits"),
-        INVALID,
-        "duplicate output tensor alias: logits",
-    ),
-    "double": (other_tensor(1, 2, dtype="float64"), INVALID, ""),
-    "scalar": (other_tensor(), INVALID, ""),
-    "rank 2": (other_tensor(1, 2), INVALID, ""),
-    "empty batch": (resize(0), INVALID, ""),
-    "other size": (resize(1, 3), INVALID, ""),
-    "other channels": (resize(1, last=(5,)), INVALID, ""),
+    "unknown model": (spec(name="nope"), NOT_FOUND),
+    "unknown version": (spec(version=7777), NOT_FOUND),
+    "unknown label": (spec(version_label="nope"), INVALID),
+    "no name": (spec(name=""), INVALID),
+    "unknown signature": (spec(signature_name="nope"), Code.FAILED_PRECONDITION),
+    "no inputs": (lambda request: request.inputs.clear(), INVALID),
+    "extra input": (extra_input, INVALID),
+    "other input": (other_input, INVALID),
+    "unknown output": (output("nope"), INVALID),
+    "an output twice": (output("logits", "logits"), INVALID),
+    "double": (other_tensor(1, 2, dtype="float64"), INVALID),
+    "scalar": (other_tensor(), INVALID),
+    "rank 2": (other_tensor(1, 2), INVALID),
+    "empty batch": (resize(0), INVALID),
+    "over the largest batch": (resize(65), INVALID),
+    "other size": (resize(1, 3), INVALID),
+    "other channels": (resize(1, last=(5,)), INVALID),
 }
 
 
 @pytest.mark.parametrize("case", BAD_REQUESTS)
-def test_bad_request_is_rejected(server, valid, model, case):
-    change, code, text = BAD_REQUESTS[case]
+def test_bad_request_is_rejected(server, valid, case):
+    change, code = BAD_REQUESTS[case]
     change(valid)
-    actual = error_of(server.predict, valid)
-    assert actual[0] == code and text.format(name=model.name) in actual[1]
-
-
-def test_batch_over_the_maximum_is_rejected(server, model, models_folder):
-    request = served.predict_request(model.name, {"images": model.images(65)})
-    code, text = error_of(server.predict, request)
-    assert code == INVALID and "larger than maximum input batch size 64" in text
+    assert code_of(server.predict, valid) == code
 
 
 def test_errors_list_available_names(server, valid, model, needs_our_server):
@@ -150,42 +110,27 @@ def test_errors_list_available_names(server, valid, model, needs_our_server):
     assert ("elu-zoo-available", model.name) in caught.value.trailing_metadata()
 
 
-BAD_METADATA = {
-    "no field": (METADATA(), INVALID, "at least one metadata_field"),
-    "a wrong field": (METADATA(metadata_field=["nope"]), INVALID, "is not supported"),
-}
-
-
-@pytest.mark.parametrize("case", BAD_METADATA)
-def test_bad_metadata_fields_are_rejected(server, model, case):
-    request, code, text = BAD_METADATA[case]
-    request.model_spec.name = model.name
-    actual = error_of(server.get_metadata, request)
-    assert actual[0] == code and text in actual[1]
-
-
-# case: (fields of the ModelSpec, gRPC code, text in the message).
-MODELS = {
-    "no spec": ({}, INVALID, "Missing ModelSpec"),
-    "unknown model": ({"name": "nope"}, NOT_FOUND, "nope"),
-    "unknown version": ({"version": 7777}, NOT_FOUND, "7777"),
-}
+METADATA = get_model_metadata_pb2.GetModelMetadataRequest
 CALLS = {
-    "get_status": STATUS(),
+    "get_status": get_model_status_pb2.GetModelStatusRequest(),
     "get_metadata": METADATA(metadata_field=["signature_def"]),
 }
 
 
-@pytest.mark.parametrize("case", MODELS)
+@pytest.mark.parametrize("fields", [(), ("nope",)])
+def test_bad_metadata_fields_are_rejected(server, model, fields):
+    request = METADATA(metadata_field=fields)
+    request.model_spec.name = model.name
+    assert code_of(server.get_metadata, request) == INVALID
+
+
 @pytest.mark.parametrize("call", CALLS)
-def test_unknown_models_are_rejected(server, model, call, case):
-    fields, code, text = MODELS[case]
+def test_unknown_models_are_rejected(server, model, call):
     request = copy.deepcopy(CALLS[call])
-    if fields:
-        request.model_spec.name = model.name
+    assert code_of(getattr(server, call), request) == INVALID
+    for fields in {"name": "nope"}, {"name": model.name, "version": 7777}:
         spec(**fields)(request)
-    actual = error_of(getattr(server, call), request)
-    assert actual[0] == code and text in actual[1]
+        assert code_of(getattr(server, call), request) == NOT_FOUND
 
 
 # TensorFlow Serving's GetModelStatus ignores labels.
@@ -193,29 +138,14 @@ def test_unknown_models_are_rejected(server, model, call, case):
 def test_unknown_label_is_rejected(server, model, needs_our_server, call):
     request = copy.deepcopy(CALLS[call])
     spec(name=model.name, version_label="nope")(request)
-    code, text = error_of(getattr(server, call), request)
-    assert code == INVALID and "Unrecognized servable version label" in text
+    assert code_of(getattr(server, call), request) == INVALID
 
 
-UNIMPLEMENTED = {
-    "Classify": ("prediction", classification_pb2.ClassificationRequest()),
-    "Regress": ("prediction", regression_pb2.RegressionRequest()),
-    "MultiInference": ("prediction", inference_pb2.MultiInferenceRequest()),
-    "HandleReloadConfigRequest": ("model", model_management_pb2.ReloadConfigRequest()),
-}
-
-
-@pytest.mark.parametrize("method", UNIMPLEMENTED)
+@pytest.mark.parametrize("method", ["PredictionService/Classify", "ModelService/Nope", "Nope/A"])
 def test_unsupported_methods_are_unimplemented(server, needs_our_server, method):
-    stub, request = UNIMPLEMENTED[method]
-    code, _ = error_of(getattr(server.stubs[stub], method), request)
-    assert code == Code.UNIMPLEMENTED
-
-
-def test_unknown_method_is_unimplemented(server):
-    call = server.channel.unary_unary("/tensorflow.serving.Nope/Predict", bytes, bytes)
-    assert error_of(call, b"")[0] == Code.UNIMPLEMENTED
+    call = server.channel.unary_unary(f"/tensorflow.serving.{method}", bytes, bytes)
+    assert code_of(call, b"") == Code.UNIMPLEMENTED
 
 
 def test_bytes_that_are_not_a_message_are_rejected(server, needs_our_server):
-    assert error_of(server.predict_raw, b"\xff" * 9)[0] == INVALID
+    assert code_of(server.predict_raw, b"\xff" * 9) == INVALID

@@ -16,7 +16,8 @@ def timed(part, case, form, ratio, unit="ms"):
 
 def test_each_part_has_a_table():
     rows = [timed(part, "a net", "elu", 1.5) for part in ("step", "unit", "fit", "replicas")]
-    rows += [timed(part, "a net", "elu", 1.5) for part in ("host", "inference", "gpu")]
+    rows += [timed("step", "another", "ours, XLA", 1.0), timed("step", "another", "JAX", 1.015)]
+    rows += [timed(part, "a net", "elu", 1.5) for part in ("inference", "gpu")]
     rows += [
         timed("op", "jit, forward, 1e7 floats", "relu", 0.5),
         timed("op", "jit, forward, 128 x 128", "elu_xla", 0.25),
@@ -28,15 +29,21 @@ def test_each_part_has_a_table():
     ]
     tables = speed.tables(rows)
     assert tables["machines"].startswith("Measured on:\n\n- `step`, `unit`, `fit`, ")
-    assert tables["step"] == "| | a net |\n|---|---|\n| elu | 1.50 (0.50 to 7.00) |"
+    assert tables["step"].splitlines() == [
+        "|  | a net | another |",
+        "| --- | --- | --- |",
+        "| elu | 1.50 (0.50 to 7.00) |  |",
+        "| ours, XLA |  | **1** (2 ms) |",
+        "| JAX |  | 1.01 (0.50 to 7.00) |",
+    ]
     assert tables["op"].split("\n\n") == [
-        "| | jit, forward, 1e7 floats |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
-        "| | jit, forward, 128 x 128 |\n|---|---|\n| elu_xla | 0.25 (0.50 to 7.00) |",
-        "| | errors (ULP) |\n|---|---|\n| elu_xla | 2 |",
+        "|  | jit, forward, 1e7 floats |\n| --- | --- |\n| relu | 0.50 (0.50 to 7.00) |",
+        "|  | jit, forward, 128 x 128 |\n| --- | --- |\n| elu_xla | 0.25 (0.50 to 7.00) |",
+        "|  | errors (ULP) |\n| --- | --- |\n| elu_xla | 2 |",
     ]
     assert tables["serving"] == (
-        "| | a net, 1 client (ms) | a net, 8 clients, throughput (1/s) |\n"
-        "|---|---|---|\n| gRPC | 3 | 120 |"
+        "|  | a net, 1 client (ms) | a net, 8 clients, throughput (1/s) |\n"
+        "| --- | --- | --- |\n| gRPC | 3 | 120 |"
     )
 
 

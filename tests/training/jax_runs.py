@@ -116,8 +116,8 @@ def main(folder):
         done[0] = 0 if name == "resumed" else 10**9
         arguments = {"steps_per_call": 3} if name in ("resumed", "static") else {}
         if name == "static":  # as on GPUs: a program for full calls, one for the rest
-            rule = dataclasses.replace(compilation.choose({"cpu"}, "on"), static=True)
-            mock.patch.object(compilation, "choose", lambda *_, r=rule: r).start()
+            rule = dataclasses.replace(compilation.fitting_rule({"cpu"}, "on"), static=True)
+            mock.patch.object(compilation, "fitting_rule", lambda *_, r=rule: r).start()
         if name == "resumed":
             try:
                 training.train(get_config(name), folder / name, **arguments)

@@ -8,7 +8,7 @@ import h5py
 import numpy as np
 import pytest
 
-from elu_zoo import errors, predictions, training, zoo
+from elu_zoo import errors, images, training, zoo
 from elu_zoo.configs import finetune, quickstart
 from elu_zoo.data import load
 from elu_zoo.layers import statistics_file
@@ -88,7 +88,7 @@ def test_the_entry_has_the_arguments_of_the_weights(parent, npz, tuned):
     test = load.load(npz, image_shape=(28, 28, 1)).test
     wrong = (np.argmax(model(test.images), 1) != test.labels).mean()
     assert entry["metrics"]["test_error_percent"] == pytest.approx(100 * wrong)
-    named = predictions.decode_predictions(model(test.images), MLP, str(folder))
+    named = images.decode_predictions(model(test.images), MLP, str(folder))
     assert {name for name, _ in named[0]} == {"dark", "grey", "light"}
 
 

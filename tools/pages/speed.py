@@ -8,7 +8,7 @@ from elu_zoo.benchmark import report
 
 Rows = list[report.Row]
 
-_PARTS = "step", "unit", "fit", "replicas", "host", "inference"  # as ratios
+_PARTS = "step", "unit", "fit", "replicas", "inference"  # as ratios
 _STEP = "elu_cifar_11, batch of 100"
 _SINGLE = "elu_cifar_11, batch of 1"
 _CLIENTS = "elu_cifar_11, 32 clients, throughput"
@@ -42,15 +42,35 @@ def tables(rows: Rows) -> dict[str, str]:
     op: dict[str, Rows] = {}  # by what follows the call and the direction in a case
     for row in _of("op", rows):
         op.setdefault(row.case.split(", ", 2)[-1] if row.unit == "ms" else "", []).append(row)
-    values = report.markdown_of_values(op.pop("", ()))
+    values = _table_of_values(op.pop("", ()))
     shown = [r for r in _of("serving", rows) if r.case.endswith((" 1 client", "s, throughput"))]
     return {
         "machines": _machines(rows),
-        **{part: report.markdown(_of(part, rows)) for part in _PARTS},
-        "op": "\n\n".join([*map(report.markdown, op.values()), values]),
-        "gpu": report.markdown_of_values(_of("gpu", rows)),
-        "serving": report.markdown_of_values(shown),
+        **{part: _table_of_ratios(_of(part, rows)) for part in _PARTS},
+        "op": "\n\n".join([*map(_table_of_ratios, op.values()), values]),
+        "gpu": _table_of_values(_of("gpu", rows)),
+        "serving": _table_of_values(shown),
     }
+
+
+def _table_of_ratios(rows: Iterable[report.Row]) -> str:
+    return _table({(r.form, r.case): _ratio(r) for r in rows})
+
+
+def _table_of_values(rows: Iterable[report.Row]) -> str:
+    return _table({(r.form, f"{r.case} ({r.unit})"): _number(r.value) for r in rows})
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
+
+
+def _table(cells: dict[tuple[str, str], str]) -> str:
+    """Returns a Markdown table with a line for each form and a column for each case."""
+    forms, cases = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
+    lines = [["", *cases], ["---"] * (1 + len(cases))]
+    lines += [[form, *(cells.get((form, case), "") for case in cases)] for form in forms]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
 def _of(part: str, rows: Rows) -> Iterable[report.Row]:
@@ -119,4 +139,6 @@ def _value(row: report.Row) -> str:
 
 
 def _ratio(row: report.Row) -> str:
+    if row.form == row.baseline:
+        return f"**1** ({_value(row)})"
     return f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})"

@@ -3,6 +3,7 @@
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
@@ -70,7 +71,10 @@ def _trial(plan: Plan, activation: str, seed: int) -> Trial:
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns losses by epoch, and the median over units of their mean activation."""
     statistics = observers.read_activations(workdir)
-    medians = {epoch: units.median_of_means() for epoch, units in statistics.items()}
+    medians = {
+        epoch: float(np.median(np.concatenate(list(units.mean.values()))))
+        for epoch, units in statistics.items()
+    }
     rows = [{"epoch": 0}, *curves.epochs(workdir)]
     return [{**row, "median_activation": medians[row["epoch"]]} for row in rows]
 

@@ -22,17 +22,11 @@ _PART_VALUES = 2**24  # largest number of output values in a forward pass
 class UnitStatistics:
     """Mean and median of each unit of a network's activation layers.
 
-    A unit of a convolution is a channel, with the values of all positions. Each
-    attribute maps the name of each layer, in the order of the network, to a float32
-    array `(units,)`.
+    A unit of a convolution is a channel, with the values of all positions.
     """
 
-    mean: dict[str, np.ndarray]
+    mean: dict[str, np.ndarray]  # by layer, in the order of the network, float32 `(units,)`
     median: dict[str, np.ndarray]
-
-    def median_of_means(self) -> float:
-        """Returns the median over all units of their means (paper, figure 2a)."""
-        return float(np.median(np.concatenate(list(self.mean.values()))))
 
     def save(self, path: Path) -> None:
         """Writes an .npz file with arrays `mean/<layer>` and `median/<layer>`."""
@@ -54,13 +48,10 @@ class UnitStatistics:
 
 
 class StatisticsOfModel:
-    """Computes the `UnitStatistics` of a model with its current weights.
+    """Computes the `UnitStatistics` of a model with its current weights, traced once.
 
-    The model is traced once. Means and medians are exact, because all values of a layer
-    are held in memory, which needs 4 bytes per image, position and channel.
-
-    Args:
-        model: a model whose activation layers are named `act_...`.
+    Means and medians are exact, because all values of a layer are held in memory, which
+    needs 4 bytes per image, position and channel.
     """
 
     def __init__(self, model: keras.Model):

@@ -58,10 +58,6 @@ class TrainState:
             self.epoch_loss += value
         self.step += len(losses)
 
-    def end_epoch(self, epoch: int) -> None:
-        """Starts the next epoch, after the metrics of `epoch` have been written."""
-        self.epoch_loss, self.epochs_recorded = 0.0, epoch
-
     @classmethod
     def resume(
         cls,
@@ -71,12 +67,7 @@ class TrainState:
         length: Length,
         allow_config_change: bool,
     ) -> "TrainState":
-        """Returns the train state of a checkpoint, after comparing what the run depends on.
-
-        Args:
-            saved: the train state, as JSON values.
-            identity: what the numbers of the run now depend on.
-        """
+        """Returns the train state `saved` as JSON, after comparing what the run depends on."""
         state = cls(**{**saved, "identity": RunIdentity(**saved["identity"])})
         changed = resuming.compare(state.identity, identity, workdir, allow_config_change)
         logging.info("Resuming %s after iteration %d.", workdir, state.step)
@@ -93,13 +84,7 @@ class TrainState:
 
 
 class Checkpoints:
-    """Checkpoints of one run.
-
-    Args:
-        workdir: the run's folder.
-        variables: Keras variables of the model and optimizer, in a fixed order.
-        kept: number of checkpoints to keep; older checkpoints are deleted.
-    """
+    """Checkpoints of one run: its variables, in a fixed order. The newest `kept` are kept."""
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._workdir = workdir
@@ -119,12 +104,7 @@ class Checkpoints:
         return {name: np.array(v) for name, v in self._variables.items()}
 
     def save(self, state: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> bool:
-        """Saves finite variables and a train state; returns False if they are saved already.
-
-        Args:
-            state: a `TrainState` as JSON values.
-            arrays: the result of `copy` at this state; None to copy now.
-        """
+        """Saves `copy`, finite, and a train state as JSON; returns False if both are saved."""
         step = state["step"]
         path = self._path(step)
         if step == self._step and path.is_file():
@@ -155,11 +135,7 @@ class Checkpoints:
         return True
 
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
-        """Restores the newest undamaged checkpoint, and returns its train state, if any.
-
-        Args:
-            keep_damaged: whether to keep newer checkpoints, which are damaged.
-        """
+        """Restores the newest undamaged checkpoint, and returns its train state, if any."""
         folder, damaged = self._workdir / "checkpoints", []
         if wrong := [path.name for path in folder.glob("step-*") if path.is_dir()]:
             raise errors.CorruptError(

@@ -8,20 +8,22 @@ from typing import Any
 from absl import logging
 
 from elu_zoo import errors, files
+from elu_zoo.training import hardware
 from elu_zoo.training.record.checkpoint import Checkpoints
+from elu_zoo.training.step.compilation import CHECKPOINT_SECONDS
 
 
 class CheckpointWriter:
-    """Writes checkpoints in a thread, one after the other.
+    """Writes checkpoints, and their config to the file `config`, in a thread.
 
-    Args:
-        config: path of config.json, which gets the config of a written checkpoint.
-        seconds: from one checkpoint to the next regular one.
+    From one regular checkpoint to the next, `seconds` pass; None for the platform's value.
     """
 
-    def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float):
+    def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float | None):
         self._checkpoints = checkpoints
         self._config = config
+        if seconds is None:
+            seconds = CHECKPOINT_SECONDS["gpu" if hardware.accelerators() else "cpu"]
         self._seconds = seconds
         self._begun = time.monotonic()
         self._thread = ThreadPoolExecutor(1)

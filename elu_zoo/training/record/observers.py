@@ -71,17 +71,11 @@ class Losses(Observer):
 
 @dataclasses.dataclass(frozen=True)
 class Measures(Observer):
-    """Records measures of the test images, for curves such as the paper's figures 3 to 6.
-
-    Attributes:
-        every: number of iterations between evaluations; the last one is evaluated too.
-        training_images: how many of the first training images are evaluated as well. The
-            names of their measures begin with `measured_`.
-    """
+    """Records measures of the test images, for curves such as the paper's figures 3 to 6."""
 
     name = "test.jsonl"
-    every: int
-    training_images: int = 0
+    every: int  # number of iterations between evaluations; the last one is evaluated too
+    training_images: int = 0  # number of the first ones, whose measures are `measured_...`
 
     def __post_init__(self):
         errors.check_integer("every", self.every, minimum=1)
@@ -112,14 +106,10 @@ class Measures(Observer):
 
 @dataclasses.dataclass(frozen=True)
 class Activations(Observer):
-    """Records the mean and median activation of each unit at the start and after each epoch.
-
-    Attributes:
-        images: how many of the first training images are used; -1 for all.
-    """
+    """Records the mean and median activation of each unit at the start and after each epoch."""
 
     name = "activations"
-    images: int = -1
+    images: int = -1  # number of the first training images; -1 for all
 
     def __post_init__(self):
         errors.check_integer("images", self.images, minimum=-1)
@@ -149,15 +139,11 @@ class Snapshots(Observer):
 
 def _check_images(data: ImageData, count: int) -> None:
     """Checks that training images can be observed; raises `UsageError`."""
-    if count and not isinstance(data.train, Split):
+    observable = len(data.train) if isinstance(data.train, Split) else 0
+    if count > observable or (count and not observable):
         raise errors.UsageError(
-            f"Images that stay on the disk, such as those of {data.name}, cannot be observed. "
-            f"Received: {count} training images. Set it to 0."
-        )
-    if count > len(data.train):
-        raise errors.UsageError(
-            f"At most {len(data.train)} images can be observed, the training images of "
-            f"{data.name}. Received: {count}."
+            f"At most {observable} training images of {data.name} can be observed, because they "
+            f"must be in memory. Received: {count}. Set a smaller number, or 0."
         )
 
 
@@ -190,8 +176,6 @@ def read_activations(workdir: Path) -> dict[int, UnitStatistics]:
 
 def read_snapshots(workdir: Path) -> dict[int, list[np.ndarray]]:
     """Returns the weights of each snapshot, by epoch, for `Model.set_weights`."""
-    snapshots = {}
-    for epoch, path in _epochs(workdir / Snapshots.name).items():
-        with np.load(io.BytesIO(files.read(path))) as arrays:
-            snapshots[epoch] = [arrays[f"arr_{i}"] for i in range(len(arrays.files))]
-    return snapshots
+    paths = _epochs(workdir / Snapshots.name)
+    loaded = {epoch: np.load(io.BytesIO(files.read(path))) for epoch, path in paths.items()}
+    return {epoch: list(arrays.values()) for epoch, arrays in loaded.items()}

@@ -54,7 +54,7 @@ class Outputs:
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
         """Writes and shows the metrics of an epoch that has ended."""
         self.records.write(row)
-        state.end_epoch(row["epoch"])
+        state.epoch_loss, state.epochs_recorded = 0.0, row["epoch"]
         state.seconds += self.timer.lap()
         timing = {"step": state.step, "seconds": round(state.seconds, 3)}
         # The rate is None if this process has only evaluated the epoch.

@@ -20,11 +20,8 @@ class Records:
     """Files of a run to which rows are appended.
 
     metrics.jsonl has the reproducible numbers. When a run is resumed, rows after the
-    checkpoint are deleted. timing.jsonl has times. TensorBoard gets both.
-
-    Args:
-        workdir: the run's folder; None on machines other than the chief.
-        mark: the result of `mark` at the restored checkpoint.
+    checkpoint's `mark` are deleted. timing.jsonl has times. TensorBoard gets both.
+    `workdir` is None on machines other than the chief, which write nothing.
     """
 
     def __init__(self, workdir: Path | None, mark: tuple[int, str]):

@@ -25,7 +25,7 @@ class RunIdentity:
 
     config: dict[str, Any] = dataclasses.field(default_factory=dict)  # as JSON values
     parent: str | None = None  # tag of the weights from which the run starts, or ""
-    code: str | None = None  # hash of the user's code, or "", see `user_code.digest`
+    code: str | None = None  # hash of the user's code, or "", see `config.code_digest`
     images: str | None = None  # name of the training images; of the user's, with a hash
     versions: dict[str, str] | None = None  # of packages
     replicas: int | None = None  # number of devices
@@ -34,11 +34,7 @@ class RunIdentity:
 def compare(
     began: RunIdentity, now: RunIdentity, workdir: Path, allow_config_change: bool = False
 ) -> list[str]:
-    """Compares what a run began with and what it would use now, except unknown values.
-
-    Returns:
-        The allowed changes of the config and the user's code, which the entry lists.
-    """
+    """Compares known values of a run's begin and of now; returns the allowed changes."""
     changed = differences(began.config, now.config)
     _check_changes(changed, allow_config_change, workdir)
     old, new = dataclasses.asdict(began), dataclasses.asdict(now)
@@ -108,16 +104,11 @@ def check_finished(
     observers: Sequence["Observer"],
     now: RunIdentity,
 ) -> None:
-    """Compares a finished run with what it depends on, and with the records it must have.
-
-    Args:
-        load_data: loads the data set. It is not called for the zoo's data sets, whose
-            images do not change unless they are in a folder of the user.
-        observers: the observers whose records the run must have.
-    """
+    """Compares a finished run with what it depends on, and with the records it must have."""
     config = finished["config"]
     images = finished.get("images")
     began = RunIdentity(config, finished.get("parent", ""), finished.get("code", ""), images)
+    # The images of the zoo's data sets do not change, unless they are in a folder of the user.
     if images and load.is_own(config["data"]["name"], config["data"].get("folder", "")):
         try:
             now = dataclasses.replace(now, images=load_data().fingerprint)
@@ -152,10 +143,7 @@ def check_unlocked(workdir: Path, chief: bool) -> None:
 def lock(workdir: Path, chief: bool, check: Callable[[], None]) -> Iterator[None]:
     """Locks the run's folder on the chief, and removes files of killed processes.
 
-    Args:
-        workdir: the run's folder.
-        chief: whether this process writes files.
-        check: called before the folder is created.
+    `check` is called before the folder is created.
     """
     try:
         with contextlib.ExitStack() as stack:

@@ -14,11 +14,9 @@ class Stopped(Exception):
 
 
 class Stop:
-    """Points at which a run stops after a signal.
+    """Points at which a run, on all its machines, stops after a signal.
 
-    Args:
-        received: returns the number of the signal that this process received, or 0.
-        peers: the machines of the run. All machines stop at the same point.
+    `received` returns the number of the signal that this process received, or 0.
     """
 
     def __init__(self, received: Callable[[], int], peers: Any):
@@ -52,11 +50,7 @@ class Stop:
 
 @contextlib.contextmanager
 def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
-    """Raises `Interrupted` if a signal stops the `with` block.
-
-    Args:
-        describe: returns the end of a message that begins with the signal's name.
-    """
+    """Raises `Interrupted`, with signal and `describe()`, if a signal stops the block."""
     with stop_requested() as received:
         try:
             yield Stop(received, peers)

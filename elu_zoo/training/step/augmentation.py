@@ -1,5 +1,6 @@
 """Data augmentation: random changes of training images."""
 
+import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -12,54 +13,39 @@ from elu_zoo import layers
 from elu_zoo.data import order
 
 
+@dataclasses.dataclass(frozen=True)
 class Augmentation:
-    """Random changes of images, and the random numbers ("draws") that they need.
+    """Random changes of images, and the random numbers ("draws") that they need."""
 
-    Args:
-        draw: a function `(seed, epoch, count)` that returns draws `(count, n)`.
-        still: draws with which the layer only cuts out an image's middle.
-        epochs: number of first epochs with random draws; later epochs use `still`.
-        after: a layer for the changed images, and for the last two columns of draws.
-        field: shape of the changed images if they are larger than the original images.
-    """
-
-    def __init__(
-        self,
-        layer: keras.layers.Layer,
-        draw: Callable[[int, int, int], np.ndarray],
-        still: list[int],
-        epochs: int,
-        before: keras.layers.Layer | None = None,
-        after: keras.layers.Layer | None = None,
-        field: tuple[int, int, int] | None = None,
-    ):
-        self.field = field
-        self._layer = layer
-        self._draw = draw
-        self._still = still
-        self._epochs = epochs
-        self._before = before
-        self._after = after
+    layer: keras.layers.Layer
+    draw: Callable[[int, int, int], np.ndarray]  # (seed, epoch, count) -> draws `(count, n)`
+    still: list[int]  # draws with which the layer only cuts out an image's middle
+    epochs: int  # number of first epochs with random draws; later epochs use `still`
+    before: keras.layers.Layer | None = None
+    after: keras.layers.Layer | None = None  # takes the last two columns of draws
+    field: tuple[int, int, int] | None = None  # shape of the changed images if larger
 
     def draws(self, seed: int, epoch: int, count: int) -> np.ndarray:
         """Returns the draws of an epoch for each image, int32 `(count, n)`."""
-        if epoch >= self._epochs:
-            return np.tile(np.array(self._still, "int32"), (count, 1))
-        return self._draw(seed, epoch, count)
+        if epoch >= self.epochs:
+            return np.tile(np.array(self.still, "int32"), (count, 1))
+        return self.draw(seed, epoch, count)
 
     def __call__(self, images: Any, draws: Any) -> Any:
         """Returns changed images, `(batch, height, width, channels)`."""
-        if self._before:
-            images = self._before(images)
-        if self._after:
-            return self._after(self._layer(images, draws[:, :-2]), draws[:, -2:])
-        return self._layer(images, draws)
+        if self.before:
+            images = self.before(images)
+        if self.after:
+            return self.after(self.layer(images, draws[:, :-2]), draws[:, -2:])
+        return self.layer(images, draws)
 
 
 def create(
     data: ConfigDict, preprocessing: dict[str, Any], image_shape: tuple[int, int, int], epochs: int
-) -> Augmentation:
-    """Returns the augmentation of a config's section `data`."""
+) -> Augmentation | None:
+    """Returns the augmentation of a config's section `data`, or None."""
+    if data.augmentation == "none":
+        return None
     epochs -= data.whole_epochs
     if data.augmentation == "crop_flip":
         mean = layers.MeanSubtraction(preprocessing["statistics"], dtype="float32")

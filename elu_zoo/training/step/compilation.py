@@ -6,8 +6,9 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
+from elu_zoo.layers.dropout import is_keyed
+from elu_zoo.training import hardware
 
-STRATEGIES = ("auto", "one", "mirrored", "multi_worker")
 COMPILE = ("auto", "on", "off")
 
 
@@ -28,13 +29,10 @@ class Compilation:
 
 @dataclasses.dataclass(frozen=True)
 class Rule:
-    """A row of the table `RULES`.
+    """A row of the table `RULES`."""
 
-    Attributes:
-        facts: words that must describe a run: `cpu` or `gpu`; `convolutional` or
-            `dense`; `several` replicas; `updates` if their layers update variables.
-    """
-
+    # Words that must describe a run: `cpu` or `gpu`; `convolutional` or `dense`; `several`
+    # replicas; `updates` if their layers update variables.
     facts: str
     compiled: bool
     steps_per_call: int
@@ -65,7 +63,50 @@ STREAMED_STEPS_PER_CALL = 1
 CHECKPOINT_SECONDS = {"cpu": 0.0, "gpu": 30.0}
 
 
-def choose(facts: set[str], compile_: str) -> Rule:
+def choose(
+    model: keras.Model,
+    replicas: int,
+    compile_: str,
+    steps_per_call: int | None,
+    accumulate: int = 1,
+) -> Compilation:
+    """Chooses how steps are compiled, by the table `RULES`.
+
+    Several replicas cannot share one XLA-compiled function, because it would use
+    variables of other devices. Each replica therefore computes gradients in a pure XLA
+    function, which cannot contain layers that update variables.
+    """
+    errors.check_choice("value of compile", compile_, COMPILE)
+    if steps_per_call is not None:
+        errors.check_integer("steps_per_call", steps_per_call, minimum=1)
+    errors.check_integer("accumulate", accumulate, minimum=1)
+    on_jax = keras.backend.backend() == "jax"
+    if on_jax and (accumulate > 1 or compile_ == "off"):
+        raise errors.UsageError(
+            "KERAS_BACKEND=jax compiles every step, and cannot split a batch. Received: compile "
+            f"{compile_!r}, accumulate {accumulate}. Remove --compile and --accumulate, or set "
+            "KERAS_BACKEND=tensorflow."
+        )
+    facts = {"gpu" if hardware.accelerators() else "cpu", kind(model)}
+    if replicas > 1:
+        facts.add("several")
+        # Steps do not update frozen layers, nor the random states of keyed layers.
+        updating = [layer for layer in model.layers if layer.trainable and not is_keyed(layer)]
+        if any(layer.non_trainable_variables for layer in updating):
+            facts.add("updates")
+    if "updates" in facts and (accumulate > 1 or compile_ == "on"):
+        raise errors.UsageError(
+            "accumulate must be 1 and compile not 'on' with several replicas and layers that "
+            "update variables, such as batch normalisation. Received: accumulate "
+            f"{accumulate}, compile {compile_!r}. Set --compile=auto, and use more devices or a "
+            "smaller train.batch_size to save memory."
+        )
+    rule = fitting_rule(facts, "on" if on_jax else compile_)
+    steps = steps_per_call or rule.steps_per_call
+    return Compilation(rule.compiled, steps, accumulate, on_jax and rule.static)
+
+
+def fitting_rule(facts: set[str], compile_: str) -> Rule:
     """Returns the first rule that fits the facts of a run and a value of `COMPILE`."""
     allowed = {"auto": (True, False), "on": (True,), "off": (False,)}[compile_]
     fitting = (rule for rule in RULES if facts.issuperset(rule.facts.split()))
@@ -77,18 +118,3 @@ def kind(model: keras.Model) -> str:
     # A kernel (height, width, ...) also shows convolutions in nested models.
     has_conv = any(len(weight.shape) > 3 for weight in model.weights)
     return "convolutional" if has_conv else "dense"
-
-
-def check_devices(strategy: str, num_devices: int | None) -> None:
-    """Checks the flags for devices."""
-    errors.check_choice("strategy", strategy, STRATEGIES)
-    if num_devices is not None:
-        errors.check_integer("num_devices", num_devices, minimum=1)
-
-
-def check_compile(compile_: str, steps_per_call: int | None, accumulate: int) -> None:
-    """Checks the flags for compilation."""
-    errors.check_choice("value of compile", compile_, COMPILE)
-    if steps_per_call is not None:
-        errors.check_integer("steps_per_call", steps_per_call, minimum=1)
-    errors.check_integer("accumulate", accumulate, minimum=1)

@@ -2,14 +2,10 @@
 
 from pathlib import Path
 
-import keras
 import tensorflow as tf
 from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.layers.dropout import is_keyed
-from elu_zoo.training.step import compilation
-from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.workers import cluster
 from elu_zoo.training.workers.peers import Peers
 
@@ -20,7 +16,6 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
     devices (by default all GPUs, or one CPU), and otherwise `one`.
     """
-    compilation.check_devices(name, num_devices)
     gpus = tf.config.list_physical_devices("GPU")
     if not gpus and Path("/proc/driver/nvidia/version").exists():
         logging.warning(
@@ -53,43 +48,6 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         names = ", ".join(device.name for device in devices)
         logging.info("Strategy %s with %d replica(s); devices: %s.", name, replicas, names)
     return strategy
-
-
-def choose_compilation(
-    model: keras.Model,
-    replicas: int,
-    compile_: str,
-    steps_per_call: int | None,
-    accumulate: int = 1,
-) -> Compilation:
-    """Chooses how steps are compiled, by the table `compilation.RULES`.
-
-    Several replicas cannot share one XLA-compiled function, because it would use
-    variables of other devices. Each replica therefore computes gradients in a pure XLA
-    function, which cannot contain layers that update variables.
-    """
-    compilation.check_compile(compile_, steps_per_call, accumulate)
-    gpus = tf.config.list_physical_devices("GPU")
-    facts = {"gpu" if gpus else "cpu", compilation.kind(model)}
-    # Steps do not update frozen layers, nor the random states of keyed layers.
-    updating = [layer for layer in model.layers if layer.trainable and not is_keyed(layer)]
-    if replicas > 1:
-        facts.add("several")
-    if replicas > 1 and any(layer.non_trainable_variables for layer in updating):
-        if accumulate > 1:
-            raise errors.UsageError(
-                "accumulate must be 1 with several replicas and layers that update "
-                "variables, such as batch normalisation. Received: "
-                f"{accumulate}. Use more devices, or a smaller train.batch_size."
-            )
-        if compile_ == "on":
-            raise errors.UsageError(
-                "compile=on is not possible with several replicas and layers that "
-                "update variables, such as batch normalisation. Set --compile=auto."
-            )
-        facts.add("updates")
-    rule = compilation.choose(facts, compile_)
-    return Compilation(rule.compiled, steps_per_call or rule.steps_per_call, accumulate)
 
 
 def peers(strategy: tf.distribute.Strategy) -> cluster.OneMachine | Peers:
@@ -131,8 +89,3 @@ def _create_logical_cpus(count: int) -> None:
                 f"{available} logical CPU device(s). Start training before any other "
                 "TensorFlow operation of the process."
             ) from None
-
-
-def hide_gpus() -> None:
-    """Hides the GPUs from this process, before TensorFlow starts."""
-    tf.config.set_visible_devices([], "GPU")

@@ -1,18 +1,16 @@
-"""Device, compilation and step of a run on JAX, as `devices` and `resident` have them."""
+"""Device and step of a run on JAX, as `devices` and `resident` have them."""
 
 import contextlib
 import functools
 
 import jax
-import keras
 import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.data.dataset import Split
 from elu_zoo.layers.dropout import keyed
-from elu_zoo.training.step import compilation
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.workers import cluster
 
 
@@ -20,50 +18,22 @@ class OneDevice:
     """The first device of JAX, which is the only device of a run."""
 
     num_replicas_in_sync = 1
+    scope = staticmethod(contextlib.nullcontext)
 
     def __init__(self):
         self.device = jax.devices()[0]
 
-    def scope(self) -> contextlib.AbstractContextManager:
-        """Returns a context in which models are built."""
-        return contextlib.nullcontext()
-
 
 def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     """Returns the first device of JAX."""
-    compilation.check_devices(name, num_devices)
-    if name not in ("auto", "one") or num_devices not in (None, 1):
+    tasks = cluster.tasks()
+    if name not in ("auto", "one") or num_devices not in (None, 1) or tasks > 1:
         raise errors.UsageError(
-            f"KERAS_BACKEND=jax trains on one device. Received: strategy {name!r}, num_devices "
-            f"{num_devices}. Set --strategy=one, or set KERAS_BACKEND=tensorflow."
-        )
-    if cluster.tasks() > 1:
-        raise errors.UsageError(
-            f"KERAS_BACKEND=jax trains on one machine, but TF_CONFIG has {cluster.tasks()} tasks. "
-            "Unset TF_CONFIG, or set KERAS_BACKEND=tensorflow."
+            "KERAS_BACKEND=jax trains on one device of one machine. Received: strategy "
+            f"{name!r}, num_devices {num_devices}, and a TF_CONFIG with {tasks} tasks. Set "
+            "--strategy=one and unset TF_CONFIG, or set KERAS_BACKEND=tensorflow."
         )
     return OneDevice()
-
-
-def choose_compilation(
-    model: keras.Model,
-    replicas: int,
-    compile_: str,
-    steps_per_call: int | None,
-    accumulate: int = 1,
-) -> Compilation:
-    """Chooses how many iterations a call runs; see `devices.choose_compilation`."""
-    compilation.check_compile(compile_, steps_per_call, accumulate)
-    if accumulate > 1 or compile_ == "off":
-        raise errors.UsageError(
-            "KERAS_BACKEND=jax compiles every step, and cannot split a batch. Received: compile "
-            f"{compile_!r}, accumulate {accumulate}. Remove --compile and --accumulate, or set "
-            "KERAS_BACKEND=tensorflow."
-        )
-    platform = "cpu" if jax.default_backend() == "cpu" else "gpu"
-    rule = compilation.choose({platform, compilation.kind(model)}, "on")
-    steps = steps_per_call or rule.steps_per_call
-    return Compilation(rule.compiled, steps, static=rule.static)
 
 
 def peers(strategy: OneDevice) -> cluster.OneMachine:

@@ -10,6 +10,7 @@ from keras import ops
 from elu_zoo import errors
 
 _COEFFICIENTS = 3.4445, -4.7750, 2.0315  # Jordan et al., 2024
+_STEPS = 3  # of Newton-Schulz
 _TINY = 1e-30  # avoids 0 / 0 for a gradient of zeros
 
 
@@ -37,7 +38,6 @@ class Muon(keras.optimizers.Optimizer):
         learning_rate: step length relative to the norm of a kernel; a float or a
             schedule.
         momentum: the momentum, in [0, 1).
-        newton_schulz_steps: number of Newton-Schulz steps, >= 1.
         compute_dtype: the dtype of the Newton-Schulz steps.
         sgd_layers: names of layers whose kernels use SGD, such as the classifier.
         sgd_factor: factor on the learning rate for SGD, > 0.
@@ -54,7 +54,6 @@ class Muon(keras.optimizers.Optimizer):
         learning_rate: Any = 0.02,
         *,
         momentum: float = 0.9,
-        newton_schulz_steps: int = 3,
         compute_dtype: str = "bfloat16",
         sgd_layers: Sequence[str] = ("classifier",),
         sgd_factor: float = 5.0,
@@ -68,12 +67,10 @@ class Muon(keras.optimizers.Optimizer):
                 "weight_decay. Pass sgd_decay for a decay of the kernels of sgd_layers."
             )
         errors.check_number("momentum", momentum, "must be in [0, 1)", lambda m: 0 <= m < 1)
-        errors.check_integer("newton_schulz_steps", newton_schulz_steps, minimum=1)
         errors.check_positive("sgd_factor", sgd_factor)
         errors.check_non_negative("sgd_decay", sgd_decay)
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
-        self.newton_schulz_steps = newton_schulz_steps
         self.compute_dtype = compute_dtype
         self.sgd_layers = tuple(sgd_layers)
         self.sgd_factor = sgd_factor
@@ -126,7 +123,7 @@ class Muon(keras.optimizers.Optimizer):
         wide = x.shape[0] <= x.shape[1]
         dtype = x.dtype
         x = ops.cast(x if wide else ops.transpose(x), self.compute_dtype)
-        for _ in range(self.newton_schulz_steps):
+        for _ in range(_STEPS):
             square = x @ ops.transpose(x)
             x = a * x + (b * square + c * (square @ square)) @ x
         return ops.cast(x if wide else ops.transpose(x), dtype)
@@ -135,7 +132,6 @@ class Muon(keras.optimizers.Optimizer):
         return {
             **super().get_config(),
             "momentum": self.momentum,
-            "newton_schulz_steps": self.newton_schulz_steps,
             "compute_dtype": self.compute_dtype,
             "sgd_layers": list(self.sgd_layers),
             "sgd_factor": self.sgd_factor,

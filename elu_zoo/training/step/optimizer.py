@@ -48,9 +48,8 @@ class SGD(keras.optimizers.SGD):
 
 def create(config: ConfigDict, model: keras.Model, iterations: int) -> keras.optimizers.Optimizer:
     """Creates and builds the optimizer of a config."""
-    train = config.train
-    is_muon = train.optimizer == "muon"
-    optimizer = _muon(config) if is_muon else _sgd(train, model, iterations)
+    is_muon = config.train.optimizer == "muon"
+    optimizer = _muon(config) if is_muon else _sgd(config.train, model, iterations)
     optimizer.build(model.trainable_variables)
     return optimizer
 

@@ -20,7 +20,8 @@ def pool_before_activation(model: keras.Model, pooling: Any = None) -> keras.Mod
     `pooling` is a module such as `jax_pooling`, or None for Keras' pooling.
     """
     layers = list(model.layers)
-    if not is_chain(layers) or not _ends_with_its_last_layer(model):
+    outputs = getattr(model, "outputs", None) or []
+    if not is_chain(layers) or len(outputs) != 1 or outputs[0] is not layers[-1].output:
         return model
     for i in range(len(layers) - 1):
         is_pooling = type(layers[i + 1]) is keras.layers.MaxPooling2D
@@ -63,11 +64,6 @@ def is_chain(layers: list[keras.layers.Layer]) -> bool:
         )
     except (AttributeError, ValueError):  # a layer was called twice or never
         return False
-
-
-def _ends_with_its_last_layer(model: keras.Model) -> bool:
-    outputs = getattr(model, "outputs", None) or []
-    return len(outputs) == 1 and outputs[0] is model.layers[-1].output
 
 
 def _is_monotonic(layer: keras.layers.Layer) -> bool:

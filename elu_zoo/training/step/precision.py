@@ -34,12 +34,8 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     """Sets the precision of the layers between preprocessing and classifier.
 
     Layers that keep values, between the first and the last convolution, also use
-    bfloat16 after a bfloat16 layer, because they then move half the bytes.
-
-    Args:
-        model: a float32 model that has not been called yet; changed in place.
-        classifier: name of the layer that outputs the logits; by default the last
-            layer with trainable weights.
+    bfloat16 after a bfloat16 layer, because they then move half the bytes. The model must
+    not have been called yet. Without the name of a classifier, the last trained layer is it.
     """
     trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
     ends = [i for i, x in enumerate(model.layers) if x.name == classifier]

@@ -8,8 +8,8 @@ import numpy as np
 import tensorflow as tf
 
 from elu_zoo.data.dataset import Split
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.update import Update
 
 
@@ -60,16 +60,11 @@ class ResidentStep:
         first: int = 0,
         draws: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Runs one iteration for each row of `batches`.
+        """Returns the mean loss of each iteration before its update, without penalties.
 
-        Args:
-            batches: indices of training images, `(count, batch_size)`; `count` is at
-                most `compilation.steps_per_call`.
-            first: number of the first iteration in the run.
-            draws: random numbers for the augmentation, `(count, batch_size, n)`.
-
-        Returns:
-            The mean loss of each iteration before its update, without penalties.
+        Each row of `batches`, indices of training images `(count, batch_size)`, is one
+        iteration; `first` is the number of the first one in the run. `count` is at most
+        `compilation.steps_per_call`.
         """
         count = len(batches)
         arrays = [batches, learning_rates, *([] if draws is None else [draws])]

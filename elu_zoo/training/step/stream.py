@@ -7,8 +7,8 @@ import tensorflow as tf
 
 from elu_zoo.data.dataset import Split
 from elu_zoo.data.encoded import EncodedSplit
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 from elu_zoo.training.step.update import Update
 from elu_zoo.training.workers import cluster
 

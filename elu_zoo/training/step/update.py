@@ -8,8 +8,8 @@ import tensorflow as tf
 
 from elu_zoo import activations
 from elu_zoo.layers.dropout import keyed
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
-from elu_zoo.training.step.learner import Learner
 
 
 class Update:

@@ -51,11 +51,7 @@ def tasks() -> int:
 
 
 def machine_index() -> tuple[int, int]:
-    """Returns this machine's index and the number of training machines.
-
-    The chief has index 0, and indices follow the order of TensorFlow's replicas.
-    Without a cluster, the function returns (0, 1).
-    """
+    """Returns this machine's index, in the order of replicas, and the number of machines."""
     if tasks() <= 1:
         return 0, 1
     task, names = read()["task"], list(addresses())
@@ -87,13 +83,7 @@ class OneMachine:
         """Returns `number`, the signal that this machine received."""
         return number
 
-    def together(self) -> contextlib.AbstractContextManager:
-        """Returns a context that changes nothing."""
-        return contextlib.nullcontext()
-
-    def guard(self) -> contextlib.AbstractContextManager:
-        """Returns a context that changes nothing."""
-        return contextlib.nullcontext()
+    together = guard = staticmethod(contextlib.nullcontext)
 
 
 @contextlib.contextmanager

@@ -26,11 +26,7 @@ class Peers:
     """Methods by which the machines of a run act together.
 
     All machines must call each method, except `guard`, at the same point of the run.
-    The errors of these methods are raised on all machines.
-
-    Attributes:
-        index: the index of this machine, 0 for the chief.
-        count: the number of machines.
+    The errors of these methods are raised on all machines. `index` is 0 for the chief.
     """
 
     def __init__(self, strategy: tf.distribute.MultiWorkerMirroredStrategy):

@@ -7,9 +7,9 @@ from elu_zoo import initializers
 from elu_zoo.activations import make
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers import Dropout, PadCropFlip
+from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
 from elu_zoo.training.step.devices import create_strategy
-from elu_zoo.training.step.learner import Learner
 
 COUNT, BATCH, STEPS, SIDE, UNITS, CLASSES = 24, 8, 6, 8, 6, 3
 PADDING, DROPPED, SEED, DECAY, FIRST = 1, 0.4, 11, 0.1, 70_000

@@ -4,23 +4,26 @@ import keras
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.training import backends
 from elu_zoo.training.step import compilation
-from elu_zoo.training.step.compilation import check_compile, check_devices
 
 
 @pytest.mark.parametrize(
-    ("check", "arguments", "words"),
-    [
-        (check_devices, ("miror", None), "Did you mean 'mirrored'"),
-        (check_devices, ("one", 0), "num_devices"),
-        (check_compile, ("yes", None, 1), "compile"),
-        (check_compile, ("on", 0, 1), "steps_per_call"),
-        (check_compile, ("auto", 1, 0), "accumulate"),
-    ],
+    ("arguments", "words"),
+    [(("miror", None), "Did you mean 'mirrored'"), (("one", 0), "num_devices")],
 )
-def test_invalid_flags_are_refused(check, arguments, words):
+def test_invalid_devices_are_refused(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
-        check(*arguments)
+        backends.choose_devices(False, *arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [(("yes", None), "compile"), (("on", 0), "steps_per_call"), (("auto", 1, 0), "accumulate")],
+)
+def test_invalid_flags_are_refused(arguments, words):
+    with pytest.raises(errors.UsageError, match=words):
+        compilation.choose(keras.Sequential(), 1, *arguments)
 
 
 def test_every_rule_is_used_and_has_a_reason():
@@ -30,8 +33,8 @@ def test_every_rule_is_used_and_has_a_reason():
         for kind in ("convolutional", "dense")
         for others in ((), ("several",), ("several", "updates"))
     ]
-    chosen = {compilation.choose(f, how) for f in facts for how in ("auto", "off")}
-    chosen |= {compilation.choose(f, "on") for f in facts if "updates" not in f}
+    chosen = {compilation.fitting_rule(f, how) for f in facts for how in ("auto", "off")}
+    chosen |= {compilation.fitting_rule(f, "on") for f in facts if "updates" not in f}
     assert chosen == set(compilation.RULES)
 
 

@@ -9,7 +9,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors, zoo
-from elu_zoo.training.step import devices
+from elu_zoo.training.step import compilation, devices
 from elu_zoo.training.workers import cluster
 
 WORKERS = ["a:1", "b:1"]
@@ -29,6 +29,7 @@ def gpus(monkeypatch):
     def fake(count):
         devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
         monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+        monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: {})
 
     return fake
 
@@ -151,11 +152,11 @@ def test_network_devices_and_flag_choose_the_compilation(
 ):
     gpus(count)
     model = build()
-    chosen = devices.choose_compilation(model, replicas, compile_, None)
-    assert chosen == devices.Compilation(compiled, steps)
+    chosen = compilation.choose(model, replicas, compile_, None)
+    assert chosen == compilation.Compilation(compiled, steps)
     parts = 1 if replicas > 1 and not compiled else 3
-    chosen = devices.choose_compilation(model, replicas, compile_, 7, parts)
-    assert chosen == devices.Compilation(compiled, 7, parts)
+    chosen = compilation.choose(model, replicas, compile_, 7, parts)
+    assert chosen == compilation.Compilation(compiled, 7, parts)
 
 
 @pytest.mark.parametrize(
@@ -168,4 +169,4 @@ def test_network_devices_and_flag_choose_the_compilation(
 )
 def test_flags_that_do_not_fit_the_network_and_devices_are_refused(arguments, words):
     with pytest.raises(errors.UsageError, match=words):
-        devices.choose_compilation(dense(batch_norm=True), *arguments)
+        compilation.choose(dense(batch_norm=True), *arguments)

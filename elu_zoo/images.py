@@ -30,12 +30,10 @@ def load_image(
     """Reads an image of any size as the input of a model.
 
     The image is rotated by its EXIF data, blended with white where it is transparent,
-    converted to the model's channels, and resized to the model's height and width. The
-    resizing is bilinear with antialiasing and does not keep the aspect ratio.
-    elu-zoo-predict reads files in the same way. Floats in [0, 1] are an error. A
-    warning is logged if integers seem to be in [0, 1], or if the model was trained on
-    MNIST's light digits on black and the image has another background, or its ink at
-    another place.
+    converted to the model's channels, and resized (bilinear, antialiased) to the
+    model's height and width. Floats in [0, 1] are an error. A warning is logged if
+    integers seem to be in [0, 1], or if an image does not look like the light digits
+    on black on which the model was trained.
 
     Args:
         path: path of a PNG, JPEG or WebP file; or the content of the file, an open
@@ -43,14 +41,11 @@ def load_image(
             `(height, width, channels)` or `(batch, height, width, channels)`; or a
             list of these.
         name: the model's name.
-        weights: see `get_model`. The image gets the input shape of these weights, or
-            the default input shape of the model if `weights` is None.
+        weights: see `get_model`; None for the default input shape of the model.
         invert: whether to return 255 - pixels, for dark digits on white that are
             centred as in MNIST.
         digit: whether to put a photographed or drawn digit, dark on light or light on
-            dark, into MNIST's form: without shading, light on black, fitted into 20 x
-            20 pixels with its proportions kept, with its centre of mass in the middle
-            of 28 x 28. Several digits in one image are read as one, with a warning.
+            dark, into MNIST's form: light on black, 20 x 20 pixels centred in 28 x 28.
         allow_unverified: see `get_model`.
 
     Returns:
@@ -61,9 +56,8 @@ def load_image(
     Raises:
         NotFoundError: the file does not exist.
         DataError: the file cannot be read or decoded, or shows no digit.
-        UsageError: the model or the weights are unknown, `path` is something else,
-            `digit` is set and the model's images are not 28 x 28 x 1, or pixels are not
-            0..255.
+        UsageError: the model or the weights are unknown, `path` is something else, the
+            model's images are no digits, or pixels are not 0..255.
 
     Example:
         >>> image = elu_zoo.load_image("digit.png", "mnist_mlp_8x128", digit=True)
