@@ -20,9 +20,9 @@ Stack = Sequence[tuple[int, int, int]]
 
 
 def conv_stacks(
-    name: str,
     stacks: Sequence[Stack],
     *,
+    name: str,
     activation: Any,
     batch_norm: bool,
     num_classes: int,
@@ -46,9 +46,9 @@ def conv_stacks(
     convolution `classifier`. The logits are the means over the maps of the last stack.
 
     Args:
-        name: the model's name.
         stacks: for each stack except the last, tuples (number of convolutions, units
             at `width=1`, kernel size in pixels, which is the paper's receptive field).
+        name: the model's name.
 
     The other arguments are those of `elu_zoo.models.elu_cifar.elu_cifar_11`.
     """
