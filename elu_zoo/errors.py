@@ -80,7 +80,7 @@ def graph_reason(message: str) -> str:
     message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?", "", message)
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("[[")]
-    return lines[-1] if lines else ""
+    return re.sub(r"^assertion failed: \[(.*)\]$", r"\1", lines[-1]) if lines else ""
 
 
 def printable(text: str) -> str:

@@ -2,19 +2,16 @@
 
 python tools/gpu_probe.py losses FILE
     Writes the first losses of the paper's schedule, on any machine.
-python tools/gpu_probe.py check FILE
-    Compares bias gradients in bfloat16 with float32, and the losses with FILE.
-python tools/gpu_probe.py time FILE OUTPUT [--seconds=6] [--processes=1,4,8]
-    Does `check`, and times forms of the step one after the other, then the form "all"
-    in several processes at once, also with NVIDIA's MPS if this machine has it. All
-    forms are compiled first, at the same time.
-python tools/gpu_probe.py steps OUTPUT [--seconds=6]
+python tools/gpu_probe.py time FILE OUTPUT
+    Compares bias gradients in bfloat16 with float32, and the losses with FILE. Times
+    forms of the step in turn, then the form "all" in several processes at once, with
+    NVIDIA's MPS and without.
+python tools/gpu_probe.py steps OUTPUT
     Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
-python tools/gpu_probe.py rows FILE --machine="NVIDIA H100; jax 0.11.2"
-    Replaces the part `gpu` of configs/results/benchmark.csv by the speeds of FILE, the
-    output of `time` and `steps`, on this machine.
+python tools/gpu_probe.py rows OUTPUT --machine="NVIDIA H100; jax 0.11.2"
+    Replaces the part `gpu` of configs/results/benchmark.csv by the speeds of OUTPUT.
 
-Run the others in the environment that tools/gpu_queue.py prepares.
+Run `time` and `steps` by `python tools/gpu_queue.py with`.
 """
 
 import argparse
@@ -24,29 +21,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import gpu_queue
 
 COUNT = 50  # losses that are compared
-# Form: activation, pooling, ELU, whether the loop is static, and flags of XLA.
-_NEW = {"pooling": "own", "elu": "own", "static": True}
-_COMMANDS = "--xla_gpu_enable_command_buffer="
+SECONDS = 6.0  # of a timing
+PROCESSES = 1, 4, 8  # of the form "all" at once
 FORMS = {
-    "as before": {"pooling": "Keras", "elu": "autodiff", "static": False},
-    "own pooling": {"pooling": "own", "elu": "autodiff", "static": False},
-    "own pooling, own ELU": {"pooling": "own", "elu": "own", "static": False},
-    "all": _NEW,
-    "all, no command buffers": {**_NEW, "flags": _COMMANDS},
-    "all, more command buffers": {
-        **_NEW,
-        "flags": f"{_COMMANDS}FUSION,CUBLAS,CUBLASLT,CUDNN,CUSTOM_CALL,WHILE",
-    },
-    "all, ReLU": {**_NEW, "activation": "relu"},
-    "all, float32": {**_NEW, "precision": "float32"},
+    "all": {},
+    "all, no command buffers": {"flags": "--xla_gpu_enable_command_buffer="},
+    "all, ReLU": {"activation": "relu"},
+    "all, float32": {"precision": "float32"},
 }
-
 # Groups of forms that fit into a card's memory together, by network and batch.
 _NETWORKS = {"elu_cifar_11": 100, "elu_cifar_18": 100, "elu_imagenet_15": 256}
 _UNITS = {"ELU": {}, "ReLU": {"activation": "relu"}}
@@ -83,31 +70,11 @@ def build(form: dict):
     config.data.train_examples = form.get("examples", 0)
     config.train.boundaries, config.train.learning_rates = (), (0.01,)
     config.train.precision = form.get("precision", config.train.precision)
-    if form.get("elu") == "autodiff":
-        from elu_zoo.activations import jax_elu
-
-        jax_elu.elu = _elu_by_autodiff
     place = backends.choose_devices(False, "one", None)
-    if form.get("pooling") == "Keras":
-        place = dataclasses.replace(place, pooling=None)
-    choose = place.choose_compilation
-
-    def chosen(*arguments):
-        return dataclasses.replace(choose(*arguments), static=form.get("static", False))
-
-    place = dataclasses.replace(place, choose_compilation=chosen)
     resolved = resolve(config)
     data = load.load(config.data.name)
     run = builder.build(resolved, data, place, ("auto", form.get("steps"), 1))
     return run, TrainState()
-
-
-def _elu_by_autodiff(x, alpha):
-    import jax.numpy as jnp
-
-    wide = x.astype(jnp.float32)
-    negative = jnp.expm1(jnp.where(wide > 0, jnp.zeros_like(wide), wide))
-    return jnp.where(wide > 0, wide, negative * alpha).astype(x.dtype)
 
 
 def losses(form: dict) -> list[float]:
@@ -153,7 +120,7 @@ def check(file: Path) -> dict:
     relative = [np.linalg.norm(b - a) / np.linalg.norm(a) for a, b in pairs]
     errors = {n: float(e) for n, e in zip(names, relative, strict=True)}
     rows = json.loads(file.read_text())
-    own = losses({"pooling": "own", "elu": "own"})
+    own = losses({})
     ratios = {
         name: [float(a / b - 1) for a, b in zip(own, values, strict=True)]
         for name, values in rows.items()
@@ -192,13 +159,9 @@ def _form(form: dict):
 
     run, _ = build({"examples": 10_000, **form})
     steps = run.compilation.steps_per_call
-    draws = np.random.default_rng(0).integers(0, 9, (steps, 100, 3), "int32") % [
-        9,
-        9,
-        2,
-    ]
+    draws = np.random.default_rng(0).integers(0, [9, 9, 2], (steps, 100, 3), "int32")
     batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
-    arguments = batches, np.full(steps, 1e-3, "float32"), 0, draws.astype("int32")
+    arguments = batches, np.full(steps, 1e-3, "float32"), 0, draws
     run.phases.enter(run.model, 0)
     # A GPU is ahead of the host until the losses are read.
     return lambda: np.asarray(run.step.run(*arguments)), batches.size
@@ -223,63 +186,56 @@ def _read(process: subprocess.Popen) -> str:
     return ""
 
 
-class Timings:
-    """Times processes, and writes the rows as they come."""
-
-    def __init__(self, output: Path, seconds: float):
-        self._output = output
-        self._seconds = seconds
-
-    def write(self, **row) -> None:
-        with self._output.open("a") as file:
-            file.write(json.dumps(row) + "\n")
-        print(row, flush=True)
-
-    def in_turn(self, forms: dict[str, dict], before: Callable = lambda: None) -> None:
-        """Compiles all forms at once, then times them in turn, twice."""
-        begin = time.time()
-        started = {name: _start(form) for name, form in forms.items()}
-        before()
-        ready = [name for name, p in started.items() if _read(p) == "ready"]
-        failed = sorted({*started} - {*ready})
-        self.write(compiled=round(time.time() - begin, 1), failed=failed)
-        for name in [*ready, *ready]:  # twice, to see the noise
-            self.write(form=name, images_per_second=self._speed([started[name]]))
-        for process in started.values():
-            process.kill()
-
-    def together(self, counts: list[int], **mps: str) -> None:
-        """Times several processes of the form "all" at once."""
-        group = [_start(FORMS["all"], **mps) for _ in range(max(counts))]
-        if all([_read(process) == "ready" for process in group]):
-            for count in counts:
-                speed = self._speed(group[:count])
-                self.write(processes=count, mps=bool(mps), images_per_second=speed)
-        for process in group:
-            process.kill()
-
-    def _speed(self, group: list[subprocess.Popen]) -> float:
-        for process in group:
-            process.stdin.write(f"{self._seconds}\n")
-            process.stdin.flush()
-        return sum(float(_read(process) or "nan") for process in group)
+def write(output: Path, **row) -> None:
+    """Adds a row to the output as soon as it is known."""
+    with output.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(row, flush=True)
 
 
-def time_all(file: Path, timings: Timings, processes: list[int]) -> None:
+def _speed(group: list[subprocess.Popen]) -> float:
+    for process in group:
+        process.stdin.write(f"{SECONDS}\n")
+        process.stdin.flush()
+    return sum(float(_read(process) or "nan") for process in group)
+
+
+def compile_all(forms: dict[str, dict]) -> dict[str, subprocess.Popen]:
+    """Returns a process for each form, which are compiled at the same time."""
+    started = {name: _start(form) for name, form in forms.items()}
+    return {name: process for name, process in started.items() if _read(process) == "ready"}
+
+
+def time_in_turn(ready: dict[str, subprocess.Popen], output: Path) -> None:
+    for name in [*ready, *ready]:  # twice, to see the noise
+        write(output, form=name, images_per_second=_speed([ready[name]]))
+    for process in ready.values():
+        process.kill()
+
+
+def time_together(output: Path, **mps: str) -> None:
+    """Times several processes of the form "all" at once."""
+    group = [_start(FORMS["all"], **mps) for _ in range(max(PROCESSES))]
+    if all([_read(process) == "ready" for process in group]):
+        for count in PROCESSES:
+            speed = _speed(group[:count])
+            write(output, processes=count, mps=bool(mps), images_per_second=speed)
+    for process in group:
+        process.kill()
+
+
+def time_all(file: Path, output: Path) -> None:
     """Writes a row of checks, a row for each form, and for each number of processes."""
     command = [sys.executable, __file__, "check", str(file)]
     checked = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-
-    def check_ended() -> None:
-        lines = checked.communicate()[0].splitlines()
-        ended = json.loads(lines[-1]) if checked.returncode == 0 else "failed"
-        timings.write(check=ended)
-
-    timings.in_turn(FORMS, check_ended)
-    timings.together(processes)
+    ready = compile_all(FORMS)
+    lines = checked.communicate()[0].splitlines()
+    write(output, check="failed" if checked.returncode else json.loads(lines[-1]))
+    time_in_turn(ready, output)
+    time_together(output)
     with gpu_queue.mps(dict(os.environ)) as environment:
         if mps := {k: v for k, v in environment.items() if "CUDA_MPS" in k}:
-            timings.together(processes, **mps)
+            time_together(output, **mps)
 
 
 def store(file: Path, machine: str) -> None:
@@ -290,13 +246,14 @@ def store(file: Path, machine: str) -> None:
 
     speeds: dict[tuple[str, str], list[float]] = {}
     for row in map(json.loads, file.read_text().splitlines()):
-        if "images_per_second" in row:
-            case, form = "one process", row.get("form")
-            if form is None:
-                count, mps = row["processes"], ", MPS" * row["mps"]
-                form = f"{count} process{'es' * (count > 1)}{mps}"
-                case = "all together"
-            speeds.setdefault((case, form), []).append(row["images_per_second"])
+        if "form" in row:
+            key = "one process", row["form"]
+        elif "processes" in row:
+            count = row["processes"]
+            key = "all together", f"{count} process{'es' * (count > 1)}{', MPS' * row['mps']}"
+        else:
+            continue
+        speeds.setdefault(key, []).append(row["images_per_second"])
     rows = []
     for (case, form), values in speeds.items():
         arrays = {form: np.array(values)}
@@ -309,27 +266,24 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verb", choices=["losses", "check", "time", "steps", "rows", "serve"])
     parser.add_argument("argument")
-    parser.add_argument("output", nargs="?")
-    parser.add_argument("--seconds", type=float, default=6)
-    parser.add_argument("--processes", default="1,4,8")
+    parser.add_argument("output", nargs="?", type=Path)
     parser.add_argument("--machine", default="")
     given = parser.parse_args()
+    file = Path(given.argument)
     if given.verb == "losses":
         rows = {p: losses({"precision": p}) for p in ("bfloat16_conv", "float32")}
-        Path(given.argument).write_text(json.dumps(rows))
+        file.write_text(json.dumps(rows))
     elif given.verb == "check":
-        print(json.dumps(check(Path(given.argument))))
+        print(json.dumps(check(file)))
     elif given.verb == "serve":
         serve(json.loads(given.argument))
     elif given.verb == "rows":
-        store(Path(given.argument), given.machine)
+        store(file, given.machine)
     elif given.verb == "steps":
         for forms in STEPS:
-            Timings(Path(given.argument), given.seconds).in_turn(forms)
+            time_in_turn(compile_all(forms), file)
     else:
-        counts = [int(count) for count in given.processes.split(",")]
-        timings = Timings(Path(given.output), given.seconds)
-        time_all(Path(given.argument), timings, counts)
+        time_all(file, given.output)
 
 
 if __name__ == "__main__":

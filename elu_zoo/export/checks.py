@@ -1,7 +1,7 @@
 """The checks of a SavedModel before it gets its version number."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -86,12 +86,20 @@ def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
     for signature, batch, names in batches:
         outputs = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
         reference = {name: expected[name] for name in names}
+        _check_labels(function.class_names, outputs)
         source = f"the signature {signature}"
         for name, row in compare(reference, outputs, source).items():
             worst = parity.setdefault(name, row)
             if row["difference"] > worst["difference"]:
                 parity[name] = row
     return parity
+
+
+def _check_labels(class_names: Sequence[str], outputs: Mapping[str, np.ndarray]) -> None:
+    if "labels" in outputs:
+        names = [class_names[index] for index in outputs["classes"]]
+        if [label.decode() for label in outputs["labels"]] != names:
+            raise errors.EluZooError("The labels are not the names of the classes.")
 
 
 def noise(shape: tuple[int, int, int]) -> np.ndarray:

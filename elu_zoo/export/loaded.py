@@ -99,7 +99,7 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
         raise ValueError("The signatures have different outputs.")
     if set(outputs) == named_outputs.OUTPUTS_OF_AN_AUTOENCODER:
         return ()
-    if set(outputs) != named_outputs.OUTPUTS_OF_A_CLASSIFIER:
+    if {*outputs, "labels"} != named_outputs.OUTPUTS_OF_A_CLASSIFIER:  # Older exports lack labels.
         raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
     labels = files.read(path / "assets" / "labels.txt").decode("utf-8-sig").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:

@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 
-OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes"))
+OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes", "labels"))
 OUTPUTS_OF_AN_AUTOENCODER = frozenset(("reconstructions", "codes"))
 FEATURES = "features"
 _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
@@ -67,7 +67,10 @@ class NamedOutputs:
 
     def all_outputs(self, images: Any) -> dict[str, tf.Tensor]:
         """Returns all outputs by name, with `features` if the function has them."""
-        return self.read(self.model(images, training=False))
+        outputs = self.read(self.model(images, training=False))
+        if self.class_names:
+            outputs["labels"] = tf.gather(tf.constant(self.class_names), outputs["classes"])
+        return outputs
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -84,11 +87,12 @@ def make(
     """Returns the function of a classifier or of an autoencoder.
 
     The outputs of a classifier are `logits` and `probabilities`, float32 (batch,
-    classes), and `classes`, int64 (batch,), the index of the largest logit. With the
-    argument `classifier`, another output is `features`, float32 (batch, units): the
-    input of the classifier layer, averaged over the pixels if it is a feature map. The
-    outputs of an autoencoder are `reconstructions`, float32 in the shape and range of
-    the images, and `codes`, float32 (batch, units).
+    classes), and `classes`, int64 (batch,), the index of the largest logit, and
+    `labels`, string (batch,), the name of this class. With the argument `classifier`,
+    another output is `features`, float32 (batch, units): the input of the classifier
+    layer, averaged over the pixels if it is a feature map. The outputs of an autoencoder
+    are `reconstructions`, float32 in the shape and range of the images, and `codes`,
+    float32 (batch, units).
 
     Args:
         model: one input, (batch, height, width, 1 or 3), and one output: logits

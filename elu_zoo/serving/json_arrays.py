@@ -1,54 +1,36 @@
-"""Conversion of JSON values to arrays, with TensorFlow Serving's error messages."""
+"""Conversion of JSON values to arrays of the declared type and shape."""
 
 import base64
 import binascii
-import itertools
-import math
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 import orjson
 
-from elu_zoo.serving.signature import Tensor, data_type_name, shape_text
-from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
+from elu_zoo.serving.signature import Tensor, data_type_name
+from elu_zoo.serving.status_errors import invalid_argument, shorten
 
 _ASCII_SPACES = dict.fromkeys(map(ord, " \t\n\v\f\r"))  # as `str.translate` removes
 # dtype.kind of an input -> dtype kinds of JSON values that may be converted to it.
 _KINDS = {"f": "iuf", "i": "iu", "u": "iu"}
-_JSON_TYPES = {
-    type(None): "Null",
-    bool: "Boolean",
-    dict: "Object",
-    list: "Array",
-    str: "String",
-    int: "Number",
-    float: "Number",
-}
 
 
-def to_array(value: Any, tensor: Tensor, strict: bool, row_key: str | None = None) -> np.ndarray:
+def to_array(value: Any, tensor: Tensor, strict: bool) -> np.ndarray:
     """Converts the JSON value of an input to an array.
 
     Args:
         value: a number, boolean, string or {"b64": ...}, or nested lists of these.
         tensor: declaration of the input.
         strict: whether to check each value's type, because NumPy converts booleans.
-        row_key: key for error messages about a row of the row format: the input's name
-            if each row is an object, else "". None for the column format.
     """
     array = None if strict or tensor.is_string else _numbers(value, tensor.dtype)
     if array is None:
+        shape = _shape(value)
+        # Checked first, because it limits the depth of the recursion.
+        tensor.check_shape(shape)
         leaves: list[Any] = []
-        # check_shape runs first, because it limits the depth of the recursion.
-        if row_key is None:
-            shape = _shape(value)
-            tensor.check_shape(shape)
-            _collect(value, 0, shape, leaves, tensor)
-        else:
-            shape = [len(value), *_shape(value[0])]
-            tensor.check_shape(shape)
-            _collect_rows(value, shape[1:], leaves, tensor, row_key)
+        _collect(value, shape, leaves, tensor)
         # np.array(leaves) would remove zero bytes at the end of strings.
         array = np.empty(len(leaves), tensor.dtype)
         array[:] = leaves
@@ -72,15 +54,6 @@ def _numbers(value: Any, dtype: np.dtype) -> np.ndarray | None:
     return array.astype(dtype)
 
 
-def row_error(index: int, key: str, message: str) -> StatusError:
-    """Returns the error for row `index` of `instances`; `key` may be "" (none)."""
-    key = f" key: {shorten(key)}" if key else ""
-    return invalid_argument(
-        f"Failed to process element: {index}{key} of 'instances' list. Error: "
-        f"INVALID_ARGUMENT: {message}"
-    )
-
-
 def _shape(value: Any) -> list[int]:
     """Returns the shape of nested lists, measured along their first items."""
     shape = []
@@ -92,108 +65,62 @@ def _shape(value: Any) -> list[int]:
     return shape
 
 
-def _collect_rows(
-    rows: list[Any], shape: list[int], leaves: list[Any], tensor: Tensor, key: str
-) -> None:
-    for i, row in enumerate(rows):
-        row_shape = _shape(row)
-        try:
-            if math.prod(row_shape) != math.prod(shape):
-                raise invalid_argument(
-                    f"Expecting tensor size: {math.prod(shape)} but got: {math.prod(row_shape)}"
-                )
-            if row_shape != shape:
-                raise invalid_argument(
-                    f"Expecting shape {shape_text(shape)} but got: {shape_text(row_shape)}"
-                )
-            _collect(row, 0, shape, leaves, tensor)
-        except StatusError as error:
-            raise row_error(i, key, error.message) from None
-
-
-def _collect(
-    value: Any, level: int, shape: Sequence[int], leaves: list[Any], tensor: Tensor
-) -> None:
-    """Appends the values of nested lists to `leaves`; raises at the first error."""
-    if not isinstance(value, list):
-        if level != len(shape):
-            raise invalid_argument(
-                f"JSON Value: {json_text(value)} found at incorrect level: "
-                f"{level + 1} in the JSON DOM. Expected at level: {len(shape)}"
-            )
+def _collect(value: Any, shape: Sequence[int], leaves: list[Any], tensor: Tensor) -> None:
+    """Appends the values of nested lists of a shape to `leaves`."""
+    if not shape:
         leaves.append(_leaf(value, tensor))
         return
-    if level >= len(shape):
+    if not isinstance(value, list) or len(value) != shape[0]:
+        got = f"{len(value)}" if isinstance(value, list) else _text(value)
         raise invalid_argument(
-            f"Encountered list at unexpected level: {level} expected < {len(shape)}"
-        )
-    if len(value) != shape[level]:
-        raise invalid_argument(
-            f"Encountered list at unexpected size: {len(value)} at level: {level} "
-            f"expected size: {shape[level]}"
+            f"The lists of tensor {tensor.name} have different sizes: expected a list of "
+            f"{shape[0]}, got {got}"
         )
     for item in value:
-        _collect(item, level + 1, shape, leaves, tensor)
+        _collect(item, shape[1:], leaves, tensor)
 
 
 def _leaf(leaf: Any, tensor: Tensor) -> Any:
-    dtype = tensor.dtype
-    if tensor.is_string:
-        return _bytes(leaf, tensor)
-    if dtype.kind == "b":
-        if not isinstance(leaf, bool):
-            _raise_type_error(leaf, tensor)
-    elif isinstance(leaf, bool) or not isinstance(leaf, int | float):
-        _raise_type_error(leaf, tensor)
-    elif dtype.kind == "f":
-        if abs(leaf) > float(np.finfo(dtype).max):
-            raise invalid_argument(
-                f"Cannot convert JSON value: {json_text(leaf)} to "
-                f"{data_type_name(tensor.data_type)} without loss of precision."
-            )
-    elif isinstance(leaf, float) or not (np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max):
-        _raise_type_error(leaf, tensor)
+    if tensor.is_string and isinstance(leaf, dict):
+        return _bytes(leaf)
+    if tensor.is_string and isinstance(leaf, str):
+        return leaf.encode()
+    if not _fits(leaf, tensor.dtype):
+        raise invalid_argument(
+            f"Values of tensor {tensor.name} must be of type "
+            f"{data_type_name(tensor.data_type)}, got {_text(leaf)}"
+        )
     return leaf
 
 
-def _bytes(leaf: Any, tensor: Tensor) -> bytes:
-    if isinstance(leaf, str):
-        return leaf.encode()
-    if not isinstance(leaf, dict):
-        _raise_type_error(leaf, tensor)
-    if list(leaf) != ["b64"] or not isinstance(leaf["b64"], str):
-        raise invalid_argument(
-            f"JSON Value: {json_text(leaf)} not formatted correctly for base64 data"
-        )
+def _fits(leaf: Any, dtype: np.dtype) -> bool:
+    """Returns whether a boolean or a number can be converted to `dtype`."""
+    if isinstance(leaf, bool):
+        return dtype.kind == "b"
+    if dtype.kind == "f" and isinstance(leaf, int | float):
+        return abs(leaf) <= float(np.finfo(dtype).max)
+    if dtype.kind in "iu" and isinstance(leaf, int):
+        return np.iinfo(dtype).min <= leaf <= np.iinfo(dtype).max
+    return False
+
+
+def _bytes(leaf: dict[str, Any]) -> bytes:
+    """Returns the content of {"b64": ...}."""
+    content = leaf.get("b64")
+    if len(leaf) > 1 or not isinstance(content, str):
+        raise invalid_argument('base64 data must have the form {"b64": "<text>"}')
     # As in TensorFlow Serving: `base64` and MIME encoders break lines.
-    content = leaf["b64"].translate(_ASCII_SPACES)
+    content = content.translate(_ASCII_SPACES)
     if not content.endswith("="):  # padding may be omitted, but not be incomplete
         content += "=" * (-len(content) % 4)
     try:
         return base64.b64decode(content, validate=True)
     except (binascii.Error, ValueError):
-        raise invalid_argument("Unable to base64 decode") from None
+        raise invalid_argument("A value cannot be decoded as base64") from None
 
 
-def _raise_type_error(leaf: Any, tensor: Tensor) -> NoReturn:
-    raise invalid_argument(
-        f"JSON Value: {json_text(leaf)} Type: {_JSON_TYPES[type(leaf)]} is not of "
-        f"expected type: {data_type_name(tensor.data_type)}"
-    )
-
-
-def json_text(value: Any) -> str:
-    """Returns a shortened value as JSON, for an error message."""
-    return shorten(orjson.dumps(_prune(value, 5)).decode())
-
-
-def _prune(value: Any, depth: int) -> Any:
-    """Cuts lists and objects to five items and `depth` levels, to write them fast."""
-    if isinstance(value, list | dict) and not depth:
-        return "..."
-    if isinstance(value, list):
-        return [_prune(item, depth - 1) for item in value[:5]]
-    if isinstance(value, dict):
-        items = itertools.islice(value.items(), 5)
-        return {shorten(key): _prune(item, depth - 1) for key, item in items}
-    return shorten(value) if isinstance(value, str) else value
+def _text(value: Any) -> str:
+    """Returns a value as JSON for a message, without the content of lists and objects."""
+    if isinstance(value, list | dict):
+        return "a list" if isinstance(value, list) else "an object"
+    return shorten(orjson.dumps(value).decode())

@@ -1,7 +1,7 @@
 """JSON requests and responses, in TensorFlow Serving's row and column formats.
 
-Error messages are those of TensorFlow Serving. The parser rejects NaN and infinities,
-which are not JSON, although TensorFlow Serving accepts them.
+The parser rejects NaN and infinities, which are not JSON, although TensorFlow Serving
+accepts them.
 """
 
 import base64
@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 import orjson
 
-from elu_zoo.serving.json_arrays import json_text, row_error, to_array
+from elu_zoo.serving.json_arrays import to_array
 from elu_zoo.serving.signature import BYTES, Arrays, Signature
-from elu_zoo.serving.status_errors import invalid_argument, shorten, too_many_examples
+from elu_zoo.serving.status_errors import invalid_argument, too_many_examples
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,24 +43,14 @@ def read(body: bytes, signature: Callable[[str], Signature], max_examples: int) 
     document = _parse(body)
     name = document.get("signature_name", "")
     if not isinstance(name, str):
-        raise invalid_argument(
-            f"JSON Value: {json_text(document)} not formatted correctly. "
-            "'signature_name' key must be a string value."
-        )
+        raise invalid_argument("'signature_name' must be a string")
+    if ("instances" in document) == ("inputs" in document):
+        raise invalid_argument("The body must have one of the keys 'instances' and 'inputs'")
     chosen = signature(name)
-    if "instances" in document and "inputs" in document:
-        raise invalid_argument(
-            f"JSON Value: {json_text(document)} Not formatted correctly expecting "
-            "only one of 'inputs' or 'instances' keys to exist "
-        )
-    _check_examples(document, chosen, max_examples)
     strict = _may_hold_more_than_numbers(body, document)
-    if "instances" in document:
-        return Request(chosen, _rows(document, chosen, strict), by_row=True)
-    if "inputs" in document:
-        arrays = _columns(document["inputs"], chosen, strict)
-        return Request(chosen, arrays, by_row=False)
-    raise invalid_argument("Missing 'inputs' or 'instances' key")
+    by_row = "instances" in document
+    columns = _rows(document["instances"], chosen) if by_row else document["inputs"]
+    return Request(chosen, _arrays(columns, chosen, max_examples, strict), by_row)
 
 
 def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
@@ -87,14 +77,12 @@ def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
 
 
 def _parse(body: bytes) -> dict[str, Any]:
-    if not body:
-        raise invalid_argument("JSON Parse error: The document is empty")
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
         raise invalid_argument(f"JSON Parse error: {error.msg} at offset: {error.pos}") from None
     if not isinstance(document, dict):
-        raise invalid_argument(f"JSON Value: {json_text(document)} Is not object")
+        raise invalid_argument("The body must be a JSON object")
     return document
 
 
@@ -114,69 +102,35 @@ def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
     return marks > 2 * keys or b"true" in body or b"false" in body
 
 
-def _check_examples(document: dict[str, Any], signature: Signature, max_examples: int) -> None:
-    inputs = document.get("inputs")
-    values = inputs.values() if _is_object(inputs) else [inputs]
-    for value in document.get("instances"), *values:
-        if not (signature.is_batched and isinstance(value, list)):
-            continue
-        if len(value) > max_examples:
-            raise too_many_examples(len(value), max_examples)
-
-
-def _rows(document: dict[str, Any], signature: Signature, strict: bool) -> Arrays:
-    rows = document["instances"]
-    if not isinstance(rows, list):
-        raise invalid_argument(
-            f"JSON Value: {json_text(document)} Excepting 'instances' to be an list/array"
-        )
-    if not rows:
-        raise invalid_argument(f"JSON Value: {json_text(document)} No values in 'instances' array")
-    names = list(signature.inputs)
-    has_names = _is_object(rows[0])
-    if not has_names and len(names) > 1:
-        raise invalid_argument(
-            "instances is a plain list, but expecting list of objects as multiple "
-            "input tensors required as per tensorinfo_map"
-        )
+def _rows(rows: Any, signature: Signature) -> Any:
+    """Returns the content of `instances` in the form of `inputs`."""
+    if not (isinstance(rows, list) and rows):
+        raise invalid_argument("'instances' must be a list with at least one item")
+    if not any(_is_object(row) for row in rows):
+        return rows
     for i, row in enumerate(rows):
-        if _is_object(row) != has_names:
-            raise invalid_argument(
-                f"Expecting object but got list at item {i} of input list"
-                if has_names
-                else f"Expecting value/list but got object at item {i} of input list"
-            )
-        for name in row if has_names else ():
-            if name not in signature.inputs:
-                message = f"JSON object: does not have named input: {shorten(name)}"
-                raise row_error(i, name, message)
-        if has_names and set(row) != set(names):
-            raise invalid_argument(
-                f"Failed to process element: {i} of 'instances' list. JSON object: "
-                f"{json_text(row)} keys must be equal to: {','.join(names)}"
-            )
-    arrays = {}
-    for name, tensor in signature.inputs.items():
-        values = [row[name] for row in rows] if has_names else rows
-        arrays[name] = to_array(values, tensor, strict, name if has_names else "")
-    return arrays
+        if not (_is_object(row) and set(row) == set(signature.inputs)):
+            raise invalid_argument(f"Item {i} of 'instances' {_keys_text(signature)}")
+    return {name: [row[name] for row in rows] for name in signature.inputs}
 
 
-def _columns(content: Any, signature: Signature, strict: bool) -> Arrays:
+def _arrays(columns: Any, signature: Signature, max_examples: int, strict: bool) -> Arrays:
     names = list(signature.inputs)
-    if not _is_object(content):
-        if len(names) != 1:
-            raise invalid_argument(
-                "inputs is a plain value/list, but expecting an object as multiple "
-                "input tensors required as per tensorinfo_map"
-            )
-        content = {names[0]: content}
-    for name in names:
-        if name not in content:
-            raise invalid_argument(f"Missing named input: {name} in 'inputs' object.")
+    if not _is_object(columns) and len(names) == 1:
+        columns = {names[0]: columns}
+    # TensorFlow Serving ignores other keys, too.
+    if not (_is_object(columns) and set(columns) >= set(names)):
+        raise invalid_argument(f"The inputs {_keys_text(signature)}")
+    for value in map(columns.get, names):
+        if signature.is_batched and isinstance(value, list) and len(value) > max_examples:
+            raise too_many_examples(len(value), max_examples)
     return {
-        name: to_array(content[name], tensor, strict) for name, tensor in signature.inputs.items()
+        name: to_array(columns[name], tensor, strict) for name, tensor in signature.inputs.items()
     }
+
+
+def _keys_text(signature: Signature) -> str:
+    return f"must be an object with the keys {', '.join(signature.inputs) or '(none)'}"
 
 
 def _is_object(value: Any) -> bool:

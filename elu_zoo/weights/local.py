@@ -43,7 +43,6 @@ def with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
     entry_path = _entry_path(path)
     if entry_path.is_file():
         entry = manifest.read(entry_path)
-        manifest.check_beside(entry, str(entry_path))
         fetch.keep_statistics(entry, path.parent)
         return path, entry
     if not path.exists():

@@ -12,7 +12,7 @@ import json
 import os
 import re
 import reprlib
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from pathlib import Path
 from typing import Any
@@ -28,21 +28,10 @@ FIELDS = frozenset(
     "backend versions hardware wall_time_seconds licence data_terms sources "
     "meaning_sha256".split()
 )
-# The types of fields that are used before the weight file is read.
-_TYPES = {
-    "tag": str,
-    "model": str,
-    "dataset": str,
-    "arguments": dict,
-    "preprocessing": dict,
-    "classes": list,
-    "sha256": str,
-}
 # The fields that determine the network and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
 MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
-_LEVELS = 20
 
 Entry = dict[str, Any]
 
@@ -66,8 +55,38 @@ def meaning_hash(entry: Entry) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
+def _is_file_name(name: str) -> bool:
+    is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
+    return is_plain and 0 < len(name) <= 200 and name[0] != "."
+
+
+def _are_texts(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(x, str) for x in values)
+
+
+# What holds, in this order, for the fields that are used before the network is built.
+_RULES: dict[str, Callable[[Entry], Any]] = {
+    "tag must be a file name without a folder": lambda e: _is_file_name(e["tag"]),
+    "sha256 must have 64 hexadecimal digits": lambda e: re.fullmatch("[0-9a-f]{64}", e["sha256"]),
+    "model must be a text": lambda e: isinstance(e["model"], str),
+    "dataset must be a text": lambda e: isinstance(e["dataset"], str),
+    "sources must be a list of texts": lambda e: _are_texts(e["sources"]),
+    "classes must be a list of texts": lambda e: _are_texts(e["classes"]),
+    "activation must have a name": lambda e: e["arguments"]["activation"]["name"].isprintable(),
+    "batch_norm must be a bool": lambda e: isinstance(e["arguments"]["batch_norm"], bool),
+    "num_classes must be the number of classes": lambda e: (
+        e["arguments"].get("num_classes", len(e["classes"])) == len(e["classes"])
+    ),
+    "preprocessing.scale must be a finite number": lambda e: errors.is_finite(
+        e["preprocessing"].get("scale", 1)
+    ),
+}
+
+
 def check(entry: Any, origin: str) -> Entry:
-    """Returns `entry`, after a check of its format and fields.
+    """Returns an entry that is not trusted, after checks.
+
+    The weight file cannot confirm its entry, because the file lacks the activation.
 
     Args:
         entry: parsed JSON.
@@ -75,76 +94,29 @@ def check(entry: Any, origin: str) -> Entry:
     """
     if not isinstance(entry, dict):
         raise errors.CorruptError(f"{origin} is not the entry of a weight file.")
-    if type(entry.get("format")) is not int or entry["format"] != FORMAT:
+    if entry.get("format") != FORMAT:
         raise errors.CorruptError(
             f"{origin} has format {reprlib.repr(entry.get('format'))}; this version of "
             f"elu_zoo reads format {FORMAT}. Upgrade elu_zoo."
         )
-    _check_complete(entry, FIELDS, origin)
-    for field, kind in _TYPES.items():
-        _check(isinstance(entry[field], kind), entry, field, kind.__name__, origin)
-    name = entry["tag"]
-    # The tag becomes the name of a file.
-    is_file_name = name.isprintable() and not {"/", "\\", os.sep} & set(name)
-    is_file_name &= 0 < len(name) <= 200 and name[0] != "."
-    _check(is_file_name, entry, "tag", "file name without a folder", origin)
-    is_hash = re.fullmatch("[0-9a-f]{64}", entry["sha256"])
-    _check(is_hash, entry, "sha256", "hash of 64 hexadecimal digits", origin)
-    arguments = entry["arguments"]
-    _check_complete(arguments, {"activation", "batch_norm"}, origin)
-    activation = arguments["activation"]
-    is_named = isinstance(activation, dict) and isinstance(activation.get("name"), str)
-    _check(is_named, arguments, "activation", "dict with a name", origin)
-    is_flag = isinstance(arguments["batch_norm"], bool)
-    _check(is_flag, arguments, "batch_norm", "bool", origin)
+    if missing := sorted(FIELDS - entry.keys()):
+        raise errors.CorruptError(
+            f"{origin} lacks {', '.join(missing)}. Download the entry again, or train "
+            "again if an older version of elu_zoo wrote it."
+        )
+    for rule, holds in _RULES.items():
+        try:
+            is_right = holds(entry)
+        except (AttributeError, KeyError, TypeError):  # a field of another type
+            is_right = False
+        if not is_right:
+            raise errors.CorruptError(f"{origin} is damaged: {rule}. Download the entry again.")
     if entry[MEANING_HASH] != meaning_hash(entry):
         raise errors.CorruptError(
             f"{origin} was edited: its {MEANING_HASH} is not the hash of "
             f"{', '.join(_MEANING)}. Download the entry again."
         )
-    return entry
-
-
-def _check(is_right: Any, values: dict, field: str, expected: str, origin: str) -> None:
-    if not is_right:
-        raise errors.CorruptError(
-            f"{origin}: {field} must be a {expected}. Received: {reprlib.repr(values[field])}."
-        )
-
-
-def _check_complete(values: dict, fields: Iterable[str], origin: str) -> None:
-    missing = sorted(set(fields) - set(values))
-    if missing:
-        raise errors.CorruptError(
-            f"{origin} lacks {', '.join(missing)}. Download the entry again, or train "
-            "again if an older version of elu_zoo wrote it."
-        )
-
-
-def check_beside(entry: Entry, origin: str) -> None:
-    """Checks that an entry beside a weight file agrees with its tag and the manifest.
-
-    The weight file cannot confirm the entry, because the file lacks the activation.
-
-    Args:
-        entry: result of `check`.
-        origin: the name of the entry's file, for messages.
-    """
-    sources, classes = entry["sources"], entry["classes"]
-    are_texts = isinstance(sources, list) and all(isinstance(x, str) for x in sources)
-    _check(are_texts, entry, "sources", "list of strings", origin)
-    are_texts = all(isinstance(x, str) for x in classes)
-    _check(are_texts, entry, "classes", "list of strings", origin)
-    arguments = entry["arguments"]
-    if arguments.get("num_classes", len(classes)) != len(classes):
-        raise errors.CorruptError(
-            f"{origin} names {len(classes)} classes, but its num_classes is "
-            f"{reprlib.repr(arguments['num_classes'])}."
-        )
-    preprocessing = entry["preprocessing"]
-    is_number = errors.is_finite(preprocessing.get("scale", 1))
-    _check(is_number, preprocessing, "scale", "finite number", origin)
-    expected = tag(entry["model"], entry["dataset"], arguments, entry["sha256"])
+    expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
         raise errors.CorruptError(
             f"{origin} contradicts itself: its tag is {entry['tag']}, but the tag for "
@@ -159,41 +131,23 @@ def check_beside(entry: Entry, origin: str) -> None:
             f"{', '.join(differing)}. Delete the entry and pass the tag instead: "
             f"weights={expected!r}."
         )
+    return entry
 
 
 def read(path: Path) -> Entry:
-    """Reads the entry beside a weight file."""
+    """Reads and checks the entry beside a weight file, or the outcome of a run."""
     content = untrusted.read(path, _LIMIT_BYTES, "an entry")
     try:
-        entry = json.loads(content.decode(), parse_constant=_refuse)
-        is_deep = _is_deep(entry, _LEVELS)
+        return check(json.loads(content.decode()), str(path))
     except (ValueError, RecursionError) as error:
         raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
-    if is_deep:
-        raise errors.CorruptError(
-            f"{path} is not the entry of a weight file: its content is nested more "
-            f"than {_LEVELS} levels deep."
-        )
-    return check(entry, str(path))
-
-
-def _refuse(constant: str) -> None:
-    raise ValueError(f"{constant} is not allowed")
-
-
-def _is_deep(value: Any, levels: int) -> bool:
-    if not isinstance(value, dict | list):
-        return False
-    inner = value.values() if isinstance(value, dict) else value
-    return levels == 0 or any(_is_deep(each, levels - 1) for each in inner)
 
 
 @functools.cache
 def published() -> dict[str, Entry]:
     """Returns the published entries by tag."""
     text = resources.files("elu_zoo.weights").joinpath("manifest.json").read_text()
-    entries = json.loads(text)["entries"]
-    return {name: check(e, f"manifest entry {name}") for name, e in entries.items()}
+    return json.loads(text)["entries"]
 
 
 def natural(name: str) -> list[tuple[int, str]]:

@@ -13,7 +13,7 @@ from elu_zoo.export import origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.weights import hdf5, pretrained
 
-OUTPUTS = ["classes", "logits", "probabilities"]
+OUTPUTS = ["classes", "labels", "logits", "probabilities"]
 
 
 def export(directory, name, **arguments):

@@ -1,5 +1,9 @@
 """The files of a release: written whole, and published in a repository of the hub."""
 
+import io
+import os
+import tarfile
+
 import hub_stand_in
 import numpy as np
 import pytest
@@ -7,6 +11,7 @@ import pytest
 import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.export import release
+from elu_zoo.export.saved_model import load_saved_model
 from elu_zoo.weights import pretrained
 
 TO = "hf:owner/repo"
@@ -20,7 +25,7 @@ def hub(tmp_path, monkeypatch):
         yield hub
 
 
-def test_pushed_weights_load_from_the_hub(hub):
+def test_pushed_weights_load_from_the_hub(hub, tmp_path):
     published = pretrained.find("mnist_mlp_8x128", "mnist")
     name = elu_zoo.push_weights(published.path, TO)
     assert name == f"{TO}@{hub_stand_in.COMMIT}"
@@ -32,6 +37,31 @@ def test_pushed_weights_load_from_the_hub(hub):
     models = [elu_zoo.get_model("mnist_mlp_8x128", weights=w) for w in (found, published)]
     for pushed, value in zip(*(model.get_weights() for model in models), strict=True):
         np.testing.assert_array_equal(pushed, value)
+    assert published.entry["sha256"] in hub.files["README.md"].decode()
+    with tarfile.open(fileobj=io.BytesIO(hub.files[published.name + ".tar.gz"])) as tar:
+        # The first releases of Python 3.11 have no filters; later releases warn without
+        # a filter.
+        options = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
+        tar.extractall(tmp_path / "unpacked", **options)
+    loaded = load_saved_model(tmp_path / "unpacked" / "mnist_mlp_8x128")
+    images = np.random.default_rng(0).integers(0, 256, (3, 28, 28, 1))
+    expected = models[0](images.astype("float32"))
+    np.testing.assert_allclose(loaded.predict(images)["logits"], expected, rtol=1e-5, atol=1e-5)
+
+
+def test_an_archive_is_reproducible(tmp_path):
+    archives = []
+    for number, names in enumerate((["b/1/x.pb", "a"], ["a", "b/1/x.pb"])):
+        folder, target = tmp_path / str(number), tmp_path / f"{number}.tar.gz"
+        for name in names:
+            files.write_bytes(folder / name, b"x" * 9000)
+            (folder / name).chmod(0o600 + number)
+            os.utime(folder / name, (number * 1e6, number * 1e6))
+        release.archive(folder, target)
+        archives.append(target.read_bytes())
+    assert archives[0] == archives[1]
+    with tarfile.open(tmp_path / "0.tar.gz") as tar:
+        assert tar.getnames() == ["a", "b", "b/1", "b/1/x.pb"]
 
 
 @pytest.mark.parametrize(

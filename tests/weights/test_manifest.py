@@ -33,66 +33,45 @@ def test_an_entry_is_read_from_its_file(entry, tmp_path):
     assert manifest.read(path) == entry
 
 
-@pytest.mark.parametrize("field", sorted(manifest.FIELDS - {"format"}))
-def test_a_missing_field_is_refused(entry, field):
-    incomplete = {k: v for k, v in entry.items() if k != field}
-    with pytest.raises(errors.CorruptError, match=f"here lacks {field}"):
-        manifest.check(incomplete, "here")
-
-
-@pytest.mark.parametrize("form", [2, None, True])
-def test_another_format_is_refused(entry, form):
-    with pytest.raises(errors.CorruptError, match="here has format.*format 1. Upgrade"):
-        manifest.check({**entry, "format": form}, "here")
-
-
-@pytest.mark.parametrize("field", sorted(manifest._TYPES))
-def test_a_field_of_another_type_is_refused(entry, field):
-    with pytest.raises(errors.CorruptError, match=f"here: {field} must be a"):
-        manifest.check({**entry, field: 3}, "here")
-
-
-FILE_NAME = "tag must be a file name without a folder"
-HASH = "sha256 must be a hash of 64 hexadecimal digits"
-NAMED = "activation must be a dict with a name. Received: "
+ARGUMENTS = {"activation": {"name": "elu"}, "batch_norm": False}
 
 
 @pytest.mark.parametrize(
-    ("changes", "message"),
+    ("changes", "word"),
     [
-        *(({"tag": x}, FILE_NAME) for x in ("", "../x", "a\\b", ".x", "a\0", "a" * 201)),
-        *(({"sha256": x}, HASH) for x in ("", "a" * 65, "A" * 64, "a" * 64 + "\n")),
-        ({"arguments": {"activation": {"name": "elu"}}}, "lacks batch_norm"),
-        ({"arguments": {"batch_norm": False}}, "lacks activation"),
-        ({"arguments": {"activation": "elu", "batch_norm": False}}, f"{NAMED}'elu'"),
-        ({"arguments": {"activation": {"name": 1}, "batch_norm": False}}, NAMED),
-        (
-            {"arguments": {"activation": {"name": "elu"}, "batch_norm": 1}},
-            "batch_norm must be a bool. Received: 1",
-        ),
-        ({"sources": "https://host"}, "sources must be a list of strings"),
-        ({"sources": [3]}, "sources must be a list of strings"),
-        ({"classes": [3] * 10}, "classes must be a list of strings"),
-        ({"preprocessing": {"scale": True}}, "scale must be a finite number"),
-        ({"preprocessing": {"scale": math.inf}}, "scale must be a finite number"),
-        (
-            {"classes": "x" * 10**6},
-            r"classes must be a list. Received: 'x+\.\.\.x+'\.$",
-        ),
+        ({"format": 2}, "format 2; .*Upgrade"),
+        ({"format": None}, "format None"),
+        *(({"tag": x}, "tag") for x in ("", "../x", "a\\b", ".x", "a\0", "a" * 201, 3)),
+        *(({"sha256": x}, "sha256") for x in ("", "a" * 65, "A" * 64, "a" * 64 + "\n", 3)),
+        *(({"arguments": x}, "activation") for x in (3, {}, {"activation": "elu"})),
+        ({"arguments": ARGUMENTS | {"activation": {"name": 1}}}, "activation"),
+        ({"arguments": ARGUMENTS | {"batch_norm": 1}}, "batch_norm"),
+        ({"arguments": ARGUMENTS | {"num_classes": 3}}, "num_classes"),
+        *(({field: 3}, field) for field in ("model", "dataset", "sources", "classes")),
+        ({"sources": [3]}, "sources"),
+        ({"classes": "x" * 10**6}, "classes"),
+        ({"preprocessing": {"scale": math.inf}}, "scale"),
+        ({"preprocessing": 3}, "preprocessing"),
+        ({"dataset": "fashion"}, "contradicts itself"),
     ],
 )
-def test_invalid_values_are_refused(entry, changes, message):
-    with pytest.raises(errors.CorruptError, match=f"here:? {message}"):
-        changed = made_weights.signed({**entry, **changes})
-        manifest.check_beside(manifest.check(changed, "here"), "here")
+def test_a_damaged_entry_is_refused(entry, changes, word):
+    with pytest.raises(errors.CorruptError, match=f"^here .*{word}"):
+        manifest.check(made_weights.signed({**entry, **changes}), "here")
+
+
+def test_an_entry_without_a_field_is_refused(entry):
+    for incomplete in ({k: v for k, v in entry.items() if k != "config"}, []):
+        with pytest.raises(errors.CorruptError, match="here (lacks config|is not the entry)"):
+            manifest.check(incomplete, "here")
 
 
 OTHER_MEANING = {
     "model": "x",
     "dataset": "x",
-    "arguments": {"activation": {"name": "elu", "alpha": 2.0}, "batch_norm": False},
+    "arguments": ARGUMENTS,
     "preprocessing": {},
-    "classes": ["x"],
+    "classes": ["x"] * 10,
     "sha256": "0" * 64,
     "config": {},
 }
@@ -105,12 +84,7 @@ def test_an_edited_field_is_refused(entry, field):
         manifest.check({**entry, field: OTHER_MEANING[field]}, "here")
 
 
-def test_an_entry_that_is_not_a_dict_is_refused():
-    with pytest.raises(errors.CorruptError, match="here is not the entry"):
-        manifest.check([], "here")
-
-
-@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000, b'{"x": NaN}'])
+@pytest.mark.parametrize("content", [b"", b"\xff\xfe", b"[" * 100_000, b"1" * 5000])
 def test_a_file_that_is_not_json_is_refused(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(errors.CorruptError, match="x.json is not JSON"):
@@ -181,10 +155,3 @@ def test_the_default_is_the_best_documented_entry(entry, monkeypatch):
 def test_an_unknown_loss_is_refused(entry, config):
     with pytest.raises(errors.CorruptError, match="must name one of softmax_cross"):
         manifest.loss({**entry, "config": config})
-
-
-def test_the_manifest_is_checked(tmp_path, monkeypatch):
-    files.write_json(tmp_path / "manifest.json", {"entries": {"x": {}}})
-    monkeypatch.setattr(manifest.resources, "files", lambda name: tmp_path)
-    with pytest.raises(errors.CorruptError, match="manifest entry x has format None"):
-        manifest.published.__wrapped__()

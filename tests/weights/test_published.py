@@ -54,12 +54,10 @@ def test_an_entry_has_all_fields_with_valid_values(tag):
         assert value or field in MAY_BE_EMPTY, field
         if isinstance(value, NUMBER):
             assert math.isfinite(value) and value >= 0, field
-    arguments, sha256 = entry["arguments"], entry["sha256"]
-    assert tag == entry["tag"]
-    assert tag == manifest.tag(entry["model"], entry["dataset"], arguments, sha256)
+    assert tag == entry["tag"] and manifest.check(entry, tag) is entry
     assert all(math.isfinite(value) for value in entry["metrics"].values())
     assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
-    assert len(entry["classes"]) == arguments.get("num_classes", 0)
+    assert len(entry["classes"]) == entry["arguments"].get("num_classes", 0)
     assert 0 < entry["schedule_share"] <= 1
 
 
