@@ -14,7 +14,7 @@ from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
