@@ -1,16 +1,13 @@
 """The CIFAR network of cuda-convnet, "AlexNet" in the paper's table 1."""
 
-import functools
-
 import keras
 
-from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, Normal, layer_seed
 from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.registry import register_model
 
 # (units, kernel size, standard deviation of the initial kernel) of each convolution.
 # 3 x 3 pooling follows each convolution.
@@ -61,12 +58,7 @@ def alexnet_cifar(
     Reference: [Krizhevsky et al., 2012](https://papers.nips.cc/paper/4824); the layers
     are from [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
-    errors.check_non_negative("classifier_decay", classifier_decay)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
     image, x = image_input(input_shape, preprocessing)
     for i, (units, size, deviation) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", blocks.scaled_units(units, width)

@@ -1,6 +1,5 @@
 """The All Convolutional Net, model C, a baseline of the paper's table 1."""
 
-import functools
 import math
 
 import keras
@@ -10,7 +9,7 @@ from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.registry import register_model
 
 # (units, kernel size, stride, zeros on each side). The classifier is added later.
 CONVOLUTIONS = (
@@ -65,9 +64,7 @@ def allcnn_c(
     rates = "rates in [0, 1), of the input, the third and the sixth convolution"
     errors.check_numbers("dropout", dropout, len(DROPPED) + 1, rates, is_rate)
 
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
 
     def initial(x, size, name):
         limit = math.sqrt(3 / (size**2 * x.shape[-1]))  # Caffe's "xavier"

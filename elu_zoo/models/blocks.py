@@ -1,5 +1,6 @@
 """Building blocks of networks: linear layers, normalisation, dropout, classifiers."""
 
+import functools
 from typing import Any
 
 import keras
@@ -7,6 +8,7 @@ import keras
 from elu_zoo import activations, errors
 from elu_zoo.initializers import layer_seed
 from elu_zoo.layers.dropout import Dropout
+from elu_zoo.registry import CONV_DTYPES
 
 HEADS = "heads"  # the layer that stacks the scores of the auxiliary heads
 
@@ -32,17 +34,9 @@ def convolution(
     """Returns the output of a convolution.
 
     Args:
-        x: `(batch, height, width, channels)`.
-        units: number of output maps.
-        kernel_size: side of the kernel in pixels, the paper's receptive field.
-        name: name of the layer.
-        initial: initializer of the kernel.
         zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
             each side; None for "same" padding.
-        stride: stride in pixels, along both axes.
         kernel_decay: coefficient d of the L2 penalty d / 2 * ||kernel||^2.
-        dtype: dtype policy of the layer; None for the global policy.
-        **arguments: more arguments of `keras.layers.Conv2D`.
     """
     if zeros:
         # Explicit padding inside the convolution is far slower in bfloat16.
@@ -58,6 +52,11 @@ def convolution(
         name=name,
         **arguments,
     )(x)
+
+
+def convolution_with(kernel_decay: float, conv_dtype: str) -> functools.partial:
+    """Returns `convolution` with a penalty and with products in `conv_dtype`."""
+    return functools.partial(convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype])
 
 
 def dense(
@@ -86,16 +85,7 @@ def _penalty(kernel_decay: float) -> keras.regularizers.Regularizer | None:
 
 
 def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: str | None = None):
-    """Returns the output of the activation layer `act_<name>`.
-
-    Args:
-        x: the output of the linear layer `name`.
-        name: the name of that linear layer.
-        activation: see `elu_zoo.activations.make`.
-        batch_norm: whether a layer `norm_<name>` precedes the activation.
-        seed: the run's seed.
-        dtype: dtype policy of the activation; None for the global policy.
-    """
+    """Returns the output of the layer `act_<name>`, after `norm_<name>` with `batch_norm`."""
     x = norm(x, name, batch_norm)
     act_name = f"act_{name}"
     layer = activations.make(activation, act_name, seed=layer_seed(seed, act_name))

@@ -10,7 +10,7 @@ from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
-from elu_zoo.models.network_in_network import SMALLEST, class_maps
+from elu_zoo.models.nin import SMALLEST, class_maps
 from elu_zoo.registry import register_model
 
 
@@ -68,8 +68,6 @@ def dsn(
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
     if auxiliary_heads and None in input_shape:
         raise errors.UsageError(
             "The weights of auxiliary heads fit images of one size. Received: "

@@ -1,6 +1,5 @@
 """The convolutional network of the paper's ImageNet experiment (section 4.4)."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.layers.spatial_pyramid_pooling import SpatialPyramidPooling, check_levels
 from elu_zoo.models import blocks
 from elu_zoo.models.stacks import max_pool
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.registry import register_model
 
 # Layers x units x kernel size (the paper's receptive field).
 STACKS = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
@@ -81,7 +80,6 @@ def elu_imagenet_15(
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
     errors.check_integer("stem_stride", stem_stride, minimum=1)
-    errors.check_positive("init_scale", init_scale)
     check_levels(spp_levels)
     check_rate(dropout)
     _check_size(input_shape, spp_levels, stem_stride)
@@ -89,9 +87,7 @@ def elu_imagenet_15(
     def initial(name):
         return FanInNormal(init_scale, layer_seed(seed, name))
 
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
     image, x = image_input(input_shape, preprocessing)
     for i, (layers, units, size) in enumerate(STACKS, 1):
         units = blocks.scaled_units(units, width)

@@ -1,6 +1,5 @@
 """The Highway Network of 19 layers, a baseline of the paper's table 1."""
 
-import functools
 import itertools
 
 import keras
@@ -11,7 +10,7 @@ from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.highway import Highway
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.registry import register_model
 
 # (units, number of highway layers) of each stage. A stage starts with a convolution
 # without a gate. All kernels are 3 x 3.
@@ -75,12 +74,9 @@ def highway_19(
     Reference: [Srivastava et al., 2015](https://arxiv.org/abs/1505.00387).
     """
     check_rate(dropout)
-    errors.check_non_negative("classifier_decay", classifier_decay)
     errors.check_positive("first_deviation", first_deviation)
     errors.check_positive("classifier_deviation", classifier_deviation)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
     bias = keras.initializers.Constant(GATE_BIAS)
 
     def unit(x, units, size, name, initial=None):

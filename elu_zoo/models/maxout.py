@@ -70,8 +70,6 @@ def maxout(
     Reference: [Goodfellow et al., 2013](https://arxiv.org/abs/1302.4389).
     """
     errors.check_bool("constrained", constrained)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
     rates = "rates in [0, 1), of the input and of each hidden layer"
     errors.check_numbers("dropout", dropout, len(CONVOLUTIONS) + 2, rates, is_rate)
     has_pieces, dtype = is_maxout(activation), CONV_DTYPES[conv_dtype]

@@ -1,6 +1,5 @@
 """Convolutional networks built from the paper's lists of stacks."""
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +10,6 @@ from elu_zoo.initializers import FanInNormal, FanInOrthogonal, layer_seed
 from elu_zoo.layers.dropout import Dropout, is_rate
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES
 
 # For each padding, the zeros on each side of an even kernel; None keeps the size.
 PADDINGS = {"caffe": 1, "same": None, "valid": 0}
@@ -52,16 +50,13 @@ def conv_stacks(
             at `width=1`, kernel size in pixels, which is the paper's receptive field).
         name: the model's name.
 
-    The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
+    The other arguments are those of `elu_zoo.models.elu_cifar.elu_cifar_11`.
     """
     errors.check_choice("padding", padding, PADDINGS)
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
     errors.check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
-    errors.check_positive("init_scale", init_scale)
     check_dropout(dropout, len(stacks) + 1)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
 
     def initial(name):
         kernels = INITIAL_KERNELS[initial_kernels]
@@ -118,7 +113,7 @@ def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> N
         model: the model. For `placement="all"`, it must have been built with
             `dropout_placement="all"`.
         rates: one rate for each stack.
-        placement: see `dropout_placement` in `elu_zoo.models.elu_cifar_11`.
+        placement: the argument `dropout_placement` of the network.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

@@ -18,9 +18,6 @@ HEADERS = {
 }
 # Timeout of an idle connection, and of the arrival of a request's headers.
 IDLE_SECONDS = 30.0
-# Time to read the rest of a refused body. A client that sends the whole body before it
-# reads would lose the response without it.
-_LINGERING_SECONDS = 5.0
 # File descriptors reserved for loading models and for connections that are closing.
 _RESERVED = 48
 
@@ -92,7 +89,6 @@ class _Connection(web.RequestHandler):
             server,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_SECONDS,
-            lingering_time=_LINGERING_SECONDS,
             access_log=None,
         )
         self._connections = connections

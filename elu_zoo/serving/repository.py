@@ -74,8 +74,6 @@ class Repository:
         self._has_polled = False
         self._ignored: list[str] = []
         self.models: dict[str, Model] = {}
-        if not base.is_dir():
-            raise errors.NotFoundError(f"There is no folder {base}.")
         if not self._folders():
             raise errors.UsageError(
                 f"{base} contains no model. Expected {base}/<version>/{servable.FILE} "
@@ -84,48 +82,29 @@ class Repository:
             )
 
     def find(self, spec: model_pb2.ModelSpec) -> Servable:
-        """Returns the served version for a request; raises StatusError."""
+        """Returns the served version for a request."""
         if not spec.name:
-            raise invalid_argument("Missing model name in request.")
+            raise invalid_argument("The request has no name of a model")
         _check_label(spec)
-        name = shorten(spec.name)
         model = self.models.get(spec.name)
         served = model.serving if model else None
-        available = [n for n, m in self.models.items() if m.serving]
-        requested = f"Latest({name})"
-        if spec.HasField("version"):
-            number = spec.version.value
-            requested = f"Specific({name}, {number})"
-            if served and served.version != number:
-                available = [f"{name}/versions/{served.version}"]
-                served = None
         if served is None:
-            raise StatusError(
-                grpc.StatusCode.NOT_FOUND, f"Servable not found for request: {requested}", available
-            )
+            raise _not_found(spec, [name for name, m in self.models.items() if m.serving])
+        if spec.HasField("version") and spec.version.value != served.version:
+            raise _not_found(spec, [f"{served.name}/versions/{served.version}"])
         return served
 
     def status(self, spec: model_pb2.ModelSpec) -> get_model_status_pb2.GetModelStatusResponse:
         """Returns the states of a model's versions, from the highest version down."""
-        name = shorten(spec.name)
+        _check_label(spec)
         model = self.models.get(spec.name)
         states = model.states if model else {}
-        _check_label(spec)
-        if spec.HasField("version"):
-            number = spec.version.value
-            if number not in states:
-                raise StatusError(
-                    grpc.StatusCode.NOT_FOUND,
-                    f"Could not find version {number} of model {name}",
-                    sorted(map(str, states)),
-                )
-            states = {number: states[number]}
         if not states:
-            raise StatusError(
-                grpc.StatusCode.NOT_FOUND,
-                f"Could not find any versions of model {name}",
-                sorted(self.models),
-            )
+            raise _not_found(spec, sorted(self.models))
+        if spec.HasField("version"):
+            if spec.version.value not in states:
+                raise _not_found(spec, sorted(map(str, states)))
+            states = {spec.version.value: states[spec.version.value]}
         response = get_model_status_pb2.GetModelStatusResponse()
         for number, state in sorted(states.items(), reverse=True):
             row = response.model_version_status.add(version=number, state=state.state)
@@ -136,8 +115,8 @@ class Repository:
 
     def serving(self) -> list[Servable]:
         """Returns the served version of each model, sorted by the model's name."""
-        models = sorted(self.models.items())
-        return [model.serving for _, model in models if model.serving]
+        served = (model.serving for _, model in sorted(self.models.items()))
+        return [model for model in served if model]
 
     def poll(self) -> None:
         """Loads new versions and unloads deleted versions."""
@@ -229,9 +208,13 @@ class Repository:
 
 def _check_label(spec: model_pb2.ModelSpec) -> None:
     if spec.version_label:
-        raise invalid_argument(
-            f"Unrecognized servable version label: {shorten(spec.version_label)}"
-        )
+        raise invalid_argument(f"Versions have no labels, got {shorten(spec.version_label)}")
+
+
+def _not_found(spec: model_pb2.ModelSpec, available: list[str]) -> StatusError:
+    version = f" in version {spec.version.value}" if spec.HasField("version") else ""
+    message = f"There is no model {shorten(spec.name)}{version}"
+    return StatusError(grpc.StatusCode.NOT_FOUND, message, available)
 
 
 def _versions(folder: Path) -> dict[int, Path]:

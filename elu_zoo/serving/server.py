@@ -19,10 +19,10 @@ from elu_zoo import errors
 from elu_zoo.serving import hosts
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.connections import IDLE_SECONDS, Connections, max_per_port
-from elu_zoo.serving.grpc_surface import GrpcSurface
+from elu_zoo.serving.grpc_api import GrpcApi
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.repository import Repository
-from elu_zoo.serving.rest_surface import RestSurface
+from elu_zoo.serving.rest_api import RestApi
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Signature
 
@@ -57,11 +57,11 @@ class Server:
         self._repository = Repository(Path(settings.model_base_path), self._batcher)
         max_connections = max_per_port()
         self._connections = Connections(max_connections)
-        self._rest = RestSurface(settings, self._repository, self._metrics, self._connections)
+        self._rest_api = RestApi(settings, self._repository, self._metrics, self._connections)
         self._runner = web.AppRunner(
-            self._rest.application(), handler_cancellation=True, shutdown_timeout=_CUT_SECONDS
+            self._rest_api.application(), handler_cancellation=True, shutdown_timeout=_CUT_SECONDS
         )
-        self._surface = GrpcSurface(self._repository, self._metrics)
+        self._grpc_api = GrpcApi(self._repository, self._metrics)
         self._health = health.HealthServicer()
         self._status = None
         # The threaded server, because a call of grpc.aio takes three times as long.
@@ -78,7 +78,7 @@ class Server:
                 ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
             ],
         )
-        self._grpc.add_generic_rpc_handlers([self._surface])
+        self._grpc.add_generic_rpc_handlers([self._grpc_api])
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
 
     def _batcher(self, model: str, signature: Signature) -> Batcher:
@@ -89,15 +89,11 @@ class Server:
         """Loads the models, then accepts requests."""
         with self._bind() as listening:
             await self._poll()
-            self._check_models()
+            if not self._repository.serving():
+                models = self._repository.models.values()
+                states = (state for model in models for state in model.states.values())
+                raise errors.CorruptError(" ".join(filter(None, (s.message for s in states))))
             await self._runner.setup()
-            try:
-                listening.listen(_BACKLOG)
-            except OSError as error:  # another server has begun to listen since `_bind`
-                raise errors.ResourceError(
-                    f"The server cannot listen on {self.rest_address} (REST): {error}. "
-                    "Set another port with --rest_api_port."
-                ) from error
             # The socket is duplicated: the event loop and `with` close one socket each.
             # asyncio accepts `backlog` connections in one step. Each needs a file
             # descriptor before `Connections` counts it, so `backlog` must be small.
@@ -110,19 +106,11 @@ class Server:
         self._grpc.start()
         self._polling = asyncio.create_task(self._keep_polling())
 
-    def _check_models(self) -> None:
-        if self._repository.serving():
-            return
-        reasons = [
-            state.message
-            for model in self._repository.models.values()
-            for state in model.states.values()
-            if state.message
-        ]
-        raise errors.CorruptError(" ".join(reasons))
-
     def _bind(self) -> socket.socket:
-        """Binds the ports of REST and gRPC; returns the socket of REST."""
+        """Binds the ports of REST and gRPC; returns the socket of REST, which listens.
+
+        Clients that connect before the models are loaded wait.
+        """
         host, port = self._settings.host, self._settings.port
         rest_port = self._settings.rest_api_port
         bracketed = f"[{host}]" if ":" in host else host
@@ -134,6 +122,7 @@ class Server:
             try:
                 listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
                 listening.bind(address)
+                listening.listen(_BACKLOG)
                 grpc_port = self._grpc.add_insecure_port(f"{bracketed}:{port}")
             except BaseException:
                 listening.close()
@@ -150,7 +139,7 @@ class Server:
 
     async def stop(self) -> None:
         """Rejects new requests, finishes requests that have arrived, and stops."""
-        self._rest.draining = self._surface.draining = True
+        self._rest_api.draining = self._grpc_api.draining = True
         self._polling.cancel()
         self._set_health(False)
         loop = asyncio.get_running_loop()
@@ -159,7 +148,7 @@ class Server:
         # This empty task starts after all calls that have already arrived.
         last = loop.run_in_executor(self._grpc_threads, int)
         await asyncio.wait([last], timeout=max(0, end - loop.time()))
-        while self._surface.running and loop.time() < end:
+        while self._grpc_api.running and loop.time() < end:
             await asyncio.sleep(0.01)
         # Ends the calls that are still unfinished, and the streams of health checks.
         await asyncio.to_thread(self._grpc.stop(_CUT_SECONDS).wait)
@@ -174,7 +163,7 @@ class Server:
         loop = asyncio.get_running_loop()
         idle_end = loop.time() + _STOP_IDLE_SECONDS
         while self._runner.server.connections and loop.time() < end:
-            if loop.time() > idle_end and not self._rest.running:
+            if loop.time() > idle_end and not self._rest_api.running:
                 break
             await asyncio.sleep(0.01)
         await self._runner.cleanup()
@@ -192,7 +181,7 @@ class Server:
         before = self._versions()
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
-        self._set_health(bool(self._versions()) and not self._rest.is_stuck())
+        self._set_health(bool(self._versions()) and not self._rest_api.is_stuck())
         if self._versions() != before:
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.

@@ -209,7 +209,7 @@ def _set_up(
 ) -> Setup:
     """Resolves the config, and chooses the devices."""
     resolved = resolve(config)
-    encoded = resolved.config.data.name in load.ENCODED
+    encoded = resolved.config.data.name == load.IMAGENET
     placement = backends.choose_devices(encoded, strategy, num_devices)
     # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)

@@ -121,7 +121,6 @@ def test_the_preprocessing_is_the_mean_image_where_it_exists(write_mean):
         ({"spp_levels": (1, 0)}, r"levels of a pyramid.*Received: \(1, 0\)"),
         ({"spp_levels": (1, 3)}, r"least 33 x 33 .* spp_levels=\(1, 3\). Received:"),
         ({"dropout": 1}, r"must be in \[0, 1\). Received: 1"),
-        ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"input_shape": (16, 32, 3)}, "at least 17 x 17 for stem_stride=1"),
         ({"input_shape": (32, 16, 3)}, "Pass a larger input_shape or smaller levels"),
     ],

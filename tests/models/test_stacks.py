@@ -28,7 +28,7 @@ STACKS = (((2, 4, 3),), ((1, 5, 1), (1, 6, 2)))
 
 
 def small(stacks=STACKS, **changes):
-    return conv_stacks(stacks, **{**SMALL, **changes})
+    return conv_stacks(stacks=stacks, **{**SMALL, **changes})
 
 
 def kernels(model):
@@ -182,7 +182,6 @@ def test_wrong_dropout_rates_raise_a_usage_error(value):
     [
         ({"padding": "vald"}, "Unknown padding 'vald'. Did you mean 'valid'"),
         ({"dropout_placement": "lats"}, "placement 'lats'. Did you mean 'last'"),
-        ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),
     ],
 )

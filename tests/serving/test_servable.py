@@ -193,7 +193,7 @@ def test_the_number_of_warm_up_requests_is_limited(copy, runs, monkeypatch):
 )
 def test_wrong_warm_up_request_fails_the_load(copy, log):
     write_warm_up(copy, predict_log("scaled", values=[1.0]), log)
-    with pytest.raises(errors.CorruptError, match="values|size"):
+    with pytest.raises(errors.CorruptError, match="values|inputs"):
         load(copy)
 
 

@@ -93,17 +93,6 @@ def test_wrong_settings_are_refused(name, value):
         Settings("models", **{name: value})
 
 
-def test_port_that_another_server_takes_during_the_start_is_named(run, monkeypatch):
-    load = servable.load
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", 0))
-        port = other.getsockname()[1]
-        monkeypatch.setattr(servable, "load", lambda *x: (other.listen(), load(*x))[1])
-        with pytest.raises(errors.ResourceError, match=rf"on .*:{port} \(REST\)"):
-            run(rest_api_port=port)
-
-
 def test_the_address_of_another_machine_raises_an_error(run):
     with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
@@ -113,7 +102,7 @@ def test_stop_waits_for_a_running_request(run, gate):
     running = run()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         response = pool.submit(running.get, "/v1/models/net:predict", BODY)
-        until(lambda: running.server._rest.running)
+        until(lambda: running.server._rest_api.running)
         stop = pool.submit(running.call, running.server.stop())
         time.sleep(0.5)
         assert not stop.done()
@@ -143,7 +132,7 @@ def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
     running = run(drain_seconds=0.2)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         response = pool.submit(running.get, "/v1/models/net:predict", BODY)
-        until(lambda: running.server._rest.running)
+        until(lambda: running.server._rest_api.running)
         start = time.monotonic()
         running.call(running.server.stop())
         assert time.monotonic() - start < 4
@@ -155,7 +144,7 @@ def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, start_predict):
     running = run(drain_seconds=0.2)
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         calls = [start_predict(channel) for _ in range(80)]
-        until(lambda: running.server._surface.running == server_module._GRPC_THREADS)
+        until(lambda: running.server._grpc_api.running == server_module._GRPC_THREADS)
         start = time.monotonic()
         running.call(running.server.stop())
         assert time.monotonic() - start < 4

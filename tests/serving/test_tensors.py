@@ -95,7 +95,7 @@ def test_read_returns_several_inputs(signature):
     assert list(actual) == ["a", "b"]
     for name, array in arrays.items():
         assert_equal(actual[name], array)
-    with pytest.raises(StatusError, match="1!=2"):
+    with pytest.raises(StatusError, match="a, b, got a"):
         tensors.read({"a": protos["a"]}, tested)
 
 
@@ -117,12 +117,12 @@ def test_large_shape_allocates_little_memory(error_of, little_memory, shape, dec
         (999, (1, 2), {"float_val": [1, 2]}, "999"),
         ("float", (), {"float_val": [1]}, "Shape"),
         ("float", (0, 2), {}, "example"),
-        ("float", (2, 2), {"float_val": [1]}, "got 1"),
-        ("float", (2, 2), {}, "got 0"),
-        ("float", (2, 2), {"content": b"\0" * 17}, "read"),
-        ("float", (2, 2), {"content": b"\0" * 12}, "got 3"),
-        ("float", (2, 2), {"double_val": [1] * 4}, "got 0"),
-        ("float", (3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "got 4"),
+        ("float", (2, 2), {"float_val": [1]}, "4 values"),
+        ("float", (2, 2), {}, "4 values"),
+        ("float", (2, 2), {"content": b"\0" * 17}, "4 values"),
+        ("float", (2, 2), {"content": b"\0" * 12}, "4 values"),
+        ("float", (2, 2), {"double_val": [1] * 4}, "4 values"),
+        ("float", (3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "6 values"),
         ("float", (1, 2), {"float_val": [1, np.nan]}, "finite"),
         ("float", (1, 2), {"float_val": [1, -np.inf]}, "finite"),
         ("float", (1, 2), {"content": np.array([np.inf, 1], "f4").tobytes()}, "finite"),

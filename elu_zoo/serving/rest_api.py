@@ -43,7 +43,7 @@ _CORS_HEADERS = {
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class RestSurface:
+class RestApi:
     """The HTTP handlers for the models of a repository.
 
     Attributes:
@@ -101,12 +101,12 @@ class RestSurface:
         """Returns the handler's response, or converts its error to a response."""
         host = request.headers.get("Host", "")
         if not hosts.is_allowed(host, self._allowed_hosts):
-            text = (
-                "The Host header must be one of "
-                f"{', '.join(sorted(self._allowed_hosts))}, got {shorten(host)}. To "
-                "accept other hosts, start elu-zoo-serve with --host=<address>.\n"
+            allowed = ", ".join(sorted(self._allowed_hosts))
+            return _error(
+                403,
+                f"The Host header must be one of {allowed}, got {shorten(host)}. To accept other "
+                "hosts, start elu-zoo-serve with --host=<address>.",
             )
-            return web.Response(status=403, text=text)
         try:
             return await handler(request)
         except StatusError as error:

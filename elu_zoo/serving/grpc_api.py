@@ -25,7 +25,7 @@ _MAX_MESSAGE = 500
 _Method = Callable[[Any, grpc.ServicerContext], Message]
 
 
-class GrpcSurface(grpc.GenericRpcHandler):
+class GrpcApi(grpc.GenericRpcHandler):
     """PredictionService and ModelService for the models of a repository.
 
     gRPC responds with UNIMPLEMENTED to all methods that this class does not define.
@@ -93,14 +93,11 @@ class GrpcSurface(grpc.GenericRpcHandler):
             signature = model.signature(request.model_spec.signature_name)
             selected = list(request.output_filter) or list(signature.outputs)
             for name in selected:
-                if name not in signature.outputs:
+                if name not in signature.outputs or selected.count(name) > 1:
+                    known = ", ".join(signature.outputs)
                     raise invalid_argument(
-                        "output tensor alias not found in signature: "
-                        f"{shorten(name)} Outputs expected to be in the set "
-                        f"{{{','.join(signature.outputs)}}}."
+                        f"output_filter must have names of {known}, each once, got {shorten(name)}"
                     )
-                if selected.count(name) > 1:
-                    raise invalid_argument(f"duplicate output tensor alias: {name}")
             arrays = tensors.read(request.inputs, signature)
             outputs = _wait(model.batchers[signature.name], arrays, context)
             response = predict_pb2.PredictResponse()
@@ -115,26 +112,16 @@ class GrpcSurface(grpc.GenericRpcHandler):
     def _get_metadata(
         self, request: get_model_metadata_pb2.GetModelMetadataRequest, context: grpc.ServicerContext
     ) -> get_model_metadata_pb2.GetModelMetadataResponse:
-        _check_spec(request)
-        if not request.metadata_field:
-            raise invalid_argument(
-                "GetModelMetadataRequest must specify at least one metadata_field"
-            )
-        for field in request.metadata_field:
-            if field != metadata.FIELD:
-                raise invalid_argument(f"Metadata field {shorten(field)} is not supported")
+        if set(request.metadata_field) != {metadata.FIELD}:
+            raise invalid_argument(f"metadata_field must be {metadata.FIELD}")
         return metadata.response(self._repository.find(request.model_spec))
 
     def _get_status(
         self, request: get_model_status_pb2.GetModelStatusRequest, context: grpc.ServicerContext
     ) -> get_model_status_pb2.GetModelStatusResponse:
-        _check_spec(request)
+        if not request.HasField("model_spec"):
+            raise invalid_argument("The request has no model_spec")
         return self._repository.status(request.model_spec)
-
-
-def _check_spec(request: Message) -> None:
-    if not request.HasField("model_spec"):
-        raise invalid_argument("Missing ModelSpec")
 
 
 def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
