@@ -2,9 +2,9 @@
 
 import keras
 
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.normalization import WithinChannelNormalization
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.models.blocks import Blocks, normal
 from elu_zoo.registry import register_model
 

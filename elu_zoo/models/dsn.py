@@ -7,8 +7,8 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform
-from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.merging import DeepSupervision
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import HEADS, Blocks, average, normal
 from elu_zoo.models.nin import SMALLEST, class_maps

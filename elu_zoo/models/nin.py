@@ -6,8 +6,8 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, Kernel, average, norm_act, normal
 from elu_zoo.registry import register_model
