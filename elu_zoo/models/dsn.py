@@ -89,5 +89,4 @@ def _head(net, x, name, num_classes):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
     # In the authors' Caffe, the fan-in of "xavier" is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
-    kernel = functools.partial(Uniform, limit)
-    return net.dense(x, num_classes, name, kernel, dtype="float32")
+    return net.dense(x, num_classes, name, functools.partial(Uniform, limit), dtype="float32")

@@ -67,11 +67,7 @@ def nin(
     """
     check_rate(dropout)
     errors.check_numbers(
-        "deviations",
-        deviations,
-        3,
-        "finite numbers > 0",
-        lambda value: errors.is_finite(value) and value > 0,
+        "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )
     image, x = image_input(input_shape, preprocessing)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
