@@ -187,8 +187,10 @@ def _check_argument(name: str, value: Any) -> None:
     elif name == "width":
         expected = "multiplies the number of units of every layer and must be finite and > 0"
         errors.check_number(name, value, expected, lambda value: value > 0)
-    elif name == "kernel_decay":
+    elif name in ("kernel_decay", "classifier_decay"):
         errors.check_non_negative(name, value)
+    elif name == "init_scale" and value is not None:
+        errors.check_positive(name, value)
     elif name == "conv_dtype":
         errors.check_choice(name, value, CONV_DTYPES)
 

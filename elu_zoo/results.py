@@ -34,11 +34,7 @@ _STUDENT = (
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion in `count` trials.
-
-    It holds all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, where z is the
-    0.975 quantile of the normal distribution.
-    """
+    """Returns Wilson's 95 % interval: |share - p| <= z * sqrt(p * (1 - p) / count)."""
     z2 = _NORMAL**2 / count
     centre = (share + z2 / 2) / (1 + z2)
     half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
@@ -46,11 +42,7 @@ def wilson(share: float, count: int) -> tuple[float, float]:
 
 
 def vary(values: Sequence[float], scale: float = 0.0) -> bool:
-    """Whether values differ by more than rounding; Student's t divides by the variation.
-
-    Args:
-        scale: largest of the numbers from which the values were computed.
-    """
+    """Whether values, computed from numbers up to `scale`, differ by more than rounding."""
     low, high = min(values), max(values)
     return high - low > _ROUNDING * max(abs(low), abs(high), scale)
 
@@ -198,11 +190,7 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
 
 
 def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
-    """Returns the paper's error for the same network, data and activation.
-
-    Returns None if the recipe is not the paper's, because errors of different recipes
-    must not be compared.
-    """
+    """Returns the paper's error for the same experiment; None for another recipe."""
     if entry["schedule"] != "paper":
         return None
     in_paper = published(_key(entry), paper)
@@ -226,10 +214,7 @@ def published(run: Row, paper: Sequence[Row]) -> Row | None:
 
 
 def has_papers_config(run: Row) -> bool:
-    """Returns whether a run has a config of the paper's network and data set.
-
-    The configs of another padding, of fewer images and of users have other names.
-    """
+    """Whether a run's config is named after the paper's network and data set alone."""
     name = f"{run['model']}-{run['dataset']}"
     config = run["config"].removesuffix(f"-paper{run['epochs']}")
     return config in (name, f"table1_baselines-{name}")
@@ -242,12 +227,10 @@ def published_error(row: Row) -> str:
 
 
 def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows of an entry's config, data set, activation and schedule.
-
-    Returns none without the entry's own row, as rows do not state the learning rate.
-    """
+    """Returns the rows of an entry's recipe; none without the row of the entry itself."""
     wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    # Rows do not state the learning rate, so the others may be of another recipe.
     return runs if any(run["sha256"] == entry["sha256"] for run in runs) else []
 
 

@@ -100,11 +100,11 @@ def test_on_windows_folders_are_not_opened(tmp_path, monkeypatch):
     assert opened and all(kind == (False, os.O_RDWR) for kind in opened)
 
 
-def test_windows_has_no_locks(monkeypatch):
-    files.check_locks()
-    monkeypatch.setattr(files.importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(errors.ResourceError, match="Windows .* Train under WSL"):
-        files.check_locks()
+def test_windows_has_no_locks(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fcntl", None)
+    exclusive = files.exclusive(tmp_path / "LOCK")
+    with pytest.raises(errors.ResourceError, match="Windows .* Train under WSL"), exclusive:
+        pass
 
 
 def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):

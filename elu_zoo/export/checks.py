@@ -13,7 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
 from elu_zoo.export.named_outputs import FEATURES, NamedOutputs
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 
 # Ops that call back into the Python process that traced them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}

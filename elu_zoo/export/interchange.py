@@ -18,7 +18,7 @@ from elu_zoo.export import checks, named_outputs, origin, quantization, versions
 from elu_zoo.export.named_outputs import Autoencoder, NamedOutputs
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import embed_constants
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 
 INPUT = "images"
 

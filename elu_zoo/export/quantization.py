@@ -19,7 +19,7 @@ from elu_zoo.export.named_outputs import NamedOutputs
 from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
 from elu_zoo.layers.mean_subtraction import MeanSubtraction
 from elu_zoo.layers.zca_whitening import ZCAWhitening
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)
 TOLERANCE = {"dynamic": 0.05, "float16": 2e-3}  # of `checks.compare`

@@ -31,11 +31,6 @@ def check(include_top: Any, pooling: Any, features: Any, classifier_activation: 
                 "features must be the name of a layer or a list of such names. "
                 f"Received: {features!r}."
             )
-    if not isinstance(classifier_activation, str | None):
-        raise errors.UsageTypeError(
-            "classifier_activation must be a name, such as 'softmax'. Received: "
-            f"{classifier_activation!r}."
-        )
     cuts = [features is not None, not include_top, classifier_activation is not None]
     if sum(cuts) > 1:
         raise errors.UsageError(

@@ -52,9 +52,6 @@ def resolve(
             f"The weights {trained.name} were trained with preprocessing={default}. "
             f"Received: preprocessing={argument!r}. Remove the argument, or pass False."
         )
-    if argument is True or stated:
-        fitted = trained.arguments.get("input_shape") if trained else None
-        _check_size(default, fitted or registered.default("input_shape"), input_shape)
     return description
 
 
@@ -94,20 +91,3 @@ def _describe(
             f"preprocessing must be True or False. Received: {argument!r}."
         )
     return {**default, "statistics": argument}
-
-
-def _check_size(description: dict[str, Any], expected: Any, received: Any) -> None:
-    """Checks that the received image shape is the shape that the statistics fit."""
-    if "statistics" not in description or None in (expected, received):
-        return
-    received = check_image_shape(received, any_size=True)
-    expected = check_image_shape(expected)
-    if received != expected:
-        images = "crops" if "crop" in description else "images"
-        height, width, channels = expected
-        raise errors.UsageError(
-            f"The statistics of {description['statistics']} fit {images} of {height} x "
-            f"{width} pixels with {channels} channels. Received: input_shape="
-            f"{received}. Pass input_shape={expected}, or pass preprocessing=False and "
-            "preprocess the images yourself."
-        )

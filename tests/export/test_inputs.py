@@ -12,10 +12,9 @@ PAPER = np.full((2, 28, 28, 1), 255, np.uint8)
 ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 
-@pytest.mark.parametrize("name", load.ENCODED)
-def test_encoded_data_sets_are_refused(name):
-    with pytest.raises(errors.UsageError, match=name):
-        inputs.load_test_images(name, None, 5, None)
+def test_images_on_the_disk_are_refused():
+    with pytest.raises(errors.UsageError, match=load.IMAGENET):
+        inputs.load_test_images(load.IMAGENET, None, 5, None)
 
 
 @pytest.mark.parametrize(
