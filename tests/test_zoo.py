@@ -165,8 +165,7 @@ def test_another_num_classes_keeps_the_body(published, caplog):
     assert_weights_of(model, trained, ["dense1", "dense8"])
     kernels = (m.get_layer("classifier").kernel for m in (model, fresh))
     np.testing.assert_array_equal(*map(np.asarray, kernels))
-    tag = published["elu"]["tag"]
-    assert f"{tag} has 10 classes, but num_classes is 3. The layer 'class" in caplog.text
+    assert "The layer 'classifier' keeps" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -6,11 +6,10 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, Normal, layer_seed
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
+from elu_zoo.models.blocks import Blocks, Kernel, average, norm_act, normal
 from elu_zoo.registry import register_model
 
 # (units, kernel size) of each convolution. The classifier is added to the last block.
@@ -68,43 +67,18 @@ def nin(
     """
     check_rate(dropout)
     errors.check_numbers(
-        "deviations",
-        deviations,
-        3,
-        "finite numbers > 0",
-        lambda value: errors.is_finite(value) and value > 0,
+        "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )
     image, x = image_input(input_shape, preprocessing)
-    maps, _ = class_maps(
-        x,
-        activation=activation,
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        width=width,
-        seed=seed,
-        dropout=dropout,
-        deviations=deviations,
-        init_scale=init_scale,
-        kernel_decay=kernel_decay,
-        conv_dtype=conv_dtype,
-    )
-    maps = blocks.norm_act(maps, "classifier", activation, False, seed, "float32")
-    return keras.Model(image, blocks.average(maps), name="nin")
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    kernels = [normal(deviation, init_scale) for deviation in deviations]
+    maps, _ = class_maps(net, x, num_classes, kernels, dropout)
+    maps = norm_act(maps, "classifier", activation, False, seed, "float32")
+    return keras.Model(image, average(maps), name="nin")
 
 
 def class_maps(
-    x,
-    *,
-    activation: Any,
-    batch_norm: bool,
-    num_classes: int,
-    width: float,
-    seed: int,
-    dropout: float,
-    deviations: Sequence[float],
-    init_scale: float | None,
-    kernel_decay: float,
-    conv_dtype: str,
+    net: Blocks, x, num_classes: int, kernels: Sequence[Kernel], dropout: float
 ) -> tuple[Any, list[Any]]:
     """Returns the class maps, and the output of the first convolution of each block.
 
@@ -114,37 +88,26 @@ def class_maps(
 
     Args:
         x: the input of the first convolution.
-
-    The other arguments are those of `nin`.
+        kernels: initial kernels in the order of `deviations` of `nin`.
+        dropout: dropout rate after each of the first two blocks.
 
     Returns:
         The output of `classifier`, `(batch, height, width, num_classes)`, and a list of
         the outputs of `block<i>_conv`, all before normalisation and activation.
     """
-    convolve = blocks.convolution_with(kernel_decay, conv_dtype)
-
-    def initial(name, deviation):
-        if init_scale is None:
-            return Normal(deviation, layer_seed(seed, name))
-        return FanInNormal(init_scale, layer_seed(seed, name))
-
-    first, second, others = deviations
+    first, second, others = kernels
     convolutions = []
     for i, block in enumerate(BLOCKS, 1):
         for j, (units, size) in enumerate(block):
             name = f"block{i}_cccp{j}" if j else f"block{i}_conv"
+            kernel = others
             if i == 1:
-                deviation = second if j else first
-            else:
-                deviation = others
-            kernel = initial(name, deviation)
-            x = convolve(x, blocks.scaled_units(units, width), size, name, kernel)
+                kernel = second if j else first
+            x = net.convolution(x, net.units(units), size, name, kernel)
             if j == 0:
                 convolutions.append(x)
-            x = blocks.norm_act(x, name, activation, batch_norm, seed)
+            x = net.norm_act(x, name)
         if i < len(BLOCKS):
             x = CeilMaxPooling2D(3, 2, name=f"block{i}_pool")(x)
-            x = blocks.dropout(x, dropout, f"block{i}_drop", seed)
-    kernel = initial("classifier", others)
-    maps = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
-    return maps, convolutions
+            x = net.dropout(x, dropout, f"block{i}_drop")
+    return net.class_maps(x, num_classes, others), convolutions

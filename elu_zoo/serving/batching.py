@@ -47,9 +47,6 @@ class Batcher:
         on_batch: Callable[[int], contextlib.AbstractContextManager],
     ):
         """Args:
-        signature: signature that computes the outputs.
-        settings: limits of a batch and of the queue.
-        executor: thread pool that runs the batches.
         on_batch: function from a number of examples to a context in which the batch runs.
         """
         self._signature = signature

@@ -47,15 +47,8 @@ class Connections:
     def protocol(self, server: web.Server) -> asyncio.Protocol:
         return _Connection(self, server)
 
-    def begin(self, request: web.BaseRequest) -> None:
-        """Records that the headers of a request have arrived."""
-        self._change(request.protocol, request)
-
-    def end(self, request: web.BaseRequest) -> None:
-        """Records that a request is answered."""
-        self._change(request.protocol, None)
-
-    def _change(self, connection: web.RequestHandler, request: web.BaseRequest | None) -> None:
+    def change(self, connection: web.RequestHandler, request: web.BaseRequest | None) -> None:
+        """Records a request whose headers have arrived; None if it is answered."""
         if connection in self._requests:
             del self._requests[connection]
             self._requests[connection] = request

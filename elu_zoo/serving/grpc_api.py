@@ -1,6 +1,7 @@
 """Handlers of gRPC calls to the services that TensorFlow Serving defines."""
 
 import concurrent.futures
+import functools
 import logging
 import threading
 from collections.abc import Callable
@@ -8,7 +9,9 @@ from typing import Any
 
 import grpc
 from google.protobuf.message import DecodeError, Message
-from tensorflow_serving.apis import get_model_metadata_pb2, get_model_status_pb2, predict_pb2
+from tensorflow_serving.apis import predict_pb2
+from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest
+from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
 
 from elu_zoo.serving import metadata, tensors
 from elu_zoo.serving.batching import Batcher
@@ -43,51 +46,49 @@ class GrpcApi(grpc.GenericRpcHandler):
         self.running = 0
         prediction = "/tensorflow.serving.PredictionService"
         self._methods = {
-            f"{prediction}/Predict": self._handler(predict_pb2.PredictRequest, self._predict),
-            f"{prediction}/GetModelMetadata": self._handler(
-                get_model_metadata_pb2.GetModelMetadataRequest, self._get_metadata
-            ),
-            "/tensorflow.serving.ModelService/GetModelStatus": self._handler(
-                get_model_status_pb2.GetModelStatusRequest, self._get_status
+            f"{prediction}/Predict": (predict_pb2.PredictRequest, self._predict),
+            f"{prediction}/GetModelMetadata": (GetModelMetadataRequest, self._get_metadata),
+            "/tensorflow.serving.ModelService/GetModelStatus": (
+                GetModelStatusRequest,
+                self._get_status,
             ),
         }
-        self._stopping = self._handler(predict_pb2.PredictRequest, _stopping)
 
     def service(
         self, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler | None:
         """Returns the handler of a call that arrives, before the call gets a thread."""
-        handler = self._methods.get(handler_call_details.method)
-        return self._stopping if handler and self.draining else handler
-
-    def _handler(self, message: type[Message], method: _Method) -> grpc.RpcMethodHandler:
-        def handle(content, context):
-            with self._lock:
-                self.running += 1
-            try:
-                return method(_parse(content, message), context)
-            except StatusError as caught:
-                error = caught
-            except Exception as caught:
-                logging.getLogger(__name__).exception("%s", message.__name__)
-                error = StatusError(
-                    grpc.StatusCode.INTERNAL, f"{type(caught).__name__} in the server"
-                )
-            finally:
-                with self._lock:
-                    self.running -= 1
-            names = [name for name in error.available if name.isascii()]
-            context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
-            context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
-
-        # `handle` parses, because gRPC reports errors of a deserializer as INTERNAL.
+        if handler_call_details.method not in self._methods:
+            return None
+        message, method = self._methods[handler_call_details.method]
+        # `_handle` parses, because gRPC reports errors of a deserializer as INTERNAL.
         return grpc.unary_unary_rpc_method_handler(
-            handle, response_serializer=lambda response: response.SerializeToString()
+            functools.partial(self._handle, message, _stopping if self.draining else method),
+            response_serializer=lambda response: response.SerializeToString(),
         )
 
-    def _predict(
-        self, request: predict_pb2.PredictRequest, context: grpc.ServicerContext
-    ) -> predict_pb2.PredictResponse:
+    def _handle(
+        self, message: type[Message], method: _Method, content: bytes, context: grpc.ServicerContext
+    ) -> Message:
+        with self._lock:
+            self.running += 1
+        try:
+            return method(message.FromString(content), context)
+        except DecodeError:
+            error = invalid_argument(f"The request is not a {message.__name__}")
+        except StatusError as caught:
+            error = caught
+        except Exception as caught:
+            logging.getLogger(__name__).exception("%s", message.__name__)
+            error = StatusError(grpc.StatusCode.INTERNAL, f"{type(caught).__name__} in the server")
+        finally:
+            with self._lock:
+                self.running -= 1
+        names = [name for name in error.available if name.isascii()]
+        context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
+        context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
+
+    def _predict(self, request: Message, context: grpc.ServicerContext) -> Message:
         model = self._repository.find(request.model_spec)
         with self._metrics.request(model.name, "GRPC"):
             signature = model.signature(request.model_spec.signature_name)
@@ -109,16 +110,12 @@ class GrpcApi(grpc.GenericRpcHandler):
                 tensors.write(outputs[name], tensor, response.outputs[name])
             return response
 
-    def _get_metadata(
-        self, request: get_model_metadata_pb2.GetModelMetadataRequest, context: grpc.ServicerContext
-    ) -> get_model_metadata_pb2.GetModelMetadataResponse:
+    def _get_metadata(self, request: Message, context: grpc.ServicerContext) -> Message:
         if set(request.metadata_field) != {metadata.FIELD}:
             raise invalid_argument(f"metadata_field must be {metadata.FIELD}")
         return metadata.response(self._repository.find(request.model_spec))
 
-    def _get_status(
-        self, request: get_model_status_pb2.GetModelStatusRequest, context: grpc.ServicerContext
-    ) -> get_model_status_pb2.GetModelStatusResponse:
+    def _get_status(self, request: Message, context: grpc.ServicerContext) -> Message:
         if not request.HasField("model_spec"):
             raise invalid_argument("The request has no model_spec")
         return self._repository.status(request.model_spec)
@@ -146,10 +143,3 @@ def _wait(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Ar
         raise late from None
     except concurrent.futures.CancelledError:
         raise StatusError(grpc.StatusCode.CANCELLED, "The call was cancelled") from None
-
-
-def _parse(content: bytes, message: type[Message]) -> Message:
-    try:
-        return message.FromString(content)
-    except DecodeError:
-        raise invalid_argument(f"The request is not a {message.__name__}") from None

@@ -21,17 +21,10 @@ from elu_zoo.serving.signature import Signature
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 from elu_zoo.weights import provenance
 
-State = get_model_status_pb2.ModelVersionStatus.State
+_Status = get_model_status_pb2.ModelVersionStatus
+State = _Status.State
 _MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version in messages
 _Files = tuple[tuple[str, int, int], ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class VersionState:
-    """State of a version, and the error message if the version cannot be loaded."""
-
-    state: int
-    message: str = ""
 
 
 @dataclasses.dataclass
@@ -39,7 +32,6 @@ class Model:
     """A model's folder and the versions in the folder.
 
     Attributes:
-        folder: folder with a subfolder for each version.
         serving: loaded version that runs requests, if any.
         states: state of each version, by version number.
         seen: files of each new version at the last poll, by version number.
@@ -48,13 +40,17 @@ class Model:
 
     folder: Path
     serving: Servable | None = None
-    states: dict[int, VersionState] = dataclasses.field(default_factory=dict)
+    states: dict[int, _Status] = dataclasses.field(default_factory=dict)
     seen: dict[int, _Files] = dataclasses.field(default_factory=dict)
     failed: dict[int, _Files] = dataclasses.field(default_factory=dict)
 
     def set_state(self, number: int, state: int, message: str = "") -> None:
+        status = _Status(version=number, state=state)
+        if message:
+            status.status.error_code = grpc.StatusCode.UNKNOWN.value[0]
+        status.status.error_message = message
         # Replaces the dictionary, because other threads may iterate over the old one.
-        self.states = {**self.states, number: VersionState(state, message)}
+        self.states = {**self.states, number: status}
 
 
 class Repository:
@@ -105,16 +101,11 @@ class Repository:
             if spec.version.value not in states:
                 raise _not_found(spec, sorted(map(str, states)))
             states = {spec.version.value: states[spec.version.value]}
-        response = get_model_status_pb2.GetModelStatusResponse()
-        for number, state in sorted(states.items(), reverse=True):
-            row = response.model_version_status.add(version=number, state=state.state)
-            if state.message:
-                row.status.error_code = grpc.StatusCode.UNKNOWN.value[0]
-            row.status.error_message = state.message
-        return response
+        rows = [states[number] for number in sorted(states, reverse=True)]
+        return get_model_status_pb2.GetModelStatusResponse(model_version_status=rows)
 
     def serving(self) -> list[Servable]:
-        """Returns the served version of each model, sorted by the model's name."""
+        """Returns the served versions, sorted by the model's name."""
         served = (model.serving for _, model in sorted(self.models.items()))
         return [model for model in served if model]
 
@@ -144,11 +135,10 @@ class Repository:
 
     def _warn_of_ignored(self, models: Mapping[str, Path]) -> None:
         """Warns once of all folders that are neither a model nor a version."""
-        ignored = []
-        for folder in {self._base, *models.values()}:
-            used = {*models.values(), *_versions(folder).values()}
-            ignored += [ascii(str(p)) for p in _subfolders(folder) if p not in used]
-        ignored.sort()
+        folders = {self._base, *models.values()}
+        used = {*models.values(), *(p for f in folders for p in _versions(f).values())}
+        unused = (p for f in folders for p in _subfolders(f) if p not in used)
+        ignored = sorted(ascii(str(path)) for path in unused)
         if ignored and ignored != self._ignored:
             logging.getLogger(__name__).warning(
                 "No models or versions, so not served: %s. The name of a version is an integer "

@@ -84,7 +84,7 @@ class RestApi:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         self.running += 1
-        self._connections.begin(request)
+        self._connections.change(request.protocol, request)
         try:
             response = await self._respond(request, handler)
             response.headers.update(connections.HEADERS)
@@ -94,20 +94,20 @@ class RestApi:
                 response.force_close()
         finally:
             self.running -= 1
-            self._connections.end(request)
+            self._connections.change(request.protocol, None)
         return response
 
     async def _respond(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Returns the handler's response, or converts its error to a response."""
-        host = request.headers.get("Host", "")
-        if not hosts.is_allowed(host, self._allowed_hosts):
-            allowed = ", ".join(sorted(self._allowed_hosts))
-            return _error(
-                403,
-                f"The Host header must be one of {allowed}, got {shorten(host)}. To accept other "
-                "hosts, start elu-zoo-serve with --host=<address>.",
-            )
         try:
+            host = request.headers.get("Host", "")
+            if not hosts.is_allowed(host, self._allowed_hosts):
+                allowed = ", ".join(sorted(self._allowed_hosts))
+                raise StatusError(
+                    grpc.StatusCode.PERMISSION_DENIED,
+                    f"The Host header must be one of {allowed}, got {shorten(host)}. To accept "
+                    "other hosts, start elu-zoo-serve with --host=<address>.",
+                )
             return await handler(request)
         except StatusError as error:
             return _error(error.http_status, error.message, error.available)

@@ -91,8 +91,8 @@ class Server:
             await self._poll()
             if not self._repository.serving():
                 models = self._repository.models.values()
-                states = (state for model in models for state in model.states.values())
-                raise errors.CorruptError(" ".join(filter(None, (s.message for s in states))))
+                rows = [row.status for model in models for row in model.states.values()]
+                raise errors.CorruptError(" ".join(r.error_message for r in rows if r.error_code))
             await self._runner.setup()
             # The socket is duplicated: the event loop and `with` close one socket each.
             # asyncio accepts `backlog` connections in one step. Each needs a file
@@ -115,18 +115,11 @@ class Server:
         rest_port = self._settings.rest_api_port
         bracketed = f"[{host}]" if ":" in host else host
         try:
+            grpc_port = self._grpc.add_insecure_port(f"{bracketed}:{port}")
             family, *_, address = socket.getaddrinfo(
                 host, rest_port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
-            listening = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(address)
-                listening.listen(_BACKLOG)
-                grpc_port = self._grpc.add_insecure_port(f"{bracketed}:{port}")
-            except BaseException:
-                listening.close()
-                raise
+            listening = socket.create_server(address, family=family, backlog=_BACKLOG)
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
                 f"The server cannot listen on {bracketed}, ports {rest_port} (REST) "
@@ -178,11 +171,12 @@ class Server:
             self._health.set(service, status)
 
     async def _poll(self) -> None:
-        before = self._versions()
+        before = self._repository.serving()
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
-        self._set_health(bool(self._versions()) and not self._rest_api.is_stuck())
-        if self._versions() != before:
+        serving = self._repository.serving()
+        self._set_health(bool(serving) and not self._rest_api.is_stuck())
+        if serving != before:
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.
             gc.unfreeze()
@@ -192,9 +186,6 @@ class Server:
     def is_loading(self) -> bool:
         """Returns whether a thread reads the folder, or loads a version."""
         return not self._last_poll.done()
-
-    def _versions(self) -> list[tuple[str, int]]:
-        return [(model.name, model.version) for model in self._repository.serving()]
 
     async def _keep_polling(self) -> None:
         last_error = ""
@@ -216,8 +207,7 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
     """Runs a server until SIGTERM or SIGINT. A second signal ends the process at once.
 
     Args:
-        settings: settings of the server.
-        started: callback with the server, called when the server accepts requests.
+        started: called with the server when it accepts requests.
     """
     if hosts.allowed_hosts(settings.host) is None:
         logging.getLogger(__name__).warning(

@@ -23,7 +23,6 @@ class Tensor:
     """Declaration of an input or output in the SavedModel.
 
     Attributes:
-        name: name of the tensor in the signature.
         data_type: number of the tensor's type in the enumeration DataType.
         shape: sizes of the dimensions, None for an unknown size. None instead of a
             tuple if the number of dimensions is unknown.
@@ -62,21 +61,11 @@ class Tensor:
                 f"{' and at least one example' if self.is_batched else ''}."
             )
 
-    def check_values(self, values: np.ndarray) -> None:
-        """Checks that all numbers are finite."""
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise invalid_argument(
-                f"Values of tensor {self.name} must be finite, got NaN or infinity."
-            )
-
 
 class Signature:
     """A callable signature of a loaded model.
 
     Attributes:
-        name: name of the signature in the model.
-        inputs: declared inputs, by name.
-        outputs: declared outputs, by name.
         is_batched: whether several requests can run as one batch. This is true if all
             inputs and outputs have a first dimension of unknown size.
     """
@@ -133,12 +122,8 @@ class Signature:
         }
         ends = np.cumsum([self.size(arrays) for arrays in requests])
         outputs = self._call(batch)
-        for name, values in outputs.items():
-            if len(values) != ends[-1]:
-                raise errors.EluZooError(
-                    f"Output {name} must have one row per example, got {len(values)} "
-                    f"rows for {ends[-1]} examples."
-                )
+        if any(len(values) != ends[-1] for values in outputs.values()):
+            raise errors.EluZooError("Each output must have one row per example.")
         parts = {name: np.split(values, ends[:-1]) for name, values in outputs.items()}
         return [{name: values[i] for name, values in parts.items()} for i in range(len(requests))]
 

@@ -28,8 +28,6 @@ class StatusError(errors.EluZooError):
     """The reason why a request is rejected or failed.
 
     Attributes:
-        code: gRPC status code.
-        message: text for the client, equal to TensorFlow Serving's if it has the error.
         available: names that the request could have used.
         http_status: HTTP status, by default the status that belongs to `code`.
     """

@@ -52,7 +52,8 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
             f"Tensor {tensor.name} must have {math.prod(shape)} values of type "
             f"{data_type_name(tensor.data_type)}, as many as its shape has"
         )
-    tensor.check_values(values)
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise invalid_argument(f"Tensor {tensor.name} must have finite values, got NaN or infinity")
     return values.reshape(shape)
 
 

@@ -103,7 +103,7 @@ def test_logits_are_means_over_a_last_map_larger_than_1_x_1():
 
 
 @pytest.mark.parametrize(
-    ("width", "units"), [(1.0, [4, 4, 5, 6, 3]), (2, [8, 8, 10, 12, 3]), (0.01, [1, 1, 1, 1, 3])]
+    ("width", "units"), [(2, [8, 8, 10, 12, 3]), (0.3, [1, 1, 2, 2, 3]), (0.01, [1, 1, 1, 1, 3])]
 )
 def test_width_multiplies_the_units(width, units):
     shapes = [kernel.shape for kernel in kernels(small(width=width)).values()]

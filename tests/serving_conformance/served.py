@@ -237,7 +237,10 @@ def assert_equal(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> Non
     """Checks that outputs are equal, up to a relative or absolute error of 1e-5."""
     assert set(outputs) == set(expected)
     for name, values in expected.items():
-        np.testing.assert_allclose(outputs[name], values, 1e-5, 1e-5)
+        if name == "labels":  # text over REST, bytes over gRPC
+            assert np.array_equal(*(np.asarray(x).astype(bytes) for x in (outputs[name], values)))
+        else:
+            np.testing.assert_allclose(outputs[name], values, 1e-5, 1e-5)
 
 
 def wait_until(condition, seconds: float = 30.0) -> None:

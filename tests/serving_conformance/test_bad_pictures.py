@@ -53,8 +53,8 @@ def test_request_with_one_bad_file_is_rejected(server, model, images):
 
 
 def test_decompression_bomb_is_rejected(server, model, needs_our_server):
-    """The file of 12 KB has 1e8 pixels, which would need 400 MB per channel."""
-    response = server.post(f"{model.path}:predict", body(blank(10_000)))
+    """The small file has 1.4e8 pixels, which would need 600 MB per channel."""
+    response = server.post(f"{model.path}:predict", body(blank(12_000)))
     assert 400 <= response.status < 500
 
 
