@@ -2,6 +2,8 @@
 
 import ast
 import re
+import subprocess
+import sys
 
 import pytest
 from readmes import TEXTS
@@ -30,6 +32,22 @@ def reach(first: str, texts: dict[str, str]) -> set[str]:
 def test_few_files_are_reached_by_imports(module, limit):
     reached = reach(module, SOURCES)
     assert len(reached) <= limit, sorted(reached)
+
+
+LOADED = """
+import sys
+import elu_zoo
+elu_zoo.get_model("mnist_mlp_8x128")
+print(*(name for name in sys.modules if name.partition(".")[0] == "elu_zoo"))
+"""
+
+
+def test_few_files_are_loaded_for_a_network():
+    command = [sys.executable, "-c", LOADED]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = result.stdout.split()
+    assert "elu_zoo.models.mnist" in loaded
+    assert len(loaded) <= 35, sorted(loaded)
 
 
 def test_reach_follows_imports_at_module_level_and_counts_packages():

@@ -55,6 +55,8 @@ BUDGETS = (
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("bin", 1060, 1520),
+    ("models", 1720, 1920),
+    ("activations layers", 2650, 2650),
 )
 
 
@@ -70,7 +72,7 @@ def test_redrawn_folders_are_within_their_budgets(folders, package, tests):
     assert lines(*(ROOT.parent / "tests" / name for name in folders.split())) <= tests
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 28_880), ("tests", 35_000)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 28_726), ("tests", 35_012)])
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""
     assert lines(ROOT.parent / folder) <= limit

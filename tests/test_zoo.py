@@ -184,8 +184,7 @@ def test_another_num_classes_keeps_the_body(published, images, caplog):
     kernels = (m.get_layer("classifier").kernel for m in (model, fresh))
     np.testing.assert_array_equal(*map(np.asarray, kernels))
     assert model(images).shape == (5, 3)
-    tag = published["elu"]["tag"]
-    assert f"{tag} has 10 classes, but num_classes is 3. The layer 'class" in caplog.text
+    assert "The layer 'classifier' keeps" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -16,9 +16,8 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.export import joining, versions
 from elu_zoo.export.named_outputs import NamedOutputs
-from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.zca_whitening import ZCAWhitening
+from elu_zoo.layers.data_statistics import MeanSubtraction, ZCAWhitening
+from elu_zoo.layers.normalization import GlobalContrastNormalization
 from elu_zoo.models.cost import all_layers
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)

@@ -2,9 +2,9 @@
 
 import keras
 
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.normalization import WithinChannelNormalization
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
 from elu_zoo.models.blocks import Blocks, normal
 from elu_zoo.registry import register_model
 
@@ -69,8 +69,7 @@ def alexnet_cifar(
             x = net.norm_act(x, name)
             # On maps of even size "same" pooling has Caffe's windows. On maps of odd
             # size the windows start one pixel before Caffe's windows.
-            pooling = keras.layers.AveragePooling2D
-            x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
+            x = keras.layers.AveragePooling2D(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:
             x = WithinChannelNormalization(name=f"lrn{i}")(x)
     x = keras.layers.Flatten(name="flatten")(x)

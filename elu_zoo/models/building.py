@@ -12,12 +12,9 @@ from elu_zoo.weights.pretrained import Pretrained
 def build(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained | None
 ) -> keras.Model:
-    """Returns a network with initial or pretrained weights.
+    """Returns a network with pretrained weights, or with its seeded initial weights.
 
-    Args:
-        registered: the registry's entry of the network.
-        arguments: the builder's arguments, including those recorded with the weights.
-        weights: None for the seeded initial weights.
+    The builder's arguments include those recorded with the weights.
     """
     if weights is None:
         return _build(registered, arguments)

@@ -7,8 +7,8 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform
-from elu_zoo.layers.deep_supervision import DeepSupervision
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.merging import DeepSupervision
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import HEADS, Blocks, average, normal
 from elu_zoo.models.nin import SMALLEST, class_maps
@@ -89,5 +89,4 @@ def _head(net, x, name, num_classes):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
     # In the authors' Caffe, the fan-in of "xavier" is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
-    kernel = functools.partial(Uniform, limit)
-    return net.dense(x, num_classes, name, kernel, dtype="float32")
+    return net.dense(x, num_classes, name, functools.partial(Uniform, limit), dtype="float32")

@@ -9,8 +9,8 @@ import keras
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import SpatialPyramidPooling, check_levels
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.layers.spatial_pyramid_pooling import SpatialPyramidPooling, check_levels
 from elu_zoo.models.blocks import Blocks
 from elu_zoo.models.stacks import max_pool
 from elu_zoo.registry import register_model

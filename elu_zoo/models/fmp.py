@@ -7,8 +7,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
+from elu_zoo.layers.dropout import FeatureMapDropout, check_rate
 from elu_zoo.layers.fractional_max_pooling import REGIONS, FractionalMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, Kernel

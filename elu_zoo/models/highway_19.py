@@ -8,7 +8,7 @@ import keras
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, Normal
 from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.highway import Highway
+from elu_zoo.layers.merging import Highway
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, average
 from elu_zoo.registry import register_model

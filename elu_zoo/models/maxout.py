@@ -7,9 +7,9 @@ import keras
 from elu_zoo import errors
 from elu_zoo.activations.table import is_maxout
 from elu_zoo.initializers import FanInNormal, Uniform
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import is_rate
-from elu_zoo.layers.maxout import Maxout
+from elu_zoo.layers.merging import Maxout
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, norm
 from elu_zoo.registry import register_model

@@ -13,8 +13,7 @@ from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks
 from elu_zoo.registry import register_model
 
-# Units of the hidden layers, as in the paper.
-HIDDEN_5X256 = (256, 256, 256, 256, 256)
+# Units of the autoencoder's hidden layers.
 ENCODER, CODE, DECODER = (1000, 500, 250), 30, (250, 500, 1000)
 
 
@@ -77,7 +76,7 @@ def mnist_mlp_5x256(
     """
     image, x = _flat_input(input_shape, preprocessing)
     net = Blocks(activation, batch_norm, width, seed)
-    x = _hidden_layers(net, x, "dense", HIDDEN_5X256)
+    x = _hidden_layers(net, x, "dense", (256,) * 5)
     logits = net.classifier(x, num_classes, HeUniform)
     return keras.Model(image, logits, name="mnist_mlp_5x256")
 

@@ -6,8 +6,8 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, Kernel, average, norm_act, normal
 from elu_zoo.registry import register_model
@@ -67,11 +67,7 @@ def nin(
     """
     check_rate(dropout)
     errors.check_numbers(
-        "deviations",
-        deviations,
-        3,
-        "finite numbers > 0",
-        lambda value: errors.is_finite(value) and value > 0,
+        "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )
     image, x = image_input(input_shape, preprocessing)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)

@@ -14,14 +14,7 @@ def resolve(
     trained: Pretrained | None,
     input_shape: Any = None,
 ) -> dict[str, Any] | None:
-    """Returns the description of the preprocessing layers, or None for no layers.
-
-    Args:
-        registered: the registry's entry of the network.
-        argument: the argument `preprocessing` of `elu_zoo.get_model`.
-        trained: the weights; None for initial weights.
-        input_shape: the argument `input_shape` of the builder; None for the default.
-    """
+    """Returns the description that the argument selects, or None for no layers."""
     name = registered.name
     if not isinstance(argument, bool | str | Mapping):
         raise errors.UsageTypeError(
@@ -56,12 +49,7 @@ def resolve(
 
 
 def untrained(registered: ModelEntry, input_shape: Any = None) -> dict[str, Any]:
-    """Returns the description of the preprocessing of a network without weights.
-
-    Args:
-        registered: the registry's entry of the network.
-        input_shape: the argument `input_shape` of the builder; None for the default.
-    """
+    """Returns the description of the preprocessing of a network without weights."""
     exact, default = registered.preprocessing, registered.default("input_shape")
     if registered.fallback is None:
         return exact

@@ -101,13 +101,8 @@ def check_dropout(rates: Any, stacks: int) -> None:
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
     """Sets the dropout rates of a model of `conv_stacks`.
 
-    Compiled functions must be traced again to use the new rates.
-
-    Args:
-        model: the model. For `placement="all"`, it must have been built with
-            `dropout_placement="all"`.
-        rates: one rate for each stack.
-        placement: the argument `dropout_placement` of the network.
+    Compiled functions must be traced again to use the new rates. For `placement="all"`, the
+    model must have been built with `dropout_placement="all"`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

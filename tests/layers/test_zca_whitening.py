@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.layers import ZCAWhitening, statistics_file, zca_whitening
+from elu_zoo.layers import ZCAWhitening, data_statistics, statistics_file
 
 
 @pytest.fixture
@@ -50,7 +50,7 @@ def test_a_saved_model_contains_the_name_of_its_statistics(whitening, home, tmp_
     model = keras.Sequential([keras.Input([2, 3, 3]), ZCAWhitening("small")])
     model.save(tmp_path / "m.keras")
     (home / "statistics" / f"{whitening}.npz").unlink()
-    zca_whitening._tensors.cache_clear()
+    data_statistics._tensors.cache_clear()
     with pytest.raises(Exception, match=f"no whitening statistics '{whitening}'"):
         keras.models.load_model(tmp_path / "m.keras")
 
