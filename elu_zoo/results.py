@@ -23,7 +23,6 @@ COLUMNS = (
     "hardware sha256"
 ).split()
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
-_NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
     *(12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600),
@@ -35,7 +34,7 @@ _STUDENT = (
 
 def wilson(share: float, count: int) -> tuple[float, float]:
     """Returns Wilson's 95 % interval: |share - p| <= z * sqrt(p * (1 - p) / count)."""
-    z2 = _NORMAL**2 / count
+    z2 = statistics.NormalDist().inv_cdf(0.975) ** 2 / count
     centre = (share + z2 / 2) / (1 + z2)
     half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     return max(0.0, centre - half), min(1.0, centre + half)
@@ -74,17 +73,11 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class ErrorLine:
-    """One line of an error table, as text.
+    """One line of an error table, as text."""
 
-    Attributes:
-        name: the weights or runs that have this test error.
-        value: the test error, with its standard deviation over several runs, or "".
-        interval: the 95 % interval, the reason for its absence, or "".
-    """
-
-    name: str
-    value: str
-    interval: str = ""
+    name: str  # of the weights or runs that have this test error
+    value: str  # the test error, with its standard deviation over several runs, or ""
+    interval: str = ""  # the 95 % interval, the reason for its absence, or ""
 
 
 def read(name: str) -> list[Row]:
@@ -176,17 +169,14 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     left_out = len(found) - len(runs)
     more = f"; {left_out} more at chance, not trained" * bool(left_out)
     if not values:
-        reason = "no trained run in results.csv" if found else "no run in results.csv"
-        return ErrorLine("its recipe", "", reason)
+        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
+    value = f"{statistics.mean(values):.2f}"
     if len(values) == 1:
-        value = f"{values[0]:.2f}{_unit(entry)}"
         name = f"its recipe, seed {seeds}{more}"
-        return ErrorLine(name, value, "one run: no interval")
-    return ErrorLine(
-        f"its recipe, {len(values)} runs (seeds {seeds}){more}",
-        f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}{_unit(entry)}",
-        _interval(entry, *student(values)),
-    )
+        return ErrorLine(name, value + _unit(entry), "one run: no interval")
+    name = f"its recipe, {len(values)} runs (seeds {seeds}){more}"
+    value += f" ± {statistics.stdev(values):.2f}{_unit(entry)}"
+    return ErrorLine(name, value, _interval(entry, *student(values)))
 
 
 def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
