@@ -93,6 +93,12 @@ def test_wrong_settings_are_refused(name, value):
         Settings("models", **{name: value})
 
 
+def test_models_that_cannot_be_loaded_raise_an_error(run, folder):
+    (folder / "net" / "1" / "saved_model.pb").write_bytes(b"not a graph")
+    with pytest.raises(errors.CorruptError, match="cannot be served: ."):
+        run()
+
+
 def test_the_address_of_another_machine_raises_an_error(run):
     with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
@@ -209,7 +215,7 @@ def started(_):
     shutil.copytree(base / "net" / "1", base / "net" / "2")
 
 servable.load = hang
-settings = server.Settings(base, "127.0.0.1", 0, file_system_poll_wait_seconds=0.02)
+settings = server.Settings(base, "127.0.0.1", 0, 0, file_system_poll_wait_seconds=0.02)
 asyncio.run(server.serve(settings, started))
 """
 

@@ -60,13 +60,14 @@ def resize(*first, last=()):
     return change
 
 
-def other_input(request):
-    request.inputs["pixels"].CopyFrom(request.inputs["images"])
-    del request.inputs["images"]
-
-
 def extra_input(request):
     request.inputs["pixels"].CopyFrom(request.inputs["images"])
+
+
+def image_file(request):
+    files = {"image_bytes": np.array([b"not an image"], object)}
+    name = request.model_spec.name
+    request.CopyFrom(served.predict_request(name, files, "serve_bytes"))
 
 
 def output(*names):
@@ -83,12 +84,11 @@ BAD_REQUESTS = {
     "unknown signature": (spec(signature_name="nope"), Code.FAILED_PRECONDITION),
     "no inputs": (lambda request: request.inputs.clear(), INVALID),
     "extra input": (extra_input, INVALID),
-    "other input": (other_input, INVALID),
     "unknown output": (output("nope"), INVALID),
     "an output twice": (output("logits", "logits"), INVALID),
+    "not an image": (image_file, INVALID),
     "double": (other_tensor(1, 2, dtype="float64"), INVALID),
     "scalar": (other_tensor(), INVALID),
-    "rank 2": (other_tensor(1, 2), INVALID),
     "empty batch": (resize(0), INVALID),
     "over the largest batch": (resize(65), INVALID),
     "other size": (resize(1, 3), INVALID),

@@ -108,19 +108,3 @@ def test_versions_are_loaded_replaced_and_unloaded(server, folder):
     assert len(changes) == 2
     response = server.predict(served.predict_request(CONV, images), timeout=60)
     served.assert_equal(served.arrays(response), expected)
-
-
-def names(server):
-    return [model["name"] for model in server.get("/models").json]
-
-
-def test_new_model_is_loaded_and_deleted_model_is_unloaded(server, folder):
-    shutil.copytree(folder / CONV / "1", folder / "second" / "7")
-    served.wait_until(lambda: "second" in names(server))
-    assert server.model("second").version == 7
-    assert server.states("second") == {7: ("AVAILABLE", "")}
-    shutil.rmtree(folder / "second")
-    served.wait_until(lambda: "second" not in names(server))
-    assert server.post("/v1/models/second:predict", {}).status == 404
-    assert names(server) == [CONV]
-    assert server.get("/readyz").status == 200
