@@ -55,6 +55,7 @@ BUDGETS = (
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("bin", 1060, 1520),
+    ("export", 1900, 2130),
     ("models", 1720, 1920),
     ("activations layers", 2650, 2650),
 )
@@ -72,7 +73,7 @@ def test_redrawn_folders_are_within_their_budgets(folders, package, tests):
     assert lines(*(ROOT.parent / "tests" / name for name in folders.split())) <= tests
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 28_726), ("tests", 34_431)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 28_633), ("tests", 34_270)])
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""
     assert lines(ROOT.parent / folder) <= limit

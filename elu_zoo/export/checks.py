@@ -63,15 +63,7 @@ def check_graph(directory: Path) -> None:
 
 
 def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
-    """Compares the outputs of every signature with the outputs of the Keras model.
-
-    Args:
-        function: the function of the Keras model.
-        signatures: the signatures of the loaded SavedModel, by name.
-
-    Returns:
-        For each output, the result of `compare` with the largest difference.
-    """
+    """Compares the outputs of every signature, by name, with those of the Keras model."""
     pixels = noise(function.image_shape)
     expected = expected_outputs(function, pixels)
     images = tf.constant(pixels, tf.float32)
@@ -134,14 +126,7 @@ def compare(
     source: str,
     tolerance: float = TOLERANCE,
 ) -> Parity:
-    """Checks that |difference| <= tolerance * max(1, largest |value|) for each output.
-
-    Args:
-        expected: outputs of the Keras model by name.
-        outputs: outputs of the export by name.
-        source: the compared file or signature, for messages.
-        tolerance: the bound of the difference, relative to the largest value.
-    """
+    """Checks that |difference| <= tolerance * max(1, largest |value|) for each output."""
     parity = {}
     for name, values in expected.items():
         limit = tolerance * max(1.0, float(np.abs(values).max()))

@@ -50,10 +50,8 @@ def write(function: NamedOutputs, kind: str, convert: Convert) -> bytes:
     statistics files hold float16 values.
 
     Args:
-        function: the model's function, see `named_outputs.make`.
-        kind: a name of `versions.QUANTIZATIONS`.
-        convert: a function from such a function, and attributes of `tf.lite.TFLiteConverter`
-            as keywords, to a LiteRT file.
+        convert: a function from outputs, and attributes of `tf.lite.TFLiteConverter` as
+            keywords, to a LiteRT file.
     """
     model = function.model
     layers = [layer for layer in model.layers if isinstance(layer, PREPROCESSING)]

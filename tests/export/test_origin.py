@@ -73,8 +73,7 @@ def test_origin_of_weights_without_an_entry(tmp_path):
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
     assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}
-    assert facts["dataset"] is None
-    assert (facts["activation"], facts["alpha"]) == ("relu", None)
+    assert [facts[key] for key in ("dataset", "activation", "alpha")] == [None, "relu", None]
 
 
 @pytest.mark.parametrize(

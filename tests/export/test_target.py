@@ -14,9 +14,8 @@ from elu_zoo.weights import provenance
 
 
 def origin_of(tag, **fields):
-    weights = {"tag": tag, "sha256": tag * 8}
-    return {"model": "net", "dataset": "mnist", "activation": "elu", "alpha": 1.0,
-            "weights": weights, **fields}  # fmt: skip
+    elu = {"model": "net", "dataset": "mnist", "activation": "elu", "alpha": 1.0}
+    return {**elu, "weights": {"tag": tag, "sha256": tag * 8}, **fields}
 
 
 A, B = origin_of("a"), origin_of("b")
