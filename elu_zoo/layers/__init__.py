@@ -6,7 +6,7 @@ from typing import Any
 _MODULES = {
     "AffineRecolor": "affine_recolor",
     "CeilMaxPooling2D": "pooling",
-    "Cutout": "augmentation",
+    "Cutout": "crops",
     "DeepSupervision": "merging",
     "Dropout": "dropout",
     "FeatureMapDropout": "dropout",
@@ -15,7 +15,7 @@ _MODULES = {
     "Highway": "merging",
     "Maxout": "merging",
     "MeanSubtraction": "data_statistics",
-    "PadCropFlip": "augmentation",
+    "PadCropFlip": "crops",
     "SpatialPyramidPooling": "pooling",
     "WithinChannelNormalization": "normalization",
     "ZCAWhitening": "data_statistics",
