@@ -129,7 +129,6 @@ def test_modules_import_their_own_package_and_lower_ranks():
         ("elu_zoo.weights.pretrained", "import elu_zoo\nelu_zoo.zoo.get_model('x')"),
         ("elu_zoo.layers.dropout", "importlib.import_module('elu_zoo.training.loop')"),
         ("elu_zoo.results", "from elu_zoo.configs import quickstart"),
-        ("elu_zoo.weights.cards", "resources.files('elu_zoo.configs')"),
         ("elu_zoo.zoo", "import tools.release_weights"),
         ("elu_zoo.zoo", "import elu_zoo.utils"),
         ("elu_zoo.paper.claims", "from elu_zoo.compare import trials"),
@@ -179,7 +178,6 @@ def test_no_modules_import_each_other():
     [
         ("import elu_zoo.b", "from elu_zoo.a import f", True),
         ("from elu_zoo import b", "def f():\n    from elu_zoo import a", True),
-        ("from elu_zoo import b", "import_module('elu_zoo.a')", True),
         ("from elu_zoo import b", "if TYPE_CHECKING:\n    import elu_zoo.a", True),
         ("from elu_zoo import b", "resources.files('elu_zoo.a')", False),
         ("from elu_zoo import b", "import elu_zoo.c", False),

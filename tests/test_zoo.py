@@ -145,7 +145,6 @@ def test_classifier_activation_is_applied_to_logits(images, name, activation, fu
 @pytest.mark.parametrize(
     ("arguments", "name"),
     [
-        ({"weights": "mnist"}, "elu"),
         ({"weights": "mnist", "activation": "relu"}, "relu"),
         ({"weights": "mnist", "batch_norm": True, "width": 0.1}, "elu_bn"),
         ({"weights": "letters"}, "letters"),
