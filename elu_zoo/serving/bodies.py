@@ -12,7 +12,7 @@ from elu_zoo.serving import json_format
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Arrays
-from elu_zoo.serving.status_errors import StatusError, invalid_argument
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, unavailable
 
 # All bodies together may use the memory of this many bodies of the largest size.
 _LARGEST_AT_ONCE = 4
@@ -62,10 +62,7 @@ class Bodies:
                         f"{self._max_batch_size} examples of the model"
                     )
                 if len(part) > self._free_bytes:
-                    raise StatusError(
-                        grpc.StatusCode.UNAVAILABLE,
-                        "The memory for bodies is full. Send the request again later.",
-                    )
+                    raise unavailable("The memory for bodies is full. Send the request later.")
                 self._free_bytes -= len(part)
                 body += part
             yield bytes(body)
@@ -89,14 +86,14 @@ class Bodies:
         """Runs a conversion of about `size` bytes, in a thread if it may take long."""
         if size <= _SMALL_BYTES:
             return convert(*arguments)
-        # A conversion holds the GIL. A pause of the same length lets other requests run.
+        # A conversion holds the GIL. A pause three times as long lets other requests run.
         loop = asyncio.get_running_loop()
         await self._converting.acquire()
         start = loop.time()
         try:
             return await asyncio.to_thread(convert, *arguments)
         finally:
-            loop.call_later(loop.time() - start, self._converting.release)
+            loop.call_later(3 * (loop.time() - start), self._converting.release)
 
 
 def _too_large(message: str) -> StatusError:

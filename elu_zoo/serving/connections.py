@@ -33,10 +33,8 @@ def max_per_port() -> int:
 class Connections:
     """The open connections of an HTTP server.
 
-    At the limit, a new connection replaces an open connection that is waiting for its
-    client, either for a new request or for the end of a request body. The connection
-    that has waited longest is closed. If the server is handling a complete request on
-    every open connection, the new connection is closed.
+    At the limit, a new connection replaces the connection that has waited longest for its
+    client, for a request or for the rest of a body. If none waits, the new one is closed.
     """
 
     def __init__(self, max_connections: int):

@@ -18,7 +18,7 @@ from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
-from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten, unavailable
 
 AVAILABLE = "elu-zoo-available"  # key of valid names in an error's trailing metadata
 # Largest numbers of names and of characters, because gRPC replaces large errors.
@@ -44,14 +44,11 @@ class GrpcApi(grpc.GenericRpcHandler):
         self._lock = threading.Lock()
         self.draining = False
         self.running = 0
-        prediction = "/tensorflow.serving.PredictionService"
+        prediction, models = (f"/tensorflow.serving.{x}Service" for x in ("Prediction", "Model"))
         self._methods = {
             f"{prediction}/Predict": (predict_pb2.PredictRequest, self._predict),
             f"{prediction}/GetModelMetadata": (GetModelMetadataRequest, self._get_metadata),
-            "/tensorflow.serving.ModelService/GetModelStatus": (
-                GetModelStatusRequest,
-                self._get_status,
-            ),
+            f"{models}/GetModelStatus": (GetModelStatusRequest, self._get_status),
         }
 
     def service(
@@ -122,7 +119,7 @@ class GrpcApi(grpc.GenericRpcHandler):
 
 
 def _stopping(request: Message, context: grpc.ServicerContext) -> Message:
-    raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
+    raise unavailable("The server is stopping")
 
 
 def _wait(batcher: Batcher, arrays: Arrays, context: grpc.ServicerContext) -> Arrays:

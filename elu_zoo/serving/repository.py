@@ -60,11 +60,7 @@ class Repository:
     """
 
     def __init__(self, base: Path, batcher: Callable[[str, Signature], Batcher]):
-        """Args:
-        base: folder of one model, <base>/<version>/saved_model.pb, or of several
-            models, <base>/<name>/<version>/saved_model.pb.
-        batcher: function from a model's name and a signature to a new request queue.
-        """
+        """Finds the models of a folder; `batcher` makes the request queue of a signature."""
         self._base = base
         self._batcher = batcher
         self._has_polled = False

@@ -31,8 +31,6 @@ class Servable:
 
     Attributes:
         definitions: signature definitions of the SavedModel, for the metadata.
-        batchers: request queues, by name of the signature.
-        class_names: class names in the order of the outputs; empty if unknown.
         origin: content of the SavedModel's elu_zoo.json, empty without this file.
     """
 

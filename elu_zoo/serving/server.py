@@ -122,9 +122,8 @@ class Server:
             listening = socket.create_server(address, family=family, backlog=_BACKLOG)
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
-                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) "
-                f"and {port} (gRPC): {error}. Set other ports with --rest_api_port and "
-                "--port."
+                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) and {port} "
+                f"(gRPC): {error}. Set other ports with --rest_api_port and --port."
             ) from error
         self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
         self.grpc_address = f"{bracketed}:{grpc_port}"
@@ -164,11 +163,10 @@ class Server:
     def _set_health(self, is_ready: bool) -> None:
         states = health_pb2.HealthCheckResponse
         status = states.SERVING if is_ready else states.NOT_SERVING
-        if status == self._status:
-            return
+        if status != self._status:
+            for service in ("", "tensorflow.serving.PredictionService"):
+                self._health.set(service, status)
         self._status = status
-        for service in ("", "tensorflow.serving.PredictionService"):
-            self._health.set(service, status)
 
     async def _poll(self) -> None:
         before = self._repository.serving()

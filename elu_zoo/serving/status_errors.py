@@ -51,6 +51,11 @@ def invalid_argument(message: str) -> StatusError:
     return StatusError(grpc.StatusCode.INVALID_ARGUMENT, message)
 
 
+def unavailable(message: str) -> StatusError:
+    """Returns an error for a request that may succeed later."""
+    return StatusError(grpc.StatusCode.UNAVAILABLE, message)
+
+
 def too_many_examples(size: int, most: int) -> StatusError:
     return invalid_argument(f"Task size {size} is larger than maximum input batch size {most}")
 

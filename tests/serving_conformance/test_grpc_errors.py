@@ -133,19 +133,7 @@ def test_unknown_models_are_rejected(server, model, call):
         assert code_of(getattr(server, call), request) == NOT_FOUND
 
 
-# TensorFlow Serving's GetModelStatus ignores labels.
-@pytest.mark.parametrize("call", CALLS)
-def test_unknown_label_is_rejected(server, model, needs_our_server, call):
-    request = copy.deepcopy(CALLS[call])
-    spec(name=model.name, version_label="nope")(request)
-    assert code_of(getattr(server, call), request) == INVALID
-
-
 @pytest.mark.parametrize("method", ["PredictionService/Classify", "ModelService/Nope", "Nope/A"])
 def test_unsupported_methods_are_unimplemented(server, needs_our_server, method):
     call = server.channel.unary_unary(f"/tensorflow.serving.{method}", bytes, bytes)
     assert code_of(call, b"") == Code.UNIMPLEMENTED
-
-
-def test_bytes_that_are_not_a_message_are_rejected(server, needs_our_server):
-    assert code_of(server.predict_raw, b"\xff" * 9) == INVALID

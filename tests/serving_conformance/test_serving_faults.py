@@ -24,7 +24,7 @@ FLAGS = (
     f"--max_body_bytes={BODY}",
     "--rest_api_timeout_in_ms=2000",
 )
-FULL = "The batch scheduling queue to which this task was submitted is full"
+FULL = "queue of requests is full"
 Code = grpc.StatusCode
 INCOMPLETE = {
     "head": b"POST /v1/models/x:predict HTTP/1.1\r\nHost: localhost\r\nContent-",
