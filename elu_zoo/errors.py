@@ -60,10 +60,7 @@ class Interrupted(EluZooError):
 
 
 def did_you_mean(name: object, known: Iterable[str], prefix: str = "") -> str:
-    """Returns "Did you mean 'x'? " for the closest known name, "" if none is close.
-
-    The prefix, such as the folder of known files, is put before the name.
-    """
+    """Returns "Did you mean 'x'? " for the closest known name after a prefix, or ""."""
     lower = {word.lower(): word for word in known}
     matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     return f"Did you mean {prefix + lower[matches[0]]!r}? " if matches else ""
@@ -80,7 +77,7 @@ def graph_reason(message: str) -> str:
     message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?", "", message)
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("[[")]
-    return lines[-1] if lines else ""
+    return re.sub(r"^assertion failed: \[(.*)\]$", r"\1", lines[-1]) if lines else ""
 
 
 def printable(text: str) -> str:
@@ -122,14 +119,7 @@ def is_finite(value: Any) -> bool:
 
 
 def check_number(name: str, value: Any, expected: str, fits: Callable[[float], bool]) -> None:
-    """Raises `UsageError` unless a value is a finite number in a range.
-
-    Args:
-        name: the name of the argument.
-        value: the value of the argument.
-        expected: the range, for the message: "must be finite and > 0".
-        fits: whether a finite number is in the range.
-    """
+    """Raises `UsageError` unless a value is finite and fits, such as "must be in [0, 1)"."""
     if not (is_finite(value) and fits(value)):
         raise UsageError(f"{name} {expected}. Received: {value!r}.")
 
@@ -147,15 +137,7 @@ def check_non_negative(name: str, value: Any) -> None:
 def check_numbers(
     name: str, value: Any, count: int, expected: str, fits: Callable[[Any], bool]
 ) -> None:
-    """Raises `UsageError` unless a value has `count` numbers in a range.
-
-    Args:
-        name: the name of the argument.
-        value: the value of the argument.
-        count: the expected number of entries.
-        expected: kind and range of the entries, for the message: "rates in [0, 1)".
-        fits: whether an entry is a number in the range.
-    """
+    """Raises `UsageError` unless a value has `count` entries that fit, such as "rates > 0"."""
     try:
         entries = tuple(value)
     except TypeError:

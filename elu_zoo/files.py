@@ -2,7 +2,6 @@
 
 import contextlib
 import hashlib
-import importlib.util
 import json
 import os
 import re
@@ -19,13 +18,6 @@ _WINDOWS = os.name == "nt"
 _MAX_BYTES = 1 << 31  # of a file that is read whole; the limit of protocol buffers
 _SUFFIX = ".partial"  # of temporary names, which no other program gives to its files
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.partial")
-_KINDS = {
-    stat.S_ISDIR: "a folder",
-    stat.S_ISFIFO: "a named pipe",
-    stat.S_ISSOCK: "a socket",
-    stat.S_ISCHR: "a device",
-    stat.S_ISBLK: "a device",
-}
 
 
 def similar(path: Path) -> str:
@@ -70,58 +62,36 @@ def check_room(folder: Path, needed: int) -> None:
 
 
 def check_regular(status: os.stat_result) -> None:
-    """Raises `CorruptError` unless `os.stat` describes a regular file.
-
-    The message is the second half of a sentence that begins with the file's name.
-    """
+    """Raises `CorruptError` "is ...", after a file's name, unless a file is regular."""
     if not stat.S_ISREG(status.st_mode):
-        kinds = (kind for matches, kind in _KINDS.items() if matches(status.st_mode))
-        kind = next(kinds, "special")
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a named pipe, a socket or a device"
         raise errors.CorruptError(f"is not a regular file: it is {kind}")
 
 
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
-    """Opens a regular file for reading; never waits for the writer of a named pipe.
-
-    Args:
-        follow_links: if False, a symbolic link raises an `OSError`.
-    """
+    """Opens a regular file, or no link, and never waits for the writer of a named pipe."""
     check_regular(path.stat())  # before `open`, which may change the state of a device
     # O_NONBLOCK, because the path may have become a named pipe since the check.
-    flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY"]
-    flags += [] if follow_links else ["O_NOFOLLOW"]
+    flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY", *["O_NOFOLLOW"] * (not follow_links)]
     options = sum(getattr(os, flag, 0) for flag in flags)  # 0: no such flag here
-    descriptor = os.open(path, os.O_RDONLY | options)
-    try:
-        check_regular(os.fstat(descriptor))
-    except BaseException:
-        os.close(descriptor)
-        raise
-    return os.fdopen(descriptor, "rb")
+    return os.fdopen(os.open(path, os.O_RDONLY | options), "rb")
 
 
 def read_regular(
     path: Path, limit: int, what: str, *, follow_links: bool = True, magic: bytes = b""
 ) -> bytes:
-    """Returns the content of a regular file.
+    """Returns the content of a regular file of at most `limit` bytes, see `open_regular`.
 
     Args:
-        path: path of the file.
-        limit: the largest size, in bytes.
         what: the kind of file, for messages: "an image file".
-        follow_links: see `open_regular`.
         magic: the first bytes; of a file with other ones, only these are read.
     """
     with open_regular(path, follow_links=follow_links) as file:
         size = os.fstat(file.fileno()).st_size
-        if size <= limit and (head := file.read(len(magic))) != magic:
-            return head
-        file.seek(0)
-        content = b"" if size > limit else file.read(limit + 1)
-    size = max(size, len(content))  # the file may have grown
-    if size > limit:
-        raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
-    return content
+        if size > limit:
+            raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
+        head = file.read(len(magic))
+        return head + file.read(size) if head == magic else head
 
 
 def read(path: Path, limit: int = _MAX_BYTES) -> bytes:
@@ -237,13 +207,6 @@ def new_directory(path: Path) -> Iterator[Path]:
     _sync(path.parent)
 
 
-def remove(path: Path) -> None:
-    """Removes a folder with its content, or a file of any other kind."""
-    # `rmtree` refuses links, and waits for the writer of a named pipe.
-    is_folder = path.is_dir() and not path.is_symlink()
-    shutil.rmtree(path) if is_folder else path.unlink()
-
-
 def remove_leftovers(folder: Path) -> None:
     """Removes files of killed writers; no process may be writing to the folder."""
     for path in folder.glob(".*"):
@@ -251,21 +214,18 @@ def remove_leftovers(folder: Path) -> None:
             path.unlink()
 
 
-def check_locks() -> None:
-    """Raises `ResourceError` on Windows, which lacks the locks of `exclusive`."""
-    if importlib.util.find_spec("fcntl") is None:
-        raise errors.ResourceError(
-            "Training locks its folder with fcntl, which Windows does not have. Train "
-            "under WSL or Linux; models, predictions and exports work on Windows."
-        )
-
-
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Holds the lock of the file `path` until the block or the process ends."""
-    import fcntl
     import socket
 
+    try:
+        import fcntl
+    except ModuleNotFoundError:
+        raise errors.ResourceError(
+            "Training locks its folder with fcntl, which Windows does not have. Train "
+            "under WSL or Linux; models, predictions and exports work on Windows."
+        ) from None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+")
@@ -290,10 +250,7 @@ def exclusive(path: Path) -> Iterator[None]:
 
 @contextlib.contextmanager
 def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Holds the lock of a folder; yields False if it cannot be locked.
-
-    Windows and some network file systems have no locks: processes do not wait there.
-    """
+    """Holds the lock of a folder; yields False where Windows or the disk has no locks."""
     is_locked = False
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(ModuleNotFoundError, OSError):

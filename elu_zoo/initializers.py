@@ -18,12 +18,22 @@ def layer_seed(seed: int, layer_name: str) -> int:
     return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
 
 
-def _generator(seed: int) -> np.random.Generator:
-    return np.random.Generator(np.random.Philox(seed))
+class _SeededInitializer(keras.initializers.Initializer):
+    """An initializer whose attributes are its arguments, and whose draws are float64."""
+
+    def draw(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+        raise NotImplementedError
+
+    def __call__(self, shape, dtype=None):
+        draws = self.draw(np.random.Generator(np.random.Philox(self.seed)), shape)
+        return keras.ops.convert_to_tensor(draws.astype("float32"), dtype=dtype)
+
+    def get_config(self):
+        return dict(vars(self))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class Uniform(keras.initializers.Initializer):
+class Uniform(_SeededInitializer):
     """Uniform distribution on [-limit, limit].
 
     Args:
@@ -35,17 +45,12 @@ class Uniform(keras.initializers.Initializer):
         self.limit = limit
         self.seed = seed
 
-    def __call__(self, shape, dtype=None):
-        draws = _generator(self.seed).random(shape)
-        values = ((2 * draws - 1) * self.limit).astype("float32")
-        return keras.ops.convert_to_tensor(values, dtype=dtype)
-
-    def get_config(self):
-        return {"limit": self.limit, "seed": self.seed}
+    def draw(self, generator, shape):
+        return (2 * generator.random(shape) - 1) * self.limit
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class HeUniform(keras.initializers.Initializer):
+class HeUniform(_SeededInitializer):
     """Uniform distribution on [-limit, limit], limit = sqrt(6 / fan_in).
 
     Source: He et al., 2015.
@@ -57,16 +62,12 @@ class HeUniform(keras.initializers.Initializer):
     def __init__(self, seed: int):
         self.seed = seed
 
-    def __call__(self, shape, dtype=None):
-        limit = math.sqrt(6 / math.prod(shape[:-1]))
-        return Uniform(limit, self.seed)(shape, dtype)
-
-    def get_config(self):
-        return {"seed": self.seed}
+    def draw(self, generator, shape):
+        return (2 * generator.random(shape) - 1) * math.sqrt(6 / math.prod(shape[:-1]))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class Normal(keras.initializers.Initializer):
+class Normal(_SeededInitializer):
     """Normal distribution with mean 0, not truncated.
 
     Args:
@@ -78,17 +79,12 @@ class Normal(keras.initializers.Initializer):
         self.deviation = deviation
         self.seed = seed
 
-    def __call__(self, shape, dtype=None):
-        draws = _generator(self.seed).standard_normal(shape)
-        values = (draws * self.deviation).astype("float32")
-        return keras.ops.convert_to_tensor(values, dtype=dtype)
-
-    def get_config(self):
-        return {"deviation": self.deviation, "seed": self.seed}
+    def draw(self, generator, shape):
+        return generator.standard_normal(shape) * self.deviation
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInNormal(keras.initializers.Initializer):
+class FanInNormal(_SeededInitializer):
     """Normal distribution with mean 0 and variance scale / fan_in, not truncated.
 
     Scale 2 is the initializer of He et al. (2015), "msra" in Caffe. Scale 1 is LeCun's
@@ -103,16 +99,12 @@ class FanInNormal(keras.initializers.Initializer):
         self.scale = scale
         self.seed = seed
 
-    def __call__(self, shape, dtype=None):
-        deviation = math.sqrt(self.scale / math.prod(shape[:-1]))
-        return Normal(deviation, self.seed)(shape, dtype)
-
-    def get_config(self):
-        return {"scale": self.scale, "seed": self.seed}
+    def draw(self, generator, shape):
+        return generator.standard_normal(shape) * math.sqrt(self.scale / math.prod(shape[:-1]))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInOrthogonal(keras.initializers.Initializer):
+class FanInOrthogonal(_SeededInitializer):
     """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
 
     The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius
@@ -127,15 +119,10 @@ class FanInOrthogonal(keras.initializers.Initializer):
         self.scale = scale
         self.seed = seed
 
-    def __call__(self, shape, dtype=None):
+    def draw(self, generator, shape):
         inputs, outputs = math.prod(shape[:-1]), shape[-1]
         many, few = max(inputs, outputs), min(inputs, outputs)
-        q, r = np.linalg.qr(_generator(self.seed).standard_normal((many, few)))
+        q, r = np.linalg.qr(generator.standard_normal((many, few)))
         q *= np.sign(np.diag(r))  # LAPACK does not define the signs of q
         matrix = q if inputs >= outputs else q.T
-        scaled = matrix * math.sqrt(self.scale * outputs / few)
-        values = scaled.reshape(shape).astype("float32")
-        return keras.ops.convert_to_tensor(values, dtype=dtype)
-
-    def get_config(self):
-        return {"scale": self.scale, "seed": self.seed}
+        return (matrix * math.sqrt(self.scale * outputs / few)).reshape(shape)

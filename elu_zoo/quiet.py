@@ -15,11 +15,7 @@ _INHERITED = "ELU_ZOO_QUIET"  # environment variable, inherited by worker proces
 
 
 def start() -> None:
-    """Filters stderr of this process and of worker processes that call `follow`.
-
-    TensorFlow is imported here, because its messages come before any setting. Keras
-    imports it with each backend.
-    """
+    """Filters stderr of this process and of worker processes that call `follow`."""
     os.environ[_INHERITED] = "1"
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
@@ -27,7 +23,7 @@ def start() -> None:
     logging.getLogger().handlers[:] = [handler]
     warnings.showwarning = lambda *_, **__: None
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
-    if importlib.util.find_spec("tensorflow"):
+    if importlib.util.find_spec("tensorflow"):  # Its messages come before any setting.
         with native():
             import tensorflow as tf
 

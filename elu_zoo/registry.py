@@ -162,7 +162,8 @@ def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Call
                 "image_data_format in ~/.keras/keras.json."
             )
         for name, value in arguments.items():
-            _check_argument(name, value)
+            if name in _CHECKS and (name, value) != ("init_scale", None):
+                _CHECKS[name](name, value)
         if "input_shape" in arguments:
             shape = check_image_shape(arguments["input_shape"], any_size)
             if any(size is not None and size < smallest for size in shape[:2]):
@@ -176,21 +177,17 @@ def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Call
     return checked
 
 
-def _check_argument(name: str, value: Any) -> None:
-    """Checks one shared argument; the builder checks activation and preprocessing."""
-    if name == "batch_norm":
-        errors.check_bool(name, value)
-    elif name == "num_classes":
-        errors.check_integer(name, value, minimum=1)
-    elif name == "seed":
-        errors.check_integer(name, value, minimum=0)
-    elif name == "width":
-        expected = "multiplies the number of units of every layer and must be finite and > 0"
-        errors.check_number(name, value, expected, lambda value: value > 0)
-    elif name == "kernel_decay":
-        errors.check_non_negative(name, value)
-    elif name == "conv_dtype":
-        errors.check_choice(name, value, CONV_DTYPES)
+# Checks of shared arguments; the builder checks activation and preprocessing.
+_CHECKS = {
+    "batch_norm": errors.check_bool,
+    "num_classes": functools.partial(errors.check_integer, minimum=1),
+    "seed": functools.partial(errors.check_integer, minimum=0),
+    "width": errors.check_positive,
+    "kernel_decay": errors.check_non_negative,
+    "classifier_decay": errors.check_non_negative,
+    "init_scale": errors.check_positive,
+    "conv_dtype": functools.partial(errors.check_choice, choices=CONV_DTYPES),
+}
 
 
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:

@@ -23,7 +23,6 @@ COLUMNS = (
     "hardware sha256"
 ).split()
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
-_NORMAL = statistics.NormalDist().inv_cdf(0.975)
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
     *(12.70620, 4.30265, 3.18245, 2.77645, 2.57058, 2.44691, 2.36462, 2.30600),
@@ -34,23 +33,15 @@ _STUDENT = (
 
 
 def wilson(share: float, count: int) -> tuple[float, float]:
-    """Wilson's 95 % interval of a proportion in `count` trials.
-
-    It holds all p with `|share - p| <= z * sqrt(p * (1 - p) / count)`, where z is the
-    0.975 quantile of the normal distribution.
-    """
-    z2 = _NORMAL**2 / count
+    """Returns Wilson's 95 % interval: |share - p| <= z * sqrt(p * (1 - p) / count)."""
+    z2 = statistics.NormalDist().inv_cdf(0.975) ** 2 / count
     centre = (share + z2 / 2) / (1 + z2)
     half = math.sqrt(z2 * (share * (1 - share) + z2 / 4)) / (1 + z2)
     return max(0.0, centre - half), min(1.0, centre + half)
 
 
 def vary(values: Sequence[float], scale: float = 0.0) -> bool:
-    """Whether values differ by more than rounding; Student's t divides by the variation.
-
-    Args:
-        scale: largest of the numbers from which the values were computed.
-    """
+    """Whether values, computed from numbers up to `scale`, differ by more than rounding."""
     low, high = min(values), max(values)
     return high - low > _ROUNDING * max(abs(low), abs(high), scale)
 
@@ -82,17 +73,11 @@ def student(values: Sequence[float]) -> tuple[float, float]:
 
 @dataclasses.dataclass(frozen=True)
 class ErrorLine:
-    """One line of an error table, as text.
+    """One line of an error table, as text."""
 
-    Attributes:
-        name: the weights or runs that have this test error.
-        value: the test error, with its standard deviation over several runs, or "".
-        interval: the 95 % interval, the reason for its absence, or "".
-    """
-
-    name: str
-    value: str
-    interval: str = ""
+    name: str  # of the weights or runs that have this test error
+    value: str  # the test error, with its standard deviation over several runs, or ""
+    interval: str = ""  # the 95 % interval, the reason for its absence, or ""
 
 
 def read(name: str) -> list[Row]:
@@ -184,25 +169,18 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     left_out = len(found) - len(runs)
     more = f"; {left_out} more at chance, not trained" * bool(left_out)
     if not values:
-        reason = "no trained run in results.csv" if found else "no run in results.csv"
-        return ErrorLine("its recipe", "", reason)
+        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
+    value = f"{statistics.mean(values):.2f}"
     if len(values) == 1:
-        value = f"{values[0]:.2f}{_unit(entry)}"
         name = f"its recipe, seed {seeds}{more}"
-        return ErrorLine(name, value, "one run: no interval")
-    return ErrorLine(
-        f"its recipe, {len(values)} runs (seeds {seeds}){more}",
-        f"{statistics.mean(values):.2f} ± {statistics.stdev(values):.2f}{_unit(entry)}",
-        _interval(entry, *student(values)),
-    )
+        return ErrorLine(name, value + _unit(entry), "one run: no interval")
+    name = f"its recipe, {len(values)} runs (seeds {seeds}){more}"
+    value += f" ± {statistics.stdev(values):.2f}{_unit(entry)}"
+    return ErrorLine(name, value, _interval(entry, *student(values)))
 
 
 def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
-    """Returns the paper's error for the same network, data and activation.
-
-    Returns None if the recipe is not the paper's, because errors of different recipes
-    must not be compared.
-    """
+    """Returns the paper's error for the same experiment; None for another recipe."""
     if entry["schedule"] != "paper":
         return None
     in_paper = published(_key(entry), paper)
@@ -226,10 +204,7 @@ def published(run: Row, paper: Sequence[Row]) -> Row | None:
 
 
 def has_papers_config(run: Row) -> bool:
-    """Returns whether a run has a config of the paper's network and data set.
-
-    The configs of another padding, of fewer images and of users have other names.
-    """
+    """Whether a run's config is named after the paper's network and data set alone."""
     name = f"{run['model']}-{run['dataset']}"
     config = run["config"].removesuffix(f"-paper{run['epochs']}")
     return config in (name, f"table1_baselines-{name}")
@@ -242,12 +217,10 @@ def published_error(row: Row) -> str:
 
 
 def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows of an entry's config, data set, activation and schedule.
-
-    Returns none without the entry's own row, as rows do not state the learning rate.
-    """
+    """Returns the rows of an entry's recipe; none without the row of the entry itself."""
     wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
+    # Rows do not state the learning rate, so the others may be of another recipe.
     return runs if any(run["sha256"] == entry["sha256"] for run in runs) else []
 
 

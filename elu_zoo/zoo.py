@@ -143,7 +143,7 @@ def get_model(
             needs_top = include_top and features is None and "num_classes" not in requested
             _check_saved(registered, arguments, trained, needs_top)
     if registered.is_autoencoder and classifier_activation is not None:
-        _check_readout(registered, trained, classifier_activation)
+        _check_output_activation(registered, trained, classifier_activation)
     layers = preprocessing_of.resolve(
         registered, preprocessing, trained, arguments.get("input_shape")
     )
@@ -197,7 +197,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
             raise errors.unknown_name_error(f"argument of {registered.name}", argument, known)
 
 
-def _check_readout(
+def _check_output_activation(
     registered: registry.ModelEntry, trained: Pretrained | None, activation: str
 ) -> None:
     """Checks that an activation turns an autoencoder's outputs into pixels."""

@@ -43,20 +43,12 @@ class Hub(loopback.Handler):
             modes = {"uploadMode": "regular", "shouldIgnore": False}
             fields = json.loads(body)["files"]
             self.reply({"files": [{"path": f["path"], **modes} for f in fields]})
-        elif self.path == f"{_API}/commit/main":
-            self.commit([json.loads(line) for line in body.splitlines()])
-        else:
-            self.send_error(404)
-
-    def commit(self, lines):
-        for line in lines:
-            value = line["value"]
-            if line["key"] == "header":
-                self.commits.append(value["summary"])
-            else:
-                self.files[value["path"]] = base64.b64decode(value["content"])
-        url = f"{self.server.address}/owner/repo/commit/{COMMIT}"
-        self.reply({"commitOid": COMMIT, "commitUrl": url, "success": True})
+        else:  # a commit
+            header, *lines = (json.loads(line)["value"] for line in body.splitlines())
+            self.commits.append(header["summary"])
+            self.files |= {line["path"]: base64.b64decode(line["content"]) for line in lines}
+            url = f"{self.server.address}/owner/repo/commit/{COMMIT}"
+            self.reply({"commitOid": COMMIT, "commitUrl": url, "success": True})
 
     def do_GET(self):
         path = self.path.partition("?")[0]
@@ -64,12 +56,8 @@ class Hub(loopback.Handler):
         if path in [f"{_API}/revision/{revision}" for revision in self.revisions]:
             self.reply({"id": "owner/repo", "sha": COMMIT, "siblings": names})
         elif path == f"{_API}/tree/{COMMIT}":
-            self.reply(
-                [
-                    {"type": "file", "path": name, "size": len(content), "oid": "b" * 40}
-                    for name, content in self.files.items()
-                ]
-            )
+            fields = {"type": "file", "oid": "b" * 40}
+            self.reply([{**fields, "path": n, "size": len(c)} for n, c in self.files.items()])
         elif (name := path.removeprefix(f"/owner/repo/resolve/{COMMIT}/")) in self.files:
             content = self.files[name]
             etag = f'"{hashlib.sha256(content).hexdigest()}"'

@@ -1,25 +1,27 @@
 """Encoded images, folders of images, and data sets of tensorflow-datasets."""
 
-import base64
 import hashlib
+import io
 import struct
 import zlib
 
 import numpy as np
 import tensorflow as tf
 import tensorflow_datasets as tfds
+from PIL import Image
 
-# A JPEG of 16 x 12 pixels with one of these inks in each half, written by Pillow 13.
 CMYK_INKS = (200, 40, 90, 30), (10, 180, 60, 70)
-CMYK = base64.b64decode(
-    "/9j/7gAOQWRvYmUAZAAAAAAA/9sAQwANCQoLCggNCwoLDg4NDxMgFRMSEhMnHB4XIC4pMTAuKS0sMzpK"
-    "PjM2RjcsLUBXQUZMTlJTUjI+WmFaUGBKUVJP/8AAFAgADAAQBEMRAE0RAFkRAEsRAP/EAB8AAAEFAQEB"
-    "AQEBAAAAAAAAAAABAgMEBQYHCAkKC//EALUQAAIBAwMCBAMFBQQEAAABfQECAwAEEQUSITFBBhNRYQci"
-    "cRQygZGhCCNCscEVUtHwJDNicoIJChYXGBkaJSYnKCkqNDU2Nzg5OkNERUZHSElKU1RVVldYWVpjZGVm"
-    "Z2hpanN0dXZ3eHl6g4SFhoeIiYqSk5SVlpeYmZqio6Slpqeoqaqys7S1tre4ubrCw8TFxsfIycrS09TV"
-    "1tfY2drh4uPk5ebn6Onq8fLz9PX29/j5+v/aAA4EQwBNAFkASwAAPwDkq7ateu8r3WvKK0qxq8Kr1es2"
-    "tmvda8orSrGr/9k="
-)
+
+
+def _cmyk_jpeg():
+    """Returns a JPEG of 16 x 12 pixels with one of the inks in each half."""
+    image, content = Image.new("CMYK", (16, 12), CMYK_INKS[0]), io.BytesIO()
+    image.paste(CMYK_INKS[1], (8, 0, 16, 12))
+    image.save(content, "JPEG")
+    return content.getvalue()
+
+
+CMYK = _cmyk_jpeg()
 
 
 def noise(height, width, seed=0, channels=3):

@@ -32,30 +32,33 @@ def make(
         "width": width,
     }
     model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
+    fields = {"preprocessing": registry.entry(MODEL).preprocessing, "seed": seed, **changes}
+    return *describe(model, dataset, arguments, **{"classes": CLASSES, **fields}), model
+
+
+def describe(model, dataset, arguments, **changes):
+    """Returns the entry and the content of the weight file of a model."""
     content = hdf5.write(model)
     sha256 = files.sha256(content)
     entry = dict.fromkeys(manifest.FIELDS, "")
     entry |= {
         "format": manifest.FORMAT,
-        "tag": manifest.tag(changes.get("model", MODEL), dataset, arguments, sha256),
-        "model": MODEL,
+        "tag": manifest.tag(changes.get("model", model.name), dataset, arguments, sha256),
+        "model": model.name,
         "dataset": dataset,
         "arguments": arguments,
-        "preprocessing": registry.entry(MODEL).preprocessing,
-        "classes": CLASSES,
         "sha256": sha256,
         "bytes": len(content),
         "parameters": cost.parameters(model),
         "schedule": "paper",
         "schedule_share": 1.0,
         "epochs": 300,
-        "seed": seed,
         "config": {"train": {"loss": "softmax_cross_entropy"}},
         "metrics": {"test_error_percent": 2.0},
         "sources": [],
         **changes,
     }
-    return signed(entry), content, model
+    return signed(entry), content
 
 
 def signed(entry):

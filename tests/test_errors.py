@@ -22,40 +22,30 @@ ERRORS = {
 }
 
 
-def test_every_error_class_is_in_the_table():
+def test_errors_have_their_base_class_and_exit_code():
     classes = inspect.getmembers(errors, inspect.isclass)
-    names = {name for name, c in classes if c.__module__ == errors.__name__}
-    assert names == set(ERRORS)
-
-
-@pytest.mark.parametrize("name", ERRORS)
-def test_errors_have_their_base_class_and_exit_code(name):
-    error = getattr(errors, name)
-    exit_code, builtin = ERRORS[name]
-    assert error.exit_code == exit_code
-    assert issubclass(error, builtin) and issubclass(error, errors.EluZooError)
-    assert str(error("what, expected, received")) == "what, expected, received"
+    assert {name for name, c in classes if c.__module__ == errors.__name__} == set(ERRORS)
+    for name, (exit_code, builtin) in ERRORS.items():
+        error = getattr(errors, name)
+        assert error.exit_code == exit_code
+        assert issubclass(error, builtin) and issubclass(error, errors.EluZooError)
+        assert str(error("what, expected, received")) == "what, expected, received"
 
 
 @pytest.mark.parametrize(
     ("name", "known", "expected"),
     [
-        ("eluu", ["relu", "elu"], "Did you mean 'elu'? "),
-        ("ELU_CIFAR_18", ["nin", "elu_cifar_18"], "Did you mean 'elu_cifar_18'? "),
-        ("abc", ["xyz"], ""),
-        ("abc", [], ""),
-        (3, ["30"], "Did you mean '30'? "),
+        ("eluu", ["relu", "elu"], "Did you mean 'elu'? Known: relu, elu."),
+        ("ELU_CIFAR", ["nin", "elu_cifar"], "Did you mean 'elu_cifar'? Known: nin, elu_cifar."),
+        ("abc", ["xyz"], "Known: xyz."),
+        ("abc", [], "Known: none."),
+        (3, ["30"], "Did you mean '30'? Known: 30."),
     ],
 )
-def test_did_you_mean_names_the_closest_name(name, known, expected):
-    assert errors.did_you_mean(name, known) == expected
-
-
-def test_the_error_for_an_unknown_name_lists_the_known_names():
-    error = errors.unknown_name_error("model", "nim", iter(["nin", "fmp"]))
+def test_the_error_for_an_unknown_name_suggests_the_closest_name(name, known, expected):
+    error = errors.unknown_name_error("model", name, iter(known))
     assert isinstance(error, errors.UsageError)
-    assert str(error) == "Unknown model 'nim'. Did you mean 'nin'? Known: nin, fmp."
-    assert str(errors.unknown_name_error("model", 7, [])) == "Unknown model 7. Known: none."
+    assert str(error) == f"Unknown model {name!r}. {expected}"
 
 
 @pytest.mark.parametrize("value", ["caff", None, ["caffe"]])

@@ -30,26 +30,19 @@ def images():
 
 
 @pytest.mark.parametrize(("weights", "dtype"), [(None, "float32"), ("mnist", "uint8")])
-def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, weights):
+def test_preprocess_input_returns_new_float32_pixels(published, images, dtype, weights, caplog):
     raw = images.astype(dtype)
     pixels = elu_zoo.preprocess_input(raw, MODEL, weights)
     assert pixels.dtype == np.float32 and not np.shares_memory(pixels, raw)
     np.testing.assert_allclose(pixels, raw.astype(np.float64) / 255, rtol=1e-6)
     np.testing.assert_array_equal(raw, images)
-
-
-def test_a_warning_reports_pixels_in_another_range(published, images, caplog):
-    elu_zoo.preprocess_input(images, MODEL)
-    assert not caplog.messages
-    elu_zoo.preprocess_input(images / 255, MODEL)
-    assert "5 of 5 images (images[0], images[1]" in caplog.text and "0..255" in caplog.text
-
-
-def test_preprocess_input_equals_the_layers_of_the_model(published, images):
-    bare = elu_zoo.get_model(MODEL, weights="mnist", preprocessing=False)
-    model = elu_zoo.get_model(MODEL, weights="mnist")
-    pixels = elu_zoo.preprocess_input(images, MODEL, "mnist")
+    bare, model = (
+        elu_zoo.get_model(MODEL, weights=weights, preprocessing=p) for p in (False, True)
+    )
     np.testing.assert_array_equal(np.asarray(bare(pixels)), np.asarray(model(images)))
+    assert not caplog.messages
+    elu_zoo.preprocess_input(images / 255, MODEL, weights)
+    assert "5 of 5 images (images[0], images[1]" in caplog.text and "0..255" in caplog.text
 
 
 def test_preprocess_input_uses_the_preprocessing_of_weights(made, images, tmp_path):
@@ -85,32 +78,19 @@ PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 @pytest.mark.parametrize("values", [LOGITS, PROBABILITIES])
 def test_decode_names_the_most_probable_classes(published, values):
     decoded = elu_zoo.decode_predictions(values, MODEL, "mnist", top=3)
-    names = [[name for name, _ in row] for row in decoded]
     # Classes of equal probability are sorted by their numbers.
-    assert names == [
-        ["digit 1", "digit 9", "digit 2"],
-        ["digit 0", "digit 1", "digit 2"],
-    ]
-    for row, index in zip(decoded, [[1, 9, 2], [0, 1, 2]], strict=True):
-        expected = PROBABILITIES[decoded.index(row)][index]
-        np.testing.assert_allclose([p for _, p in row], expected, rtol=1e-6)
+    for row, best, expected in zip(decoded, [[1, 9, 2], [0, 1, 2]], PROBABILITIES, strict=True):
+        assert [name for name, _ in row] == [f"digit {i}" for i in best]
+        np.testing.assert_allclose([p for _, p in row], expected[best], rtol=1e-6)
         assert all(type(p) is float for _, p in row)
 
 
-def test_decode_takes_the_classes_of_the_weights_and_does_not_overflow(published):
+def test_decode_takes_the_classes_of_the_weights(published, made, tmp_path, monkeypatch):
     ((best,),) = elu_zoo.decode_predictions(LOGITS[:1] * 1000, MODEL, "letters", top=1)
-    assert best == ("b", 1.0)
-    (row,) = elu_zoo.decode_predictions(LOGITS[:1], MODEL, "mnist", top=99)
-    assert len(row) == 10
-
-
-def test_decode_needs_no_weights_for_one_data_set(made, tmp_path, monkeypatch):
-    made_weights.publish(monkeypatch, tmp_path, made["elu"])
-    ((best,), _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=1)
-    assert best[0] == "digit 1"
-
-
-AUTOENCODER = "mnist_autoencoder"
+    assert best == ("b", 1.0)  # without an overflow
+    made_weights.publish(monkeypatch, tmp_path, made["elu"])  # weights of one data set
+    (row, _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=99)
+    assert row[0][0] == "digit 1" and len(row) == 10
 
 
 @pytest.mark.parametrize(
@@ -122,7 +102,7 @@ AUTOENCODER = "mnist_autoencoder"
         (np.zeros(10), MODEL, {"weights": "mnist"}, r"shape \(batch, 10\).*Received"),
         (LOGITS, "nin", {}, "no published weights.*Pass weights="),
         (LOGITS, "nothing", {}, "Unknown model"),
-        (np.zeros((2, 28, 28, 1)), AUTOENCODER, {}, "is an autoencoder: its output is an image"),
+        (LOGITS, "mnist_autoencoder", {}, "is an autoencoder: its output is an image"),
     ],
 )
 def test_decode_refuses_predictions_without_class_names(published, values, name, arguments, words):

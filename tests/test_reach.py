@@ -2,27 +2,29 @@
 
 import ast
 import re
+import subprocess
+import sys
 
 import pytest
 from readmes import TEXTS
-from test_import_ranks import at_module_level, module_name, modules
+from test_import_ranks import at_module_level, sources
 
 import elu_zoo
 from elu_zoo import activations, layers, training
 
-SOURCES = {module_name(path): path.read_text() for path in modules("elu_zoo", "configs")}
+SOURCES = sources()
 
 
-def reach(first: str, sources: dict[str, str]) -> set[str]:
+def reach(first: str, texts: dict[str, str]) -> set[str]:
     """Returns the modules that the import of a module imports, with their packages."""
     reached, pending = set(), {first}
     while pending:
         parts = pending.pop().split(".")
         parts = elu_zoo._PUBLIC.get(".".join(parts[1:2]), ".".join(parts)).split(".")
-        packages = {".".join(parts[: i + 1]) for i in range(len(parts))} & sources.keys()
+        packages = {".".join(parts[: i + 1]) for i in range(len(parts))} & texts.keys()
         for module in packages - reached:
             reached.add(module)
-            pending |= at_module_level(sources[module])
+            pending |= at_module_level(texts[module])
     return reached
 
 
@@ -32,8 +34,24 @@ def test_few_files_are_reached_by_imports(module, limit):
     assert len(reached) <= limit, sorted(reached)
 
 
+LOADED = """
+import sys
+import elu_zoo
+elu_zoo.get_model("mnist_mlp_8x128")
+print(*(name for name in sys.modules if name.partition(".")[0] == "elu_zoo"))
+"""
+
+
+def test_few_files_are_loaded_for_a_network():
+    command = [sys.executable, "-c", LOADED]
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    loaded = result.stdout.split()
+    assert "elu_zoo.models.mnist" in loaded
+    assert len(loaded) <= 35, sorted(loaded)
+
+
 def test_reach_follows_imports_at_module_level_and_counts_packages():
-    sources = {
+    texts = {
         "elu_zoo": "",
         "elu_zoo.a": "",
         "elu_zoo.a.b": "if TYPE_CHECKING:\n    from elu_zoo import e\nfrom elu_zoo import c",
@@ -41,7 +59,7 @@ def test_reach_follows_imports_at_module_level_and_counts_packages():
         "elu_zoo.d": "from elu_zoo.a.b import f, get_model",
         "elu_zoo.e": "",
     }
-    assert reach("elu_zoo.a.b", sources) == sources.keys() - {"elu_zoo.e"}
+    assert reach("elu_zoo.a.b", texts) == texts.keys() - {"elu_zoo.e"}
 
 
 # Docstrings of these names have the sections that Keras' docstrings have: what the package
@@ -65,9 +83,8 @@ def listing_errors(source: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("module", SOURCES)
-def test_docstrings_of_internal_definitions_do_not_list_errors(module):
-    assert listing_errors(SOURCES[module]) == []
+def test_docstrings_of_internal_definitions_do_not_list_errors():
+    assert [name for source in SOURCES.values() for name in listing_errors(source)] == []
 
 
 @pytest.mark.parametrize(

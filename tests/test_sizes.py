@@ -55,6 +55,10 @@ BUDGETS = (
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("bin", 1060, 1520),
+    ("export", 1900, 2130),
+    ("models", 1720, 1920),
+    ("serving serving_conformance", 2120, 3830),
+    ("activations layers", 2650, 2650),
 )
 
 
@@ -70,7 +74,7 @@ def test_redrawn_folders_are_within_their_budgets(folders, package, tests):
     assert lines(*(ROOT.parent / "tests" / name for name in folders.split())) <= tests
 
 
-@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 30_670), ("tests", 36_980)])
+@pytest.mark.parametrize(("folder", "limit"), [("elu_zoo", 28_590), ("tests", 34_150)])
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""
     assert lines(ROOT.parent / folder) <= limit

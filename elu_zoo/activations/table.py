@@ -9,9 +9,7 @@ import keras
 
 from elu_zoo import errors, registry
 from elu_zoo.activations.elu import ELU, elu, elu_xla
-from elu_zoo.activations.prelu import PReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
-from elu_zoo.activations.rrelu import RReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, PReLU, RReLU, ShiftedReLU, VeryLeakyReLU
 
 # Commands read the names from this source, because the import takes seconds.
 # Functions of Keras that act on each element separately and need no arguments.
@@ -151,14 +149,7 @@ def describe(activation: Any) -> dict[str, Any]:
 
 
 def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:
-    """Returns the description of an activation layer in the config of a saved model.
-
-    Args:
-        layer: `class_name` and `config` of the layer.
-
-    Returns:
-        See `describe`; None if no activation of `names` has such a layer.
-    """
+    """Describes a layer of a saved model (`class_name` and `config`); None if not in `names`."""
     saved = layer["config"]
     for name in _table:
         made = make(name, "activation", seed=0)

@@ -78,7 +78,7 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
             "to one activation. Set config.model.weights to '' (in the config "
             f"finetune, weights=none). Received: {config.model.weights}."
         )
-    if comparison.tune > 1 and config.data.name in load.ENCODED:
+    if comparison.tune > 1 and config.data.name == load.IMAGENET:
         raise errors.UsageError(
             "Learning rates are tuned on validation images, and the validation images "
             f"of {config.data.name} are test images. Use --tune=1 or another data set."

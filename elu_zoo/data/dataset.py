@@ -20,6 +20,7 @@ class Split:
 
     images: np.ndarray
     labels: np.ndarray
+    is_encoded = False  # whether the images stay on the disk
 
     def __repr__(self) -> str:
         return f"Split({len(self)} examples, image_shape={self.image_shape})"
@@ -96,7 +97,7 @@ class ImageData:
         """Returns the split `train`, `validation` or `test`, or `all` of them."""
         if name != "all":
             return getattr(self, name)
-        if not isinstance(self.train, Split):
+        if self.train.is_encoded:
             raise errors.UsageError(
                 f"The splits of {self.name} are not joined, because its images stay on "
                 "the disk. Choose one split."

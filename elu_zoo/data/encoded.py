@@ -15,32 +15,11 @@ _PREFETCHED = 2  # batches
 
 
 class Example(NamedTuple):
-    """An encoded image and its label.
-
-    Attributes:
-        name: name of the image file, for messages.
-        image: content of the file.
-        label: class of the image.
-    """
+    """An image file: its name, its content and the class of the image."""
 
     name: str
     image: bytes
     label: int
-
-
-class UnusableFileError(errors.DataError):
-    """An image file is not a regular file or is too large.
-
-    Args:
-        name: name of the file.
-        label: class of the image.
-        reason: the end of a sentence about the file, for instance "is not a regular
-            file: it is a device".
-    """
-
-    def __init__(self, name: str, label: int, reason: str):
-        super().__init__(f"{name} cannot be used: it {reason}.")
-        self.name, self.label, self.reason = name, label, f"it {reason}"
 
 
 class Examples(Protocol):
@@ -58,10 +37,9 @@ class EncodedImages:
 
     Args:
         name: name of the data set, in lower case letters, digits and underscores.
-        fingerprint: hash that identifies the images; see `folder.find`, `records.find`.
+        fingerprint: hash that identifies the images.
         classes: name of each label.
-        class_names: display name of each label, see `class_names.read`. Two labels may
-            have the same display name.
+        class_names: display name of each label, which several labels may share.
         splits: the examples of each split.
     """
 
@@ -87,6 +65,7 @@ class EncodedSplit:
     positions: np.ndarray
     side: int
     new_labels: np.ndarray | None = None
+    is_encoded = True
 
     def __len__(self) -> int:
         return len(self.positions)

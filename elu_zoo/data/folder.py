@@ -13,7 +13,7 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import cache, class_names, shapes, splits
-from elu_zoo.data.encoded import EncodedImages, Example, UnusableFileError
+from elu_zoo.data.encoded import EncodedImages, Example
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
 _READERS = 16  # files that are read in parallel, to hide the latency of a network disk
@@ -49,14 +49,14 @@ class FilesOfSplit:
             return list(pool.map(self._read, positions))
 
     def _read(self, position: int) -> Example:
-        path, label = self.root / self.paths[position], int(self.labels[position])
+        path = self.root / self.paths[position]
         try:
             content = files.read_regular(path, MAX_BYTES, "an image file")
-            return Example(str(path), content, label)
         except errors.CorruptError as error:
-            raise UnusableFileError(str(path), label, str(error)) from None
+            raise errors.DataError(f"{path}: it {error}.") from None
         except OSError as error:
             raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
+        return Example(str(path), content, int(self.labels[position]))
 
 
 def find(
@@ -174,12 +174,12 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         bad = []
         for name, part in source.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
-            readers = decoding.readers(part, range(len(part)))
-            for index, decoded in enumerate(decoding.decode_all(readers, shape)):
-                if decoded.problem:
-                    bad.append(decoded)
+            decoded = decoding.decode_all(part, range(len(part)), shape)
+            for index, image in enumerate(decoded):
+                if image.problem:
+                    bad.append(image.problem)
                 else:
-                    images[index] = decoded.pixels
+                    images[index] = image.pixels
             arrays[f"{name}_images"] = images
             arrays[f"{name}_labels"] = part.labels
         if bad:

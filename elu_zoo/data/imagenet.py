@@ -28,12 +28,11 @@ def load(
     validation_images: int = VALIDATION_IMAGES,
     data_dir: str | Path | None = None,
 ) -> ImageData:
-    """Returns a data set of `EncodedSplit`s; reads only the names of the files.
+    """Returns a data set of `EncodedSplit`s in a fixed random order; reads no image.
 
-    The test split is the official validation split. The validation split, which is
-    evaluated between epochs, is a random part of the test split, as in the paper. If a
-    folder has no validation split, a random tenth of its images is held out. Every
-    split is shuffled in a fixed order, so that its first examples are of many classes.
+    The test split is the official validation split, or a random tenth of the images of
+    a folder without one. The validation split, which is evaluated between epochs, is a
+    random part of the test split, as in the paper.
 
     Args:
         folder: a folder of image files, see `folder.find`, or of ArrayRecord files, see

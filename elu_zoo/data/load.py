@@ -16,8 +16,7 @@ from elu_zoo.data.shapes import Shape
 if TYPE_CHECKING:
     from elu_zoo.data.cache import Arrays
 
-# Data sets that are too large for memory; see `elu_zoo.data.imagenet`.
-ENCODED = ("imagenet2012",)
+IMAGENET = "imagenet2012"  # whose images stay on the disk; see `elu_zoo.data.imagenet`
 
 
 def names() -> list[str]:
@@ -27,7 +26,7 @@ def names() -> list[str]:
 
 def is_own(name: str, folder: str = "") -> bool:
     """Returns whether the fields `data.name` and `data.folder` name a user's images."""
-    return bool(folder) or name not in (*names(), *ENCODED)
+    return bool(folder) or name not in (*names(), IMAGENET)
 
 
 def training_images(name: str, with_validation: bool) -> int:
@@ -82,7 +81,7 @@ def load(
 def check_exists(name: str, data_dir: str | Path | None = None) -> None:
     """Checks that a data set of the zoo, a folder, a file or a prepared data set exists."""
     path = Path(name).expanduser()
-    if name in (*catalog.ENTRIES, *ENCODED) or path.is_dir():
+    if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir():
         return
     if path.suffix == ".npz":
         if not path.exists():

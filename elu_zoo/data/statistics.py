@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -31,43 +31,36 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     in `folder`, a run's folder, is preferred, because another machine may compute other
     statistics.
     """
-    name = data.fingerprint + {"gcn_zca": "_zca", "gcn_mean": "_gcn_mean"}.get(kind, "_mean")
-    if copies := sorted(folder.glob(f"{name}-*.npz")) if folder else []:
+    images = data.fingerprint + "_gcn" * (kind == "gcn_mean")
+    stored = "zca" if kind == "gcn_zca" else "mean"
+    if copies := sorted(folder.glob(f"{images}_{stored}-*.npz")) if folder else []:
         copy_to_cache(copies[0])
         return copies[0].stem
-    if kind == "gcn_zca":
-        return find_whitening(data)
-    if kind == "mean_crop":
-        return find_encoded_mean(data)
-    return _find_resident_mean(data, normalized=kind == "gcn_mean")
-
-
-def find_whitening(data: ImageData) -> str:
-    """Returns the name of the whitening statistics of a data set's images.
-
-    Missing statistics are fitted on the training and validation images (about 15 s for
-    CIFAR on two cores); see `find_or_fit`.
-    """
-    try:
-        return statistics_file.find(data.fingerprint).stem
-    except errors.NotFoundError:
-        logging.info("Fitting the whitening statistics of %s.", data.fingerprint)
-    fitted = fit(data.train.images, data.validation.images)
-    return _write(statistics_file.write, data.fingerprint, fitted)
-
-
-def _find_resident_mean(data: ImageData, normalized: bool) -> str:
-    """Returns the name of the mean of images in memory, raw or contrast-normalised."""
-    images = f"{data.fingerprint}_gcn" if normalized else data.fingerprint
     with contextlib.suppress(errors.NotFoundError):
-        return statistics_file.find(images, "mean").stem
+        return statistics_file.find(images, stored).stem
+    logging.info("Computing the statistics of all images of %s once.", data.name)
+    with _cache_folder() as cache:
+        files.check_writable(cache)  # The computation may take hours.
+        if stored == "zca":
+            fitted = fit(data.train.images, data.validation.images)
+            return statistics_file.write(cache, images, fitted).stem
+        mean = _mean(data, normalized=kind == "gcn_mean")
+        return statistics_file.write_mean(cache, images, mean).stem
+
+
+def _mean(data: ImageData, normalized: bool) -> np.ndarray:
+    """Returns the mean of the training images, raw or contrast-normalised."""
+    if data.train.is_encoded:
+        from elu_zoo.data import decoding
+
+        # The test images are decoded too, as a check before training.
+        return decoding.mean_image(data.train, data.test, classes=data.num_classes)
     splits = data.train.images, data.validation.images
     total = 0.0
     for part in _parts(splits):
         rows = _normalized(part) if normalized else part.reshape(len(part), -1)
         total = total + rows.sum(0, dtype=np.float64)
-    mean = (total / sum(map(len, splits))).reshape(data.image_shape)
-    return _write(statistics_file.write_mean, images, mean)
+    return (total / sum(map(len, splits))).reshape(data.image_shape)
 
 
 def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
@@ -100,25 +93,6 @@ def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
     return {"kind": "rescale", "scale": scale, "offset": offset}
 
 
-def find_encoded_mean(data: ImageData) -> str:
-    """Returns the name of the mean of the training images of encoded splits.
-
-    To compute a missing mean, all images are decoded once (about 5 ms per image on one
-    core). Test images are decoded too, as a check; see `find_or_fit`.
-    """
-    try:
-        return statistics_file.find(data.fingerprint, "mean").stem
-    except errors.NotFoundError:
-        count = len(data.train) + len(data.test)
-        logging.info("Decoding all %d images of %s once.", count, data.name)
-    from elu_zoo.data import decoding
-
-    with _cache_folder() as folder:
-        files.check_writable(folder)  # The computation below may take hours.
-    mean = decoding.mean_image(data.train, data.test, classes=data.num_classes)
-    return _write(statistics_file.write_mean, data.fingerprint, mean)
-
-
 def copy_to_cache(path: Path) -> None:
     """Copies a file of statistics to the cache folder."""
     with _cache_folder() as folder:
@@ -127,18 +101,10 @@ def copy_to_cache(path: Path) -> None:
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
-    """Copies the statistics of a preprocessing from the cache to a folder.
-
-    Statistics that ship with the package are not in the cache and are not copied.
-    """
+    """Copies the statistics of a preprocessing from the cache, if they are there."""
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():
         files.write_bytes(folder / path.name, path.read_bytes())
-
-
-def _write(write: Callable, images: str, fitted: Any) -> str:
-    with _cache_folder() as folder:
-        return write(folder, images, fitted).stem
 
 
 @contextlib.contextmanager
@@ -163,15 +129,7 @@ def fit(*splits: np.ndarray) -> Statistics:
     mean = mean(x);  covariance = (x - mean).T @ (x - mean) / count
     matrix = (covariance + 0.1 * identity) ** -0.5
     ```
-
-    Args:
-        *splits: uint8 images, `(n, height, width, channels)` each.
-
-    Returns:
-        float64 statistics of `height * width * channels` values.
     """
-    if any(images.dtype != np.uint8 for images in splits):
-        raise errors.DataError("Statistics are fitted on raw uint8 images.")
     count = sum(map(len, splits))
     parts = _parts(splits)
     mean = sum(_normalized(part).sum(0) for part in parts) / count

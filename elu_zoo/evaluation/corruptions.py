@@ -12,7 +12,7 @@ UNCHANGED = "none"
 
 def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
     """Returns a row for each change of `image_changes.LEVELS`, after one without changes."""
-    if not isinstance(split, Split):
+    if split.is_encoded:
         raise errors.UsageError(
             "Changes of images need images in memory. Use a data set that is smaller "
             "than imagenet2012."

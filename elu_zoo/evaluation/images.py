@@ -6,7 +6,7 @@ import numpy as np
 from elu_zoo import errors, registry
 from elu_zoo.data import imagenet, load
 from elu_zoo.data.class_names import matched
-from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.weights.manifest import Entry
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -19,7 +19,7 @@ def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str |
     else:
         settings = weights.entry["config"].get("data", {}) if weights.entry else {}
         count = settings.get("validation_images", imagenet.VALIDATION_IMAGES)
-        folder = "" if data in load.ENCODED else data
+        folder = "" if data == load.IMAGENET else data
         images = imagenet.load(folder, shape[0], count, data_dir)
     if len(model.output_shape) > 2:
         return images
@@ -31,7 +31,7 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     texts = _missing(data, split) if entry and entry["classes"] else []
     if not (entry and entry["dataset"] == data.name):
         # `ImageData.split` joins the images of a user that are in memory.
-        joined = load.is_own(data.name) and isinstance(data.train, Split)
+        joined = load.is_own(data.name) and not data.train.is_encoded
         if not data.note or (joined and split == "all"):
             return texts
         return [*texts, data.note + " --split=all measures all images." * joined]
@@ -52,7 +52,7 @@ def _missing(data: ImageData, name: str) -> list[str]:
     """Returns a note on the classes without an image in a split."""
     split = data.split(name)
     # The labels of images that stay on the disk may be unknown.
-    known = split.labels if isinstance(split, Split) else split.new_labels
+    known = split.new_labels if split.is_encoded else split.labels
     classes = range(data.num_classes)
     lacking = np.setdiff1d(classes, classes if known is None else known)
     names = errors.listed([data.class_names[label] for label in lacking])

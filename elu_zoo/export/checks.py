@@ -1,7 +1,7 @@
 """The checks of a SavedModel before it gets its version number."""
 
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +13,7 @@ from tensorflow.core.protobuf import saved_model_pb2
 
 from elu_zoo import errors
 from elu_zoo.export.named_outputs import FEATURES, NamedOutputs
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 
 # Ops that call back into the Python process that traced them.
 _PYTHON_OPS = {"PyFunc", "PyFuncStateless", "EagerPyFunc"}
@@ -63,15 +63,7 @@ def check_graph(directory: Path) -> None:
 
 
 def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
-    """Compares the outputs of every signature with the outputs of the Keras model.
-
-    Args:
-        function: the function of the Keras model.
-        signatures: the signatures of the loaded SavedModel, by name.
-
-    Returns:
-        For each output, the result of `compare` with the largest difference.
-    """
+    """Compares the outputs of every signature, by name, with those of the Keras model."""
     pixels = noise(function.image_shape)
     expected = expected_outputs(function, pixels)
     images = tf.constant(pixels, tf.float32)
@@ -86,12 +78,20 @@ def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
     for signature, batch, names in batches:
         outputs = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
         reference = {name: expected[name] for name in names}
+        _check_labels(function.class_names, outputs)
         source = f"the signature {signature}"
         for name, row in compare(reference, outputs, source).items():
             worst = parity.setdefault(name, row)
             if row["difference"] > worst["difference"]:
                 parity[name] = row
     return parity
+
+
+def _check_labels(class_names: Sequence[str], outputs: Mapping[str, np.ndarray]) -> None:
+    if "labels" in outputs:
+        names = [class_names[index] for index in outputs["classes"]]
+        if [label.decode() for label in outputs["labels"]] != names:
+            raise errors.EluZooError("The labels are not the names of the classes.")
 
 
 def noise(shape: tuple[int, int, int]) -> np.ndarray:
@@ -126,14 +126,7 @@ def compare(
     source: str,
     tolerance: float = TOLERANCE,
 ) -> Parity:
-    """Checks that |difference| <= tolerance * max(1, largest |value|) for each output.
-
-    Args:
-        expected: outputs of the Keras model by name.
-        outputs: outputs of the export by name.
-        source: the compared file or signature, for messages.
-        tolerance: the bound of the difference, relative to the largest value.
-    """
+    """Checks that |difference| <= tolerance * max(1, largest |value|) for each output."""
     parity = {}
     for name, values in expected.items():
         limit = tolerance * max(1.0, float(np.abs(values).max()))

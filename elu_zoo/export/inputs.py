@@ -85,7 +85,7 @@ def read_files(paths: Sequence[str], predictor: Predictor, digit: bool = False) 
 
 def load_test_images(name: str, data_dir: str | None, count: int, predictor: Predictor) -> Inputs:
     """Returns the first test images of a data set."""
-    if name in load.ENCODED:
+    if name == load.IMAGENET:
         raise errors.UsageError(
             f"The images of {name} are not loaded into memory, which --data requires. "
             "Pass image files or folders instead of --data, or run elu-zoo-evaluate to "

@@ -18,7 +18,7 @@ from elu_zoo.export import checks, named_outputs, origin, quantization, versions
 from elu_zoo.export.named_outputs import Autoencoder, NamedOutputs
 from elu_zoo.export.target import Target
 from elu_zoo.layers.constant import embed_constants
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 
 INPUT = "images"
 
@@ -55,10 +55,9 @@ class Format:
     """A format of exported models.
 
     Attributes:
-        file: the name of the model's file.
         packages: the packages that write and run the file.
         load: a function from a file's path to a function from images to named outputs.
-        tolerance: the tolerance of `checks.compare`.
+        tolerance: see `checks.compare`.
     """
 
     file: str
@@ -99,17 +98,13 @@ def export_interchange(
     with those of `model` before the folder gets its number. Unlike a SavedModel, the
     file does not refuse NaN.
 
+    All layers compute in float32, and all versions of a name have one format. Other
+    arguments, and the result, are those of `export_saved_model`.
+
     Args:
-        model: see `export_saved_model`; all layers compute in float32.
-        directory: the base of all exports. All versions of a name have one format.
-        name: the model's name.
         format: `onnx` or `litert`.
-        class_names, autoencoder, source, version, replace: see `export_saved_model`.
         quantize: `dynamic` or `float16` for a smaller LiteRT file, see
             `quantization.write`; None for float32.
-
-    Returns:
-        The version's folder.
     """
     if format not in FORMATS:
         raise errors.unknown_name_error("format", format, FORMATS)

@@ -5,17 +5,10 @@ from typing import Any
 
 
 def join(first: bytes, second: bytes) -> bytes:
-    """Returns the LiteRT file of `second(first(images))`.
+    """Returns the LiteRT file of `second(first(images))`, each with one subgraph.
 
     The TensorFlow converter quantizes all constants of a file in the same way. Two
     joined files may differ in the quantization of their constants.
-
-    Args:
-        first: a LiteRT file with one input, one output, one subgraph and one signature.
-        second: a file like `first`, whose input fits the output of `first`.
-
-    Returns:
-        A file with the input of `first`, and the outputs and signature of `second`.
     """
     import flatbuffers
     from ai_edge_litert.schema_py_generated import ModelT

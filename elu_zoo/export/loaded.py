@@ -30,11 +30,7 @@ class LoadedModel:
     _saved: Any = dataclasses.field(repr=False, compare=False)
 
     def predict(self, images: np.ndarray) -> dict[str, np.ndarray]:
-        """Returns the outputs for raw images, see `named_outputs.make`.
-
-        Args:
-            images: (batch, height, width, channels), pixels 0..255 of any real type.
-        """
+        """Returns the outputs for raw images 0..255, see `named_outputs.make`."""
         try:
             images = np.asarray(images, np.float32)
         except (TypeError, ValueError) as error:
@@ -47,11 +43,7 @@ class LoadedModel:
         return self._function("serving_default", images=tf.constant(images))
 
     def predict_bytes(self, encoded: Sequence[bytes]) -> dict[str, np.ndarray]:
-        """Returns the outputs for PNG or JPEG files, see `named_outputs.make`.
-
-        Args:
-            encoded: the content of each file; images of any size are resized.
-        """
+        """Returns the outputs for the contents of PNG or JPEG files of any size."""
         encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
         if not encoded or not all(isinstance(image, bytes) for image in encoded):
             raise errors.UsageError(
@@ -99,7 +91,7 @@ def _class_names(signatures: Any, path: Path) -> tuple[str, ...]:
         raise ValueError("The signatures have different outputs.")
     if set(outputs) == named_outputs.OUTPUTS_OF_AN_AUTOENCODER:
         return ()
-    if set(outputs) != named_outputs.OUTPUTS_OF_A_CLASSIFIER:
+    if {*outputs, "labels"} != named_outputs.OUTPUTS_OF_A_CLASSIFIER:  # Older exports lack labels.
         raise ValueError(f"The outputs are {', '.join(sorted(outputs))}.")
     labels = files.read(path / "assets" / "labels.txt").decode("utf-8-sig").splitlines()
     if len(labels) != outputs["logits"].shape[-1]:

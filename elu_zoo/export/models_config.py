@@ -12,11 +12,8 @@ _MOUNTED_AT = "/models"
 def text(directory: Path) -> str:
     """Returns the protobuf text that lists the SavedModels in `directory`.
 
-    TensorFlow Serving needs absolute paths. The listed paths exist in a container that
-    mounts `directory` at /models:
-
-        docker run -p 8501:8501 -v "$PWD/exports:/models" tensorflow/serving \\
-            --model_config_file=/models/models.config
+    TensorFlow Serving needs absolute paths: those of a container with
+    -v "$PWD/exports:/models" and --model_config_file=/models/models.config.
     """
     lines = ["model_config_list {"]
     for folder in sorted(directory.iterdir()):

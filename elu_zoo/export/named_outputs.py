@@ -10,7 +10,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 
-OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes"))
+OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes", "labels"))
 OUTPUTS_OF_AN_AUTOENCODER = frozenset(("reconstructions", "codes"))
 FEATURES = "features"
 _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
@@ -24,9 +24,8 @@ class Autoencoder:
         code: the name of the layer that outputs the code, (batch, units).
         readout: the function from outputs to scaled pixels: "sigmoid" for outputs of
             one logit per pixel, or "linear".
-        scale: the factor by which the preprocessing multiplies raw pixels. Scaled
-            pixels are divided by this factor, so that a reconstruction has the range
-            of the raw images.
+        scale: the factor by which the preprocessing multiplies raw pixels, and by which
+            outputs are divided to have the range of the raw images.
     """
 
     code: str
@@ -50,7 +49,7 @@ class NamedOutputs:
         read: a function from the output of `model` to outputs by name.
         readout: the activation that `read` applies to the first output of `model`.
         compared: the outputs that the parity check of an export compares.
-        class_names: the class names in the order of the logits; () for an autoencoder.
+        class_names: in the order of the logits; () for an autoencoder.
         has_features: whether `read` also returns `features`, the classifier's input.
     """
 
@@ -67,7 +66,10 @@ class NamedOutputs:
 
     def all_outputs(self, images: Any) -> dict[str, tf.Tensor]:
         """Returns all outputs by name, with `features` if the function has them."""
-        return self.read(self.model(images, training=False))
+        outputs = self.read(self.model(images, training=False))
+        if self.class_names:
+            outputs["labels"] = tf.gather(tf.constant(self.class_names), outputs["classes"])
+        return outputs
 
     @property
     def image_shape(self) -> tuple[int, int, int]:
@@ -84,18 +86,12 @@ def make(
     """Returns the function of a classifier or of an autoencoder.
 
     The outputs of a classifier are `logits` and `probabilities`, float32 (batch,
-    classes), and `classes`, int64 (batch,), the index of the largest logit. With the
-    argument `classifier`, another output is `features`, float32 (batch, units): the
-    input of the classifier layer, averaged over the pixels if it is a feature map. The
-    outputs of an autoencoder are `reconstructions`, float32 in the shape and range of
-    the images, and `codes`, float32 (batch, units).
-
-    Args:
-        model: one input, (batch, height, width, 1 or 3), and one output: logits
-            (batch, classes), or one number per pixel in the shape of the input.
-        class_names: the class names of a classifier; None for an autoencoder.
-        autoencoder: the description of an autoencoder; None for a classifier.
-        classifier: the name of the layer that outputs the logits.
+    classes), and `classes`, int64 (batch,), the index of the largest logit, and
+    `labels`, string (batch,), the name of this class. With the argument `classifier`,
+    another output is `features`, float32 (batch, units): the input of the classifier
+    layer, averaged over the pixels if it is a feature map. The outputs of an autoencoder
+    are `reconstructions`, float32 in the shape and range of the images, and `codes`,
+    float32 (batch, units). See `export_saved_model` for the arguments.
     """
     if (class_names is None) == (autoencoder is None):
         raise errors.UsageError(

@@ -56,12 +56,9 @@ def write(
     """Writes the elu_zoo.json of an export.
 
     Args:
-        path: the path of the file, whose folder is created.
-        function: the exported function, see `named_outputs.make`.
         source: see `of_weights`; None if unknown.
         parity: see `checks.compare`.
         outputs: the names of the outputs, by signature.
-        quantization: `dynamic` or `float16`; None for float32.
     """
     path.parent.mkdir(exist_ok=True)
     content = {

@@ -17,11 +17,7 @@ _SIDE = 112  # in pixels; small images are enlarged up to this side.
 
 
 def write_pairs(path: str | os.PathLike, images: np.ndarray, reconstructions: np.ndarray) -> int:
-    """Writes the picture `pairs` of the first `LIMIT` images as a PNG file, atomically.
-
-    Returns:
-        The number of images in the picture.
-    """
+    """Writes `pairs` of the first `LIMIT` images as a PNG file, and returns their number."""
     import tensorflow as tf
 
     picture = pairs(images[:LIMIT], reconstructions[:LIMIT])
@@ -34,15 +30,11 @@ def write_pairs(path: str | os.PathLike, images: np.ndarray, reconstructions: np
 
 
 def pairs(images: np.ndarray, reconstructions: np.ndarray) -> np.ndarray:
-    """Returns a picture with rows of `COLUMNS` images above their reconstructions.
+    """Returns a uint8 picture with rows of `COLUMNS` images above their reconstructions.
 
     Args:
         images: `(n, height, width, channels)`, 0..255, n >= 1.
-        reconstructions: an array in the shape of `images`; values outside 0..255 are
-            clipped.
-
-    Returns:
-        uint8 array `(height, width, channels)`.
+        reconstructions: an array of this shape; values outside 0..255 are clipped.
     """
     tiles = np.stack([images, reconstructions], axis=1)
     tiles = np.clip(np.rint(tiles), 0, 255).astype(np.uint8)

@@ -19,11 +19,9 @@ class Predictor:
     """An exported model or a model with weights, for predictions.
 
     Attributes:
-        function: a function from raw 0..255 images `(batch, height, width, channels)` to
-            outputs by name, see `named_outputs.make`.
+        function: a function from raw 0..255 images to outputs, see `named_outputs.make`.
         image_shape: `(height, width, channels)`.
-        class_names: the class names in the order of the logits; empty for an
-            autoencoder.
+        class_names: in the order of the logits; empty for an autoencoder.
         dataset: the name of the training data set; None if unknown.
     """
 
@@ -58,15 +56,9 @@ def from_weights(weights: Pretrained) -> Predictor:
 
 
 def description(model: keras.Model, name: str, weights: Pretrained | None = None) -> dict[str, Any]:
-    """Returns the `class_names`, `autoencoder` and `classifier` of a model.
+    """Returns arguments of `export_saved_model`: class_names, autoencoder, classifier.
 
-    The result holds arguments of `named_outputs.make` and `export_saved_model`. Without
-    weights or without an entry, the class names are the indices of the classes.
-
-    Args:
-        model: a model of `get_model`.
-        name: the model's name.
-        weights: the weights of the model; None for initial weights.
+    Without weights or without an entry, the class names are the indices of the classes.
     """
     registered = registry.entry(name)
     if not registered.is_autoencoder:

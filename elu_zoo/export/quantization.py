@@ -16,10 +16,9 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.export import joining, versions
 from elu_zoo.export.named_outputs import NamedOutputs
-from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
-from elu_zoo.layers.mean_subtraction import MeanSubtraction
-from elu_zoo.layers.zca_whitening import ZCAWhitening
-from elu_zoo.models.nested import all_layers
+from elu_zoo.layers.data_statistics import MeanSubtraction, ZCAWhitening
+from elu_zoo.layers.normalization import GlobalContrastNormalization
+from elu_zoo.models.cost import all_layers
 
 PREPROCESSING = (GlobalContrastNormalization, MeanSubtraction, ZCAWhitening)
 TOLERANCE = {"dynamic": 0.05, "float16": 2e-3}  # of `checks.compare`
@@ -51,10 +50,8 @@ def write(function: NamedOutputs, kind: str, convert: Convert) -> bytes:
     statistics files hold float16 values.
 
     Args:
-        function: the model's function, see `named_outputs.make`.
-        kind: a name of `versions.QUANTIZATIONS`.
-        convert: a function from such a function, and attributes of `tf.lite.TFLiteConverter`
-            as keywords, to a LiteRT file.
+        convert: a function from outputs, and attributes of `tf.lite.TFLiteConverter` as
+            keywords, to a LiteRT file.
     """
     model = function.model
     layers = [layer for layer in model.layers if isinstance(layer, PREPROCESSING)]

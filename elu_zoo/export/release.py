@@ -65,10 +65,7 @@ def write(
     `<tag>.tar.gz` with the SavedModel as `<model>/1/`, and the statistics.
 
     Args:
-        weights: the float16 weight file of a finished run.
-        entry: the published entry of the weights.
         rows: the rows of configs/results/results.csv, including the row of the run.
-        folder: the folder of the release; an existing folder is replaced.
         statistics: the statistics file that the entry names; None to leave it out.
     """
     text = card.text(entry, rows, front_matter=True)

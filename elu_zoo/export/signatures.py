@@ -3,13 +3,10 @@
 import tensorflow as tf
 
 from elu_zoo.data import formats
-from elu_zoo.data.images import decode
+from elu_zoo.data.images import MAX_PIXELS, decode
 from elu_zoo.data.shapes import Shape
 from elu_zoo.export.named_outputs import FEATURES, NamedOutputs
 
-# Limits of image sizes, because decoding a 12 kB file can take gigabytes and minutes.
-MOST_PIXELS = 2**25
-MOST_PIXELS_OF_A_BATCH = 2**27
 _PARALLEL_IMAGES = 2
 _NOT_FINITE = (
     "The images hold NaN or infinite pixels, expected finite numbers 0..255. Fix or "
@@ -110,18 +107,15 @@ def _pixels(encoded: tf.Tensor) -> tf.Tensor:
 
 
 def check_sizes(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns PNG or JPEG files, string (batch,), after a check of their headers."""
-    counts = tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64)
-    guards = [
-        tf.debugging.Assert(
-            tf.reduce_max(counts) <= MOST_PIXELS, [f"An image has more than {MOST_PIXELS} pixels"]
-        ),
-        tf.debugging.Assert(
-            tf.reduce_sum(counts) <= MOST_PIXELS_OF_A_BATCH,
-            [f"The images have more than {MOST_PIXELS_OF_A_BATCH} pixels together"],
-        ),
-    ]
-    with tf.control_dependencies(guards):
+    """Returns PNG or JPEG files, string (batch,), after a check of their headers.
+
+    Decoding a file of 12 kB can take gigabytes, so the limit holds for all together.
+    """
+    total = tf.reduce_sum(tf.map_fn(_pixels, encoded, fn_output_signature=tf.float64))
+    words = (
+        f"The images of a request have more than {MAX_PIXELS} pixels. Send smaller or fewer ones"
+    )
+    with tf.control_dependencies([tf.debugging.Assert(total <= MAX_PIXELS, [words])]):
         return tf.identity(encoded)
 
 

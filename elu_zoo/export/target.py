@@ -24,7 +24,6 @@ class Target:
 
     Attributes:
         directory: the base of all exports; created if missing.
-        name: the model's name on a server.
         file: the version's main file: `SAVED_MODEL`, `ONNX` or `LITERT`.
         version: see `versions.new_version`.
         source: see `origin.of_weights`; None if unknown.
@@ -55,8 +54,7 @@ class Target:
         """Yields the version's path and the temporary folder that becomes the version.
 
         If the block raises, the temporary folder and new parent folders are removed.
-        Leftovers of killed exports of this name are removed at the start. The log
-        reports the replacement of another model.
+        The log reports the replacement of another model.
         """
         self.check()
         folder = Path(self.directory, self.name)
@@ -116,10 +114,7 @@ class Target:
 
 
 def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
-    """Refuses a version among versions of another format.
-
-    A program that loads the highest version fails if this version has another format.
-    """
+    """Refuses a version of another format, as programs load the highest version."""
     for path in paths.values():
         for other in versions.FILES.values():
             if other != file and (path / other).exists():

@@ -58,13 +58,7 @@ def write_labels(path: Path, class_names: Sequence[str]) -> None:
 
 
 def new_version(folder: Path, version: int | None) -> Path:
-    """Returns the path of a version that does not exist yet.
-
-    Args:
-        folder: <directory>/<name>, which may be missing.
-        version: an integer from 1 to `MAX_VERSION`, or None for the highest version
-            plus 1.
-    """
+    """Returns the path of a version that does not exist, by default the highest plus 1."""
     existing = versions(folder)
     if version is None:
         version = max(existing, default=0) + 1
@@ -82,12 +76,7 @@ def new_version(folder: Path, version: int | None) -> Path:
 
 
 def find_version(directory: Path) -> Path:
-    """Returns the version folder that `directory` names.
-
-    Args:
-        directory: a version's folder, or a model's folder, in which the highest version
-            is chosen, or a folder with exactly one model in it.
-    """
+    """Returns a version's folder, from it, from a model's folder or from one above it."""
     if not directory.exists():
         raise errors.NotFoundError(
             f"{directory} does not exist. {files.similar(directory)}".rstrip()

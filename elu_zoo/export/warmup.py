@@ -22,14 +22,7 @@ _NAME, _SIGNATURE_NAME = 1, 3  # of ModelSpec
 
 
 def write(path: Path, name: str, shape: tuple[int, int, int], signatures: Collection[str]) -> None:
-    """Writes warm-up requests with seeded noise for each signature.
-
-    Args:
-        path: the path of the file, whose folder is created.
-        name: the model's name.
-        shape: (height, width, channels) of an image.
-        signatures: the names of the model's signatures.
-    """
+    """Writes warm-up requests with seeded noise for each signature of a model."""
     noise = np.random.default_rng(0).integers(0, 256, (_BATCH, *shape), np.uint8)
     images = noise.astype(np.float32)
     png = np.array([tf.io.encode_png(noise[0]).numpy()], object)

@@ -1,24 +1,24 @@
-"""Keras layers that are not activations, one module a layer, imported on first use."""
+"""Keras layers that are not activations; their modules are imported on first use."""
 
 import importlib
 from typing import Any
 
 _MODULES = {
     "AffineRecolor": "affine_recolor",
-    "CeilMaxPooling2D": "ceil_max_pooling",
-    "Cutout": "cutout",
-    "DeepSupervision": "deep_supervision",
+    "CeilMaxPooling2D": "pooling",
+    "Cutout": "crops",
+    "DeepSupervision": "merging",
     "Dropout": "dropout",
-    "FeatureMapDropout": "feature_map_dropout",
+    "FeatureMapDropout": "dropout",
     "FractionalMaxPooling2D": "fractional_max_pooling",
-    "GlobalContrastNormalization": "global_contrast_normalization",
-    "Highway": "highway",
-    "Maxout": "maxout",
-    "MeanSubtraction": "mean_subtraction",
-    "PadCropFlip": "pad_crop_flip",
-    "SpatialPyramidPooling": "spatial_pyramid_pooling",
-    "WithinChannelNormalization": "within_channel_normalization",
-    "ZCAWhitening": "zca_whitening",
+    "GlobalContrastNormalization": "normalization",
+    "Highway": "merging",
+    "Maxout": "merging",
+    "MeanSubtraction": "data_statistics",
+    "PadCropFlip": "crops",
+    "SpatialPyramidPooling": "pooling",
+    "WithinChannelNormalization": "normalization",
+    "ZCAWhitening": "data_statistics",
     "image_input": "preprocessing",
     "keyed": "dropout",
     "preprocess": "preprocessing",

@@ -94,24 +94,15 @@ def even_starts(inputs: int, outputs: int) -> np.ndarray:
 
 
 def phased_starts(inputs: int, outputs: int, draws: Any) -> Any:
-    """Returns the first cell of each pseudorandom region, int32 `(outputs,)`.
-
-    Args:
-        inputs: cells of the axis.
-        outputs: regions, see `FractionalMaxPooling2D`.
-        draws: the number u, `(1,)`.
-    """
+    """Returns the first cell of each pseudorandom region; `draws` is the number u, `(1,)`."""
     phase = keras.ops.cast(draws[0] * (inputs - 2), "int32")
     return _starts(inputs, outputs, phase)
 
 
 def shuffled_starts(inputs: int, outputs: int, draws: Any) -> Any:
-    """Returns the first cell of each random region, int32 `(outputs,)`.
+    """Returns the first cell of each random region.
 
-    Args:
-        inputs: cells of the axis.
-        outputs: regions, see `FractionalMaxPooling2D`.
-        draws: numbers `(outputs - 1,)`, whose sorting order shuffles the distances.
+    The sorting order of the `outputs - 1` draws shuffles the distances.
     """
     even = even_starts(inputs, outputs)
     if outputs == 1:

@@ -25,7 +25,7 @@ def _rescale(scale: float, offset: float | Sequence[float] = 0.0) -> list[keras.
 
 
 def _gcn() -> list[keras.layers.Layer]:
-    from elu_zoo.layers.global_contrast_normalization import GlobalContrastNormalization
+    from elu_zoo.layers.normalization import GlobalContrastNormalization
 
     return [GlobalContrastNormalization(name="normalize", dtype="float32")]
 
@@ -37,13 +37,13 @@ def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
 
 
 def _mean(statistics: str) -> list[keras.layers.Layer]:
-    from elu_zoo.layers.mean_subtraction import MeanSubtraction
+    from elu_zoo.layers.data_statistics import MeanSubtraction
 
     return [MeanSubtraction(statistics, name="subtract_mean", dtype="float32")]
 
 
 def _gcn_zca(statistics: str) -> list[keras.layers.Layer]:
-    from elu_zoo.layers.zca_whitening import ZCAWhitening
+    from elu_zoo.layers.data_statistics import ZCAWhitening
 
     return [*_gcn(), ZCAWhitening(statistics, name="whiten", dtype="float32")]
 

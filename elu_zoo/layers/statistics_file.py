@@ -45,15 +45,12 @@ def find(name: str, kind: str = "zca") -> Path:
             the name before the fingerprint if only one set has this name.
         kind: "zca" or "mean".
     """
-    matched = _NAME.fullmatch(str(name))
-    if matched:
-        patterns = [f"{name}.npz"]
-    else:
-        patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
+    patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
+    if matched := _NAME.fullmatch(str(name)):
+        patterns = [f"{name}.npz"] if matched["kind"] == kind else []
     # A path, or a name with wildcards, would match other files.
     is_name = re.fullmatch(r"[\w-]+", str(name))
-    fits = is_name and (not matched or matched["kind"] == kind)
-    for folder in _folders() if fits else ():
+    for folder in _folders() if is_name else ():
         for pattern in patterns:
             paths = sorted(folder.glob(pattern))
             if len({path.name.split(f"_{kind}-")[0] for path in paths}) > 1:
@@ -84,11 +81,7 @@ def _folders() -> tuple[Path, Path]:
 
 
 def read(name: str) -> Statistics:
-    """Reads whitening statistics in float32, after a check of the file's hash.
-
-    Args:
-        name: see `find`.
-    """
+    """Reads whitening statistics in float32, after a check of the file's hash."""
     mean, triangle = _arrays(name, "zca", ("mean", "upper_triangle"))
     size = mean.size
     if triangle.shape != (size * (size + 1) // 2,) or mean.shape != (size,):
@@ -148,13 +141,7 @@ def _corrupt(path: Path, reason: str) -> errors.CorruptError:
 
 
 def write(folder: Path, images: str, statistics: Statistics) -> Path:
-    """Writes whitening statistics, rounded to float16, and returns the file's path.
-
-    Args:
-        folder: folder of the file.
-        images: name of the set of images.
-        statistics: the statistics.
-    """
+    """Writes whitening statistics, rounded to float16, and returns the file's path."""
     triangle = statistics.matrix[np.triu_indices(len(statistics.mean))]
     return _write(
         folder,
@@ -165,7 +152,7 @@ def write(folder: Path, images: str, statistics: Statistics) -> Path:
 
 
 def write_mean(folder: Path, images: str, mean: np.ndarray) -> Path:
-    """Writes the mean image of a set of images and returns the path; see `write`."""
+    """Writes the mean image of a set of images and returns the file's path."""
     return _write(folder, f"{images}_mean", mean=mean.astype(np.float32))
 
 

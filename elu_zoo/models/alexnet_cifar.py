@@ -1,16 +1,12 @@
 """The CIFAR network of cuda-convnet, "AlexNet" in the paper's table 1."""
 
-import functools
-
 import keras
 
-from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, Normal, layer_seed
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.layers.normalization import WithinChannelNormalization
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.layers.within_channel_normalization import WithinChannelNormalization
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.models.blocks import Blocks, normal
+from elu_zoo.registry import register_model
 
 # (units, kernel size, standard deviation of the initial kernel) of each convolution.
 # 3 x 3 pooling follows each convolution.
@@ -61,31 +57,22 @@ def alexnet_cifar(
     Reference: [Krizhevsky et al., 2012](https://papers.nips.cc/paper/4824); the layers
     are from [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
-    errors.check_non_negative("classifier_decay", classifier_decay)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
     image, x = image_input(input_shape, preprocessing)
     for i, (units, size, deviation) in enumerate(CONVOLUTIONS, 1):
-        name, units = f"conv{i}", blocks.scaled_units(units, width)
-        initial = Normal(deviation, layer_seed(seed, name))
-        if init_scale is not None:
-            initial = FanInNormal(init_scale, layer_seed(seed, name))
-        x = convolve(x, units, size, name, initial)
+        name = f"conv{i}"
+        x = net.convolution(x, net.units(units), size, name, normal(deviation, init_scale))
         if i == 1:
             x = CeilMaxPooling2D(3, 2, name="pool1")(x)
-            x = blocks.norm_act(x, name, activation, batch_norm, seed)
+            x = net.norm_act(x, name)
         else:
-            x = blocks.norm_act(x, name, activation, batch_norm, seed)
+            x = net.norm_act(x, name)
             # On maps of even size "same" pooling has Caffe's windows. On maps of odd
             # size the windows start one pixel before Caffe's windows.
-            pooling = keras.layers.AveragePooling2D
-            x = pooling(3, 2, padding="same", name=f"pool{i}")(x)
+            x = keras.layers.AveragePooling2D(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:
             x = WithinChannelNormalization(name=f"lrn{i}")(x)
     x = keras.layers.Flatten(name="flatten")(x)
-    initial = Normal(CLASSIFIER_DEVIATION, layer_seed(seed, "classifier"))
-    logits = blocks.classifier(x, num_classes, initial, kernel_decay=classifier_decay)
+    kernel = normal(CLASSIFIER_DEVIATION, None)
+    logits = net.classifier(x, num_classes, kernel, decay=classifier_decay)
     return keras.Model(image, logits, name="alexnet_cifar")

@@ -6,11 +6,11 @@ import math
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import Uniform, layer_seed
+from elu_zoo.initializers import Uniform
 from elu_zoo.layers.dropout import is_rate
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.models.blocks import Blocks, average, norm_act
+from elu_zoo.registry import register_model
 
 # (units, kernel size, stride, zeros on each side). The classifier is added later.
 CONVOLUTIONS = (
@@ -64,29 +64,23 @@ def allcnn_c(
     """
     rates = "rates in [0, 1), of the input, the third and the sixth convolution"
     errors.check_numbers("dropout", dropout, len(DROPPED) + 1, rates, is_rate)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
 
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
-
-    def initial(x, size, name):
-        limit = math.sqrt(3 / (size**2 * x.shape[-1]))  # Caffe's "xavier"
-        return Uniform(limit, layer_seed(seed, name))
+    def xavier(x, size):  # as in Caffe
+        return functools.partial(Uniform, math.sqrt(3 / (size**2 * x.shape[-1])))
 
     image, x = image_input(input_shape, preprocessing)
-    x = blocks.dropout(x, dropout[0], "input_drop", seed)
+    x = net.dropout(x, dropout[0], "input_drop")
     for i, (units, size, stride, zeros) in enumerate(CONVOLUTIONS, 1):
-        name, units = f"conv{i}", blocks.scaled_units(units, width)
+        name, units = f"conv{i}", net.units(units)
         if stride == zeros == 1:
             # With a stride of 1, "same" padding adds these zeros without another layer.
             zeros = None
-        kernel = initial(x, size, name)
-        x = convolve(x, units, size, name, kernel, zeros=zeros, stride=stride)
-        x = blocks.norm_act(x, name, activation, batch_norm, seed)
+        options = {"zeros": zeros, "strides": stride}
+        x = net.convolution(x, units, size, name, xavier(x, size), **options)
+        x = net.norm_act(x, name)
         if i in DROPPED:
-            rate = dropout[1 + DROPPED.index(i)]
-            x = blocks.dropout(x, rate, f"{name}_drop", seed)
-    kernel = initial(x, 1, "classifier")
-    maps = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
-    maps = blocks.norm_act(maps, "classifier", activation, False, seed, "float32")
-    return keras.Model(image, blocks.average(maps), name="allcnn_c")
+            x = net.dropout(x, dropout[1 + DROPPED.index(i)], f"{name}_drop")
+    maps = net.class_maps(x, num_classes, xavier(x, 1))
+    maps = norm_act(maps, "classifier", activation, False, seed, "float32")
+    return keras.Model(image, average(maps), name="allcnn_c")

@@ -1,101 +1,114 @@
 """Building blocks of networks: linear layers, normalisation, dropout, classifiers."""
 
+import dataclasses
+import functools
+from collections.abc import Callable
 from typing import Any
 
 import keras
 
 from elu_zoo import activations, errors
-from elu_zoo.initializers import layer_seed
+from elu_zoo.initializers import FanInNormal, Normal, layer_seed
 from elu_zoo.layers.dropout import Dropout
+from elu_zoo.registry import CONV_DTYPES
 
 HEADS = "heads"  # the layer that stacks the scores of the auxiliary heads
 
-
-def scaled_units(units: int, width: float) -> int:
-    """Returns the number of units of a layer at this relative width."""
-    return max(1, round(units * width))
+Kernel = Callable[[int], keras.initializers.Initializer]  # of a layer's seed
 
 
-def convolution(
-    x,
-    units: int,
-    kernel_size: int,
-    name: str,
-    initial: keras.initializers.Initializer,
-    *,
-    zeros: int | None = None,
-    stride: int = 1,
-    kernel_decay: float = 0.0,
-    dtype: str | None = None,
-    **arguments: Any,
-):
-    """Returns the output of a convolution.
+def normal(deviation: float, init_scale: float | None) -> Kernel:
+    """Returns normal kernels of this deviation, or of the variance `init_scale` / fan-in."""
+    if init_scale is None:
+        return functools.partial(Normal, deviation)
+    return functools.partial(FanInNormal, init_scale)
+
+
+@dataclasses.dataclass(frozen=True)
+class Blocks:
+    """The layers of one network, with the arguments that they share.
 
     Args:
-        x: `(batch, height, width, channels)`.
-        units: number of output maps.
-        kernel_size: side of the kernel in pixels, the paper's receptive field.
-        name: name of the layer.
-        initial: initializer of the kernel.
-        zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
-            each side; None for "same" padding.
-        stride: stride in pixels, along both axes.
         kernel_decay: coefficient d of the L2 penalty d / 2 * ||kernel||^2.
-        dtype: dtype policy of the layer; None for the global policy.
-        **arguments: more arguments of `keras.layers.Conv2D`.
+
+    The other arguments are documented in `elu_zoo.get_model`.
     """
-    if zeros:
-        # Explicit padding inside the convolution is far slower in bfloat16.
-        x = keras.layers.ZeroPadding2D(zeros, name=f"{name}_pad", dtype=dtype)(x)
-    return keras.layers.Conv2D(
-        units,
-        kernel_size,
-        strides=stride,
-        padding="same" if zeros is None else "valid",
-        kernel_initializer=initial,
-        kernel_regularizer=_penalty(kernel_decay),
-        dtype=dtype,
-        name=name,
-        **arguments,
-    )(x)
 
+    activation: Any
+    batch_norm: bool
+    width: float
+    seed: int
+    kernel_decay: float = 0.0
+    conv_dtype: str = "float32"
 
-def dense(
-    x,
-    units: int,
-    name: str,
-    initial: keras.initializers.Initializer,
-    *,
-    kernel_decay: float = 0.0,
-    dtype: str | None = None,
-    **arguments: Any,
-):
-    """Returns the output of a dense layer; see `convolution` for the arguments."""
-    return keras.layers.Dense(
-        units,
-        kernel_initializer=initial,
-        kernel_regularizer=_penalty(kernel_decay),
-        dtype=dtype,
-        name=name,
-        **arguments,
-    )(x)
+    def units(self, units: int) -> int:
+        """Returns the number of units of a layer at this width."""
+        return max(1, round(units * self.width))
 
+    def convolution(
+        self,
+        x,
+        units: int,
+        size: int,
+        name: str,
+        kernel: Kernel,
+        *,
+        zeros: int | None = None,
+        dtype: str | None = None,
+        **arguments: Any,
+    ):
+        """Returns the output of a convolution.
 
-def _penalty(kernel_decay: float) -> keras.regularizers.Regularizer | None:
-    return keras.regularizers.L2(kernel_decay / 2) if kernel_decay else None
+        Args:
+            zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
+                each side; None for "same" padding.
+            dtype: dtype policy of the layer; None for that of `conv_dtype`.
+        """
+        dtype = dtype or CONV_DTYPES[self.conv_dtype]
+        if zeros:
+            # Explicit padding inside the convolution is far slower in bfloat16.
+            x = keras.layers.ZeroPadding2D(zeros, name=f"{name}_pad", dtype=dtype)(x)
+        arguments = {**self._kernel(name, kernel, self.kernel_decay), **arguments}
+        padding = "same" if zeros is None else "valid"
+        layer = keras.layers.Conv2D(
+            units, size, padding=padding, dtype=dtype, name=name, **arguments
+        )
+        return layer(x)
+
+    def dense(self, x, units: int, name: str, kernel: Kernel, *, decay=None, **arguments: Any):
+        """Returns the output of a dense layer; `decay` replaces `kernel_decay`."""
+        decay = self.kernel_decay if decay is None else decay
+        arguments = {**self._kernel(name, kernel, decay), **arguments}
+        return keras.layers.Dense(units, name=name, **arguments)(x)
+
+    def _kernel(self, name: str, kernel: Kernel, decay: float) -> dict[str, Any]:
+        return {
+            "kernel_initializer": kernel(layer_seed(self.seed, name)),
+            "kernel_regularizer": keras.regularizers.L2(decay / 2) if decay else None,
+        }
+
+    def norm_act(self, x, name: str, dtype: str | None = None):
+        """Returns the output of `norm_act` with the arguments of the network."""
+        return norm_act(x, name, self.activation, self.batch_norm, self.seed, dtype)
+
+    def dropout(self, x, rate: float, name: str, **arguments: Any):
+        """Returns the output of a `Dropout` layer.
+
+        The layer exists even at a rate of 0, because a later phase may change the rate.
+        """
+        return Dropout(rate, seed=layer_seed(self.seed, name), name=name, **arguments)(x)
+
+    def classifier(self, x, num_classes: int, kernel: Kernel, **arguments: Any):
+        """Returns float32 logits, the output of the dense layer `classifier`."""
+        return self.dense(x, num_classes, "classifier", kernel, dtype="float32", **arguments)
+
+    def class_maps(self, x, num_classes: int, kernel: Kernel):
+        """Returns float32 maps, the output of the 1 x 1 convolution `classifier`."""
+        return self.convolution(x, num_classes, 1, "classifier", kernel, dtype="float32")
 
 
 def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: str | None = None):
-    """Returns the output of the activation layer `act_<name>`.
-
-    Args:
-        x: the output of the linear layer `name`.
-        name: the name of that linear layer.
-        activation: see `elu_zoo.activations.make`.
-        batch_norm: whether a layer `norm_<name>` precedes the activation.
-        seed: the run's seed.
-        dtype: dtype policy of the activation; None for the global policy.
-    """
+    """Returns the output of the layer `act_<name>`, after `norm_<name>` with `batch_norm`."""
     x = norm(x, name, batch_norm)
     act_name = f"act_{name}"
     layer = activations.make(activation, act_name, seed=layer_seed(seed, act_name))
@@ -125,24 +138,6 @@ def norm(x, name: str, batch_norm: bool):
         synchronized=keras.backend.backend() == "tensorflow",
         name=f"norm_{name}",
     )(x)
-
-
-def dropout(x, rate: float, name: str, seed: int, **arguments: Any):
-    """Returns the output of a `Dropout` layer.
-
-    The layer exists even at a rate of 0, because a later phase may change the rate.
-    """
-    return Dropout(rate, seed=layer_seed(seed, name), name=name, **arguments)(x)
-
-
-def classifier(x, num_classes: int, initial: keras.initializers.Initializer, **arguments: Any):
-    """Returns float32 logits, the output of the dense layer `classifier`."""
-    return dense(x, num_classes, "classifier", initial, dtype="float32", **arguments)
-
-
-def classifier_maps(x, num_classes: int, initial: keras.initializers.Initializer, **arguments: Any):
-    """Returns float32 class maps, the output of the 1 x 1 convolution `classifier`."""
-    return convolution(x, num_classes, 1, "classifier", initial, dtype="float32", **arguments)
 
 
 def average(maps):

@@ -3,7 +3,6 @@
 from typing import Any
 
 import keras
-from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
@@ -13,24 +12,18 @@ from elu_zoo.weights.pretrained import Pretrained
 def build(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained | None
 ) -> keras.Model:
-    """Returns a network with initial or pretrained weights.
+    """Returns a network with pretrained weights, or with its seeded initial weights.
 
-    Args:
-        registered: the registry's entry of the network.
-        arguments: the builder's arguments, including those recorded with the weights.
-        weights: None for the seeded initial weights.
+    The builder's arguments include those recorded with the weights.
     """
     if weights is None:
-        model = _build(registered, arguments)
-        _warn_of_float16(model)
-        return model
+        return _build(registered, arguments)
     from elu_zoo.models import loading
 
     if weights.entry and not weights.is_published:
         model = loading.build_unpublished(registered, arguments, weights, _build)
     else:
         model = _build(registered, arguments)
-    _warn_of_float16(model)
     loading.load(model, registered, arguments, weights)
     return model
 
@@ -49,16 +42,3 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
             f"The weights of {registered.name} do not fit into memory: {error}. "
             "Pass a smaller width, input_shape or num_classes."
         ) from error
-
-
-def _warn_of_float16(model: keras.Model) -> None:
-    """Logs a warning if a model computes in float16 on a CPU."""
-    if any(layer.compute_dtype == "float16" for layer in model.layers):
-        devices = keras.distribution.list_devices()
-        if all(device.startswith("cpu") for device in devices):
-            logging.warning(
-                "%s computes in float16 on a CPU, which is slower than float32. Call "
-                'keras.config.set_dtype_policy("float32") before you build the model. '
-                '"mixed_bfloat16" is another possible policy.',
-                model.name,
-            )

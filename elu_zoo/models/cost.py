@@ -1,10 +1,9 @@
-"""Numbers of parameters and of multiply-accumulate operations of a network."""
+"""Layers, parameters and multiply-accumulate operations of a network."""
 
 import math
+from collections.abc import Iterator
 
 import keras
-
-from elu_zoo.models.nested import all_layers
 
 _COUNTED = (
     keras.layers.Dense,
@@ -13,6 +12,18 @@ _COUNTED = (
     keras.layers.SeparableConv2D,
 )
 _KERNELS = "kernel", "depthwise_kernel", "pointwise_kernel"
+
+
+def all_layers(model: keras.Model) -> Iterator[keras.layers.Layer]:
+    """Yields the layers of a model; a model in it is replaced by its own layers.
+
+    Subclassed models are not replaced, because their layers have no outputs.
+    """
+    for layer in model.layers:
+        if isinstance(layer, keras.Sequential | keras.Function):
+            yield from all_layers(layer)
+        else:
+            yield layer
 
 
 def parameters(model: keras.Model) -> int:

@@ -31,11 +31,6 @@ def check(include_top: Any, pooling: Any, features: Any, classifier_activation: 
                 "features must be the name of a layer or a list of such names. "
                 f"Received: {features!r}."
             )
-    if not isinstance(classifier_activation, str | None):
-        raise errors.UsageTypeError(
-            "classifier_activation must be a name, such as 'softmax'. Received: "
-            f"{classifier_activation!r}."
-        )
     cuts = [features is not None, not include_top, classifier_activation is not None]
     if sum(cuts) > 1:
         raise errors.UsageError(
@@ -54,41 +49,49 @@ def cut(
 ) -> keras.Model:
     """Returns a model with the outputs that the arguments of `get_model` select."""
     if features is not None:
-        names = [features] if isinstance(features, str) else list(features)
-        known = [layer.name for layer in model.layers]
-        for layer_name in names:
-            if layer_name not in known:
-                raise errors.unknown_name_error(f"layer of {model.name}", layer_name, known)
-        outputs = {n: model.get_layer(n).output for n in names}
-        if isinstance(features, str):
-            outputs = outputs[features]
-        return keras.Model(model.input, outputs, name=model.name)
-    if not include_top:
-        if registered.is_autoencoder:
-            body = model.get_layer(registered.code).output
-        elif registered.classifier:
-            body = model.get_layer(registered.classifier).input
-        else:
-            raise errors.UsageError(
-                f"include_top=False is not possible for {model.name}, which was "
-                "registered without a classifier or a code. Pass features=<layer>."
-            )
-        if pooling:
-            if len(body.shape) != 4:
-                raise errors.UsageError(
-                    f"{model.name} without its classifier returns vectors of shape "
-                    f"{tuple(body.shape)}, not maps. Received: pooling={pooling!r}. "
-                    "Remove pooling."
-                )
-            body = POOLINGS[pooling](name=f"{pooling}_pool", dtype="float32")(body)
-        return keras.Model(model.input, body, name=model.name)
-    if classifier_activation is not None:
-        arguments = {"name": "predictions", "dtype": "float32"}
-        try:
-            layer = keras.layers.Activation(classifier_activation, **arguments)
-        except ValueError:
-            known = ["softmax", "sigmoid", "log_softmax"]
-            name = "classifier_activation"
-            raise errors.unknown_name_error(name, classifier_activation, known) from None
-        return keras.Model(model.input, layer(model.output), name=model.name)
-    return model
+        outputs = _features(model, features)
+    elif not include_top:
+        outputs = _body(model, registered, pooling)
+    else:
+        outputs = _activated(model, classifier_activation)
+    return keras.Model(model.input, outputs, name=model.name)
+
+
+def _features(model: keras.Model, features: str | Sequence[str]) -> Any:
+    known = [layer.name for layer in model.layers]
+    names = [features] if isinstance(features, str) else features
+    for name in names:
+        if name not in known:
+            raise errors.unknown_name_error(f"layer of {model.name}", name, known)
+    outputs = {name: model.get_layer(name).output for name in names}
+    return outputs[features] if isinstance(features, str) else outputs
+
+
+def _body(model: keras.Model, registered: registry.ModelEntry, pooling: str | None) -> Any:
+    """Returns the code of an autoencoder, or the pooled input of the classifier."""
+    if registered.is_autoencoder:
+        body = model.get_layer(registered.code).output
+    elif registered.classifier:
+        body = model.get_layer(registered.classifier).input
+    else:
+        raise errors.UsageError(
+            f"include_top=False is not possible for {model.name}, which was "
+            "registered without a classifier or a code. Pass features=<layer>."
+        )
+    if pooling is None:
+        return body
+    if len(body.shape) != 4:
+        raise errors.UsageError(
+            f"{model.name} without its classifier returns vectors of shape "
+            f"{tuple(body.shape)}, not maps. Received: pooling={pooling!r}. Remove pooling."
+        )
+    return POOLINGS[pooling](name=f"{pooling}_pool", dtype="float32")(body)
+
+
+def _activated(model: keras.Model, activation: str) -> Any:
+    try:
+        layer = keras.layers.Activation(activation, name="predictions", dtype="float32")
+    except ValueError:
+        known = ["softmax", "sigmoid", "log_softmax"]
+        raise errors.unknown_name_error("classifier_activation", activation, known) from None
+    return layer(model.output)

@@ -1,16 +1,17 @@
 """The Deeply-Supervised Net, a baseline of the paper's table 1."""
 
+import functools
 import math
 
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers.deep_supervision import DeepSupervision
+from elu_zoo.initializers import Uniform
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.merging import DeepSupervision
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.models.network_in_network import SMALLEST, class_maps
+from elu_zoo.models.blocks import HEADS, Blocks, average, normal
+from elu_zoo.models.nin import SMALLEST, class_maps
 from elu_zoo.registry import register_model
 
 
@@ -68,40 +69,24 @@ def dsn(
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
     check_rate(dropout)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
     if auxiliary_heads and None in input_shape:
         raise errors.UsageError(
             "The weights of auxiliary heads fit images of one size. Received: "
             f"input_shape={input_shape}. Pass integers, or auxiliary_heads=False."
         )
     image, x = image_input(input_shape, preprocessing)
-    maps, convolutions = class_maps(
-        x,
-        activation=activation,
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        width=width,
-        seed=seed,
-        dropout=dropout,
-        deviations=(0.05, 0.05, 0.05),
-        init_scale=init_scale,
-        kernel_decay=kernel_decay,
-        conv_dtype=conv_dtype,
-    )
-    scores = blocks.average(maps)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    kernels = [normal(0.05, init_scale)] * 3
+    maps, convolutions = class_maps(net, x, num_classes, kernels, dropout)
+    scores = average(maps)
     if auxiliary_heads:
-        heads = [
-            _head(x, f"head{i}", num_classes, seed, kernel_decay)
-            for i, x in enumerate(convolutions, 1)
-        ]
-        scores = DeepSupervision(name=blocks.HEADS, dtype="float32")([scores, *heads])
+        heads = [_head(net, x, f"head{i}", num_classes) for i, x in enumerate(convolutions, 1)]
+        scores = DeepSupervision(name=HEADS, dtype="float32")([scores, *heads])
     return keras.Model(image, scores, name="dsn")
 
 
-def _head(x, name, num_classes, seed, kernel_decay):
+def _head(net, x, name, num_classes):
     x = keras.layers.Flatten(name=f"{name}_flatten", dtype="float32")(x)
     # In the authors' Caffe, the fan-in of "xavier" is the number of all weights.
     limit = math.sqrt(3 / (x.shape[-1] * num_classes))
-    initial = Uniform(limit, layer_seed(seed, name))
-    return blocks.dense(x, num_classes, name, initial, kernel_decay=kernel_decay, dtype="float32")
+    return net.dense(x, num_classes, name, functools.partial(Uniform, limit), dtype="float32")

@@ -7,13 +7,13 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, layer_seed
+from elu_zoo.initializers import FanInNormal
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import SpatialPyramidPooling, check_levels
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.layers.spatial_pyramid_pooling import SpatialPyramidPooling, check_levels
-from elu_zoo.models import blocks
+from elu_zoo.models.blocks import Blocks
 from elu_zoo.models.stacks import max_pool
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.registry import register_model
 
 # Layers x units x kernel size (the paper's receptive field).
 STACKS = ((1, 96, 6), (3, 512, 3), (5, 768, 3), (3, 1024, 3))
@@ -81,34 +81,25 @@ def elu_imagenet_15(
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
     errors.check_integer("stem_stride", stem_stride, minimum=1)
-    errors.check_positive("init_scale", init_scale)
     check_levels(spp_levels)
     check_rate(dropout)
     _check_size(input_shape, spp_levels, stem_stride)
-
-    def initial(name):
-        return FanInNormal(init_scale, layer_seed(seed, name))
-
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    kernel = functools.partial(FanInNormal, init_scale)
     image, x = image_input(input_shape, preprocessing)
     for i, (layers, units, size) in enumerate(STACKS, 1):
-        units = blocks.scaled_units(units, width)
         for j in range(1, layers + 1):
             name, stride = f"stack{i}_conv{j}", stem_stride if i == j == 1 else 1
-            x = convolve(x, units, size, name, initial(name), stride=stride)
-            x = blocks.norm_act(x, name, activation, batch_norm, seed)
+            x = net.convolution(x, net.units(units), size, name, kernel, strides=stride)
+            x = net.norm_act(x, name)
         x = max_pool(x, i)
     x = SpatialPyramidPooling(spp_levels, name="pyramid")(x)
     for i, units in enumerate(DENSE_15, 1):
-        name, units = f"dense{i}", blocks.scaled_units(units, width)
-        x = blocks.dense(x, units, name, initial(name), kernel_decay=kernel_decay)
-        x = blocks.norm_act(x, name, activation, batch_norm, seed)
-        x = blocks.dropout(x, dropout, f"{name}_drop", seed)
-    kernel = initial("classifier")
-    logits = blocks.classifier(x, num_classes, kernel, kernel_decay=kernel_decay)
-    return keras.Model(image, logits, name="elu_imagenet_15")
+        name = f"dense{i}"
+        x = net.dense(x, net.units(units), name, kernel)
+        x = net.norm_act(x, name)
+        x = net.dropout(x, dropout, f"{name}_drop")
+    return keras.Model(image, net.classifier(x, num_classes, kernel), name="elu_imagenet_15")
 
 
 def _check_size(input_shape: tuple[int, int, int], levels: Sequence[int], stride: int) -> None:

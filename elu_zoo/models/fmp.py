@@ -1,17 +1,17 @@
 """Fractional Max-Pooling, a baseline of the paper's table 1."""
 
+import functools
 import math
 
 import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
-from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.feature_map_dropout import FeatureMapDropout
+from elu_zoo.layers.dropout import FeatureMapDropout, check_rate
 from elu_zoo.layers.fractional_max_pooling import REGIONS, FractionalMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.models.blocks import Blocks, Kernel
+from elu_zoo.registry import register_model
 
 # The architecture is (k n C2 - FMP)_n=1..12 - C2 - C1 - output, where k n is the number
 # of filters, C<f> an f x f convolution without padding, and FMP the pooling layer.
@@ -88,27 +88,25 @@ def fmp(
             f"Images of this network must be at most {INPUT} x {INPUT}, and of one "
             f"size. Received: input_shape={input_shape}. Resize the images."
         )
+    net = Blocks(activation, batch_norm, width, seed, conv_dtype=conv_dtype)
     image, x = image_input(input_shape, preprocessing)
     zeros = [INPUT - size for size in input_shape[:2]]
     margins = [(n // 2, n - n // 2) for n in zeros]
     x = keras.layers.ZeroPadding2D(margins, name="centre")(x)
-    sizes, dtype = pooled_sizes(), CONV_DTYPES[conv_dtype]
+    sizes = pooled_sizes()
     for n, size in enumerate(KERNEL_SIZES, 1):
-        name, units = f"conv{n}", blocks.scaled_units(n * filters, width)
-        shrink = SHRINK if n <= POOLED else 1
-        kernel = _uniform(x, units, size, shrink, layer_seed(seed, name))
-        x = blocks.convolution(x, units, size, name, kernel, zeros=0, dtype=dtype)
-        x = blocks.norm_act(x, name, activation, batch_norm, seed)
+        name, units = f"conv{n}", net.units(n * filters)
+        kernel = _uniform(x, units, size, SHRINK if n <= POOLED else 1)
+        x = net.convolution(x, units, size, name, kernel, zeros=0)
+        x = net.norm_act(x, name)
         if n <= POOLED:
             pool, shape = f"pool{n}", (sizes[n - 1],) * 2
-            pooling = FractionalMaxPooling2D
-            x = pooling(shape, regions, layer_seed(seed, pool), name=pool)(x)
+            x = FractionalMaxPooling2D(shape, regions, layer_seed(seed, pool), name=pool)(x)
         drop = f"{name}_drop"
         rate = _rate(filters, n, dropout * (n - 1) / (len(KERNEL_SIZES) - 1))
         x = FeatureMapDropout(rate, layer_seed(seed, drop), name=drop)(x)
     x = keras.layers.Flatten(name="flatten")(x)
-    kernel = _uniform(x, num_classes, 1, 1, layer_seed(seed, "classifier"))
-    logits = blocks.classifier(x, num_classes, kernel)
+    logits = net.classifier(x, num_classes, _uniform(x, num_classes, 1, 1))
     return keras.Model(image, logits, name="fmp")
 
 
@@ -120,7 +118,8 @@ def _rate(filters: int, n: int, rate: float) -> float:
     return 1 - max(kept, BLOCK) / (n * filters)
 
 
-def _uniform(x, units: int, size: int, shrink: float, seed: int) -> Uniform:
-    """Returns the initializer of a kernel whose output is pooled by `shrink`."""
+def _uniform(x, units: int, size: int, shrink: float) -> Kernel:
+    """Returns the initial kernel of a layer whose output is pooled by `shrink`."""
     fan_in = size**2 * x.shape[-1]
-    return Uniform(math.sqrt(6 / (fan_in + units * (size / shrink) ** 2)), seed)
+    limit = math.sqrt(6 / (fan_in + units * (size / shrink) ** 2))
+    return functools.partial(Uniform, limit)

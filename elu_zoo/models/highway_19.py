@@ -6,12 +6,12 @@ import itertools
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, Normal, layer_seed
+from elu_zoo.initializers import FanInNormal, Normal
 from elu_zoo.layers.dropout import check_rate
-from elu_zoo.layers.highway import Highway
+from elu_zoo.layers.merging import Highway
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.models.blocks import Blocks, average
+from elu_zoo.registry import register_model
 
 # (units, number of highway layers) of each stage. A stage starts with a convolution
 # without a gate. All kernels are 3 x 3.
@@ -75,43 +75,35 @@ def highway_19(
     Reference: [Srivastava et al., 2015](https://arxiv.org/abs/1505.00387).
     """
     check_rate(dropout)
-    errors.check_non_negative("classifier_decay", classifier_decay)
     errors.check_positive("first_deviation", first_deviation)
     errors.check_positive("classifier_deviation", classifier_deviation)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
     bias = keras.initializers.Constant(GATE_BIAS)
+    he = functools.partial(FanInNormal, 2)
 
-    def unit(x, units, size, name, initial=None):
-        initial = initial or FanInNormal(2, layer_seed(seed, name))
-        x = convolve(x, units, size, name, initial)
-        return blocks.norm_act(x, name, activation, batch_norm, seed)
+    def unit(x, units, size, name, kernel=he):
+        return net.norm_act(net.convolution(x, units, size, name, kernel), name)
 
     def highway(x, units, name):
-        gate = f"{name}_gate"
-        initial = FanInNormal(2, layer_seed(seed, gate))
-        gate = convolve(x, units, 3, gate, initial, bias_initializer=bias)
+        gate = net.convolution(x, units, 3, f"{name}_gate", he, bias_initializer=bias)
         transformed = unit(x, units, 3, name)
         return Highway(name=f"{name}_highway")([transformed, gate, x])
 
     image, x = image_input(input_shape, preprocessing)
-    x = blocks.dropout(x, dropout, "input_drop", seed)
-    first = Normal(first_deviation, layer_seed(seed, "conv1"))
+    x = net.dropout(x, dropout, "input_drop")
+    first = functools.partial(Normal, first_deviation)
     layers = itertools.count(1)
     for i, (units, highways) in enumerate(STAGES, 1):
-        units = blocks.scaled_units(units, width)
-        x = unit(x, units, 3, f"conv{next(layers)}", first if i == 1 else None)
+        units = net.units(units)
+        x = unit(x, units, 3, f"conv{next(layers)}", first if i == 1 else he)
         for _ in range(highways):
             x = highway(x, units, f"conv{next(layers)}")
         if i < len(STAGES):
             # "same" also pools the last row and column of maps of odd size, like Caffe.
-            pooling = keras.layers.MaxPooling2D
-            x = pooling(2, padding="same", name=f"pool{i}")(x)
-            x = blocks.dropout(x, dropout, f"pool{i}_drop", seed)
-    x = unit(x, blocks.scaled_units(LAST, width), 1, f"conv{next(layers)}")
-    x = blocks.average(x)
-    x = blocks.dropout(x, dropout, "average_drop", seed, dtype="float32")
-    initial = Normal(classifier_deviation, layer_seed(seed, "classifier"))
-    logits = blocks.classifier(x, num_classes, initial, kernel_decay=classifier_decay)
+            x = keras.layers.MaxPooling2D(2, padding="same", name=f"pool{i}")(x)
+            x = net.dropout(x, dropout, f"pool{i}_drop")
+    x = average(unit(x, net.units(LAST), 1, f"conv{next(layers)}"))
+    x = net.dropout(x, dropout, "average_drop", dtype="float32")
+    last = functools.partial(Normal, classifier_deviation)
+    logits = net.classifier(x, num_classes, last, decay=classifier_decay)
     return keras.Model(image, logits, name="highway_19")

@@ -69,40 +69,28 @@ def _abstract(
 def load(
     model: keras.Model, registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> None:
-    """Loads weights; a classifier of another size keeps its initial weights."""
+    """Loads weights; a classifier that they lack, or of another size, stays initial."""
     classifier = registered.classifier
-    in_file = weights.arguments.get("num_classes")
     if weights.saved:
         weights.saved.check(model, classifier)
+    in_file = weights.arguments.get("num_classes")
     num_classes = arguments.get("num_classes", in_file)
-    if in_file in (None, num_classes):
-        expected = hdf5.shapes(model)
-        if weights.saved and not weights.has_classifier:
-            del expected[classifier]
-            logging.info(
-                "%s has no weights of the layer %r, which keeps its initial weights.",
-                weights.name,
-                classifier,
-            )
-        arrays = weights.read(expected)
-    elif classifier is None:
+    is_equal = in_file in (None, num_classes)
+    if not is_equal and classifier is None:
         raise errors.UsageError(
             f"{registered.name} was registered without a classifier, so that its "
             f"weights only fit num_classes={in_file}. Received: "
             f"num_classes={num_classes}. Pass num_classes={in_file}."
         )
-    else:
-        arrays = weights.read(hdf5.shapes(_abstract(registered, arguments, weights)))
-        del arrays[classifier]
-        if weights.has_classifier:
-            logging.info(
-                "%s has %d classes, but num_classes is %d. The layer %r keeps its "
-                "initial weights; all other layers get pretrained weights.",
-                weights.name,
-                in_file,
-                num_classes,
-                classifier,
-            )
-    if not weights.has_classifier:
+    expected = hdf5.shapes(model if is_equal else _abstract(registered, arguments, weights))
+    if weights.saved and not weights.has_classifier:
+        del expected[classifier]
+    arrays = weights.read(expected)
+    if not is_equal or not weights.has_classifier:
         arrays.pop(classifier, None)
+        logging.info(
+            "The layer %r keeps its initial weights; all other layers get those of %s.",
+            classifier,
+            weights.name,
+        )
     hdf5.assign(model, arrays)

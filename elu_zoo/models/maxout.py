@@ -1,16 +1,18 @@
 """The maxout network, a baseline of the paper's table 1."""
 
+import functools
+
 import keras
 
 from elu_zoo import errors
 from elu_zoo.activations.table import is_maxout
-from elu_zoo.initializers import FanInNormal, Uniform, layer_seed
-from elu_zoo.layers.ceil_max_pooling import CeilMaxPooling2D
+from elu_zoo.initializers import FanInNormal, Uniform
 from elu_zoo.layers.dropout import is_rate
-from elu_zoo.layers.maxout import Maxout
+from elu_zoo.layers.merging import Maxout
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES, register_model
+from elu_zoo.models.blocks import Blocks, norm
+from elu_zoo.registry import register_model
 
 # (units, pieces, kernel size, zeros on each side, side of the pooling windows, largest
 # norm of a filter). The pooling windows have a stride of 2.
@@ -70,47 +72,41 @@ def maxout(
     Reference: [Goodfellow et al., 2013](https://arxiv.org/abs/1302.4389).
     """
     errors.check_bool("constrained", constrained)
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
     rates = "rates in [0, 1), of the input and of each hidden layer"
     errors.check_numbers("dropout", dropout, len(CONVOLUTIONS) + 2, rates, is_rate)
-    has_pieces, dtype = is_maxout(activation), CONV_DTYPES[conv_dtype]
+    has_pieces = is_maxout(activation)
+    net = Blocks(activation, batch_norm, width, seed, conv_dtype=conv_dtype)
+    kernel = last = functools.partial(Uniform, LIMIT)
+    if init_scale is not None:
+        kernel = functools.partial(FanInNormal, init_scale)
 
-    def initial(name):
-        if init_scale is not None and name != "classifier":
-            return FanInNormal(init_scale, layer_seed(seed, name))
-        return Uniform(LIMIT, layer_seed(seed, name))
-
-    def constraint(norm, axis):
+    def constraint(bound, axis):
         if not constrained:
             return {}
-        return {"kernel_constraint": keras.constraints.MaxNorm(norm, axis)}
+        return {"kernel_constraint": keras.constraints.MaxNorm(bound, axis)}
 
     def filters(units, pieces):
-        return blocks.scaled_units(units, width) * (pieces if has_pieces else 1)
+        return net.units(units) * (pieces if has_pieces else 1)
 
     def unit(x, pieces, name):
         if not has_pieces:
-            return blocks.norm_act(x, name, activation, batch_norm, seed)
-        return Maxout(pieces, name=f"act_{name}")(blocks.norm(x, name, batch_norm))
+            return net.norm_act(x, name)
+        return Maxout(pieces, name=f"act_{name}")(norm(x, name, batch_norm))
 
     image, x = image_input(input_shape, preprocessing)
-    x = blocks.dropout(x, dropout[0], "input_drop", seed, scaled=False)
-    for i, (units, pieces, size, zeros, pooled, norm) in enumerate(CONVOLUTIONS):
+    x = net.dropout(x, dropout[0], "input_drop", scaled=False)
+    for i, (units, pieces, size, zeros, pooled, bound) in enumerate(CONVOLUTIONS):
         name, count = f"h{i}", filters(units, pieces)
-        options = {"zeros": zeros, "dtype": dtype, **constraint(norm, [0, 1, 2])}
-        x = blocks.convolution(x, count, size, name, initial(name), **options)
+        options = {"zeros": zeros, **constraint(bound, [0, 1, 2])}
+        x = net.convolution(x, count, size, name, kernel, **options)
         # The original pools first. This order has the same result and is faster,
         # because fewer values are pooled.
         x = unit(x, pieces, name)
         x = CeilMaxPooling2D(pooled, 2, name=f"{name}_pool")(x)
-        x = blocks.dropout(x, dropout[i + 1], f"{name}_drop", seed)
+        x = net.dropout(x, dropout[i + 1], f"{name}_drop")
     x = keras.layers.Flatten(name="flatten")(x)
-    units, pieces, norm = DENSE
-    count = filters(units, pieces)
-    x = blocks.dense(x, count, "h3", initial("h3"), **constraint(norm, 0))
-    x = unit(x, pieces, "h3")
-    x = blocks.dropout(x, dropout[-1], "h3_drop", seed)
-    bound = constraint(CLASSIFIER_NORM, 0)
-    logits = blocks.classifier(x, num_classes, initial("classifier"), **bound)
+    units, pieces, bound = DENSE
+    x = net.dense(x, filters(units, pieces), "h3", kernel, **constraint(bound, 0))
+    x = net.dropout(unit(x, pieces, "h3"), dropout[-1], "h3_drop")
+    logits = net.classifier(x, num_classes, last, **constraint(CLASSIFIER_NORM, 0))
     return keras.Model(image, logits, name="maxout")

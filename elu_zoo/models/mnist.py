@@ -4,18 +4,16 @@ For every activation, initial kernels are He uniform and initial biases zero.
 """
 
 from collections.abc import Sequence
-from typing import Any
 
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import HeUniform, layer_seed
+from elu_zoo.initializers import HeUniform
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
+from elu_zoo.models.blocks import Blocks
 from elu_zoo.registry import register_model
 
-# Units of the hidden layers, as in the paper.
-HIDDEN_5X256 = (256, 256, 256, 256, 256)
+# Units of the autoencoder's hidden layers.
 ENCODER, CODE, DECODER = (1000, 500, 250), 30, (250, 500, 1000)
 
 
@@ -48,9 +46,9 @@ def mnist_mlp_8x128(
     """
     errors.check_integer("hidden_layers", hidden_layers, minimum=1)
     image, x = _flat_input(input_shape, preprocessing)
-    hidden = (128,) * hidden_layers
-    x = _hidden_layers(x, "dense", hidden, activation, batch_norm, width, seed)
-    logits = blocks.classifier(x, num_classes, _he_uniform(seed, "classifier"))
+    net = Blocks(activation, batch_norm, width, seed)
+    x = _hidden_layers(net, x, "dense", (128,) * hidden_layers)
+    logits = net.classifier(x, num_classes, HeUniform)
     return keras.Model(image, logits, name="mnist_mlp_8x128")
 
 
@@ -77,8 +75,9 @@ def mnist_mlp_5x256(
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """
     image, x = _flat_input(input_shape, preprocessing)
-    x = _hidden_layers(x, "dense", HIDDEN_5X256, activation, batch_norm, width, seed)
-    logits = blocks.classifier(x, num_classes, _he_uniform(seed, "classifier"))
+    net = Blocks(activation, batch_norm, width, seed)
+    x = _hidden_layers(net, x, "dense", (256,) * 5)
+    logits = net.classifier(x, num_classes, HeUniform)
     return keras.Model(image, logits, name="mnist_mlp_5x256")
 
 
@@ -121,12 +120,11 @@ def mnist_autoencoder(
     """
     image, x = _flat_input(input_shape, preprocessing)
     pixels = x.shape[-1]
-    x = _hidden_layers(x, "encoder", ENCODER, activation, batch_norm, width, seed)
-    code = blocks.scaled_units(CODE, width)
-    x = blocks.dense(x, code, "code", _he_uniform(seed, "code"))
-    x = _hidden_layers(x, "decoder", DECODER, activation, batch_norm, width, seed)
-    initial = _he_uniform(seed, "pixels")
-    x = blocks.dense(x, pixels, "pixels", initial, dtype="float32")
+    net = Blocks(activation, batch_norm, width, seed)
+    x = _hidden_layers(net, x, "encoder", ENCODER)
+    x = net.dense(x, net.units(CODE), "code", HeUniform)
+    x = _hidden_layers(net, x, "decoder", DECODER)
+    x = net.dense(x, pixels, "pixels", HeUniform, dtype="float32")
     x = keras.layers.Reshape(input_shape, name="reconstruction", dtype="float32")(x)
     return keras.Model(image, x, name="mnist_autoencoder")
 
@@ -136,16 +134,9 @@ def _flat_input(input_shape, preprocessing):
     return image, keras.layers.Flatten(name="flatten")(x)
 
 
-def _hidden_layers(
-    x, prefix: str, units: Sequence[int], activation: Any, batch_norm: bool, width: float, seed: int
-):
+def _hidden_layers(net: Blocks, x, prefix: str, units: Sequence[int]):
     """Returns the output of hidden layers `<prefix><i>` with their activations."""
     for i, layer_units in enumerate(units, 1):
-        name, layer_units = f"{prefix}{i}", blocks.scaled_units(layer_units, width)
-        x = blocks.dense(x, layer_units, name, _he_uniform(seed, name))
-        x = blocks.norm_act(x, name, activation, batch_norm, seed)
+        name = f"{prefix}{i}"
+        x = net.norm_act(net.dense(x, net.units(layer_units), name, HeUniform), name)
     return x
-
-
-def _he_uniform(seed: int, name: str) -> HeUniform:
-    return HeUniform(layer_seed(seed, name))

@@ -1,13 +1,24 @@
 """Network in Network, a baseline of the paper's table 1."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import keras
 
 from elu_zoo import errors
 from elu_zoo.layers.dropout import check_rate
+from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.models.network_in_network import SMALLEST, class_maps
+from elu_zoo.models.blocks import Blocks, Kernel, average, norm_act, normal
 from elu_zoo.registry import register_model
+
+# (units, kernel size) of each convolution. The classifier is added to the last block.
+BLOCKS = (
+    ((192, 5), (160, 1), (96, 1)),
+    ((192, 5), (192, 1), (192, 1)),
+    ((192, 3), (192, 1)),
+)
+SMALLEST = 4  # smallest side of an image in pixels, because the poolings divide by 4
 
 
 @register_model(
@@ -56,27 +67,47 @@ def nin(
     """
     check_rate(dropout)
     errors.check_numbers(
-        "deviations",
-        deviations,
-        3,
-        "finite numbers > 0",
-        lambda value: errors.is_finite(value) and value > 0,
+        "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )
-    if init_scale is not None:
-        errors.check_positive("init_scale", init_scale)
     image, x = image_input(input_shape, preprocessing)
-    maps, _ = class_maps(
-        x,
-        activation=activation,
-        batch_norm=batch_norm,
-        num_classes=num_classes,
-        width=width,
-        seed=seed,
-        dropout=dropout,
-        deviations=deviations,
-        init_scale=init_scale,
-        kernel_decay=kernel_decay,
-        conv_dtype=conv_dtype,
-    )
-    maps = blocks.norm_act(maps, "classifier", activation, False, seed, "float32")
-    return keras.Model(image, blocks.average(maps), name="nin")
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    kernels = [normal(deviation, init_scale) for deviation in deviations]
+    maps, _ = class_maps(net, x, num_classes, kernels, dropout)
+    maps = norm_act(maps, "classifier", activation, False, seed, "float32")
+    return keras.Model(image, average(maps), name="nin")
+
+
+def class_maps(
+    net: Blocks, x, num_classes: int, kernels: Sequence[Kernel], dropout: float
+) -> tuple[Any, list[Any]]:
+    """Returns the class maps, and the output of the first convolution of each block.
+
+    The convolutions of a block are named `block<i>_conv`, `block<i>_cccp1` and
+    `block<i>_cccp2`; the last convolution of the network is `classifier`.
+    `block<i>_pool` and `block<i>_drop` follow the first two blocks.
+
+    Args:
+        x: the input of the first convolution.
+        kernels: initial kernels in the order of `deviations` of `nin`.
+        dropout: dropout rate after each of the first two blocks.
+
+    Returns:
+        The output of `classifier`, `(batch, height, width, num_classes)`, and a list of
+        the outputs of `block<i>_conv`, all before normalisation and activation.
+    """
+    first, second, others = kernels
+    convolutions = []
+    for i, block in enumerate(BLOCKS, 1):
+        for j, (units, size) in enumerate(block):
+            name = f"block{i}_cccp{j}" if j else f"block{i}_conv"
+            kernel = others
+            if i == 1:
+                kernel = second if j else first
+            x = net.convolution(x, net.units(units), size, name, kernel)
+            if j == 0:
+                convolutions.append(x)
+            x = net.norm_act(x, name)
+        if i < len(BLOCKS):
+            x = CeilMaxPooling2D(3, 2, name=f"block{i}_pool")(x)
+            x = net.dropout(x, dropout, f"block{i}_drop")
+    return net.class_maps(x, num_classes, others), convolutions

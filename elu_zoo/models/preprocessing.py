@@ -14,14 +14,7 @@ def resolve(
     trained: Pretrained | None,
     input_shape: Any = None,
 ) -> dict[str, Any] | None:
-    """Returns the description of the preprocessing layers, or None for no layers.
-
-    Args:
-        registered: the registry's entry of the network.
-        argument: the argument `preprocessing` of `elu_zoo.get_model`.
-        trained: the weights; None for initial weights.
-        input_shape: the argument `input_shape` of the builder; None for the default.
-    """
+    """Returns the description that the argument selects, or None for no layers."""
     name = registered.name
     if not isinstance(argument, bool | str | Mapping):
         raise errors.UsageTypeError(
@@ -52,19 +45,11 @@ def resolve(
             f"The weights {trained.name} were trained with preprocessing={default}. "
             f"Received: preprocessing={argument!r}. Remove the argument, or pass False."
         )
-    if argument is True or stated:
-        fitted = trained.arguments.get("input_shape") if trained else None
-        _check_size(default, fitted or registered.default("input_shape"), input_shape)
     return description
 
 
 def untrained(registered: ModelEntry, input_shape: Any = None) -> dict[str, Any]:
-    """Returns the description of the preprocessing of a network without weights.
-
-    Args:
-        registered: the registry's entry of the network.
-        input_shape: the argument `input_shape` of the builder; None for the default.
-    """
+    """Returns the description of the preprocessing of a network without weights."""
     exact, default = registered.preprocessing, registered.default("input_shape")
     if registered.fallback is None:
         return exact
@@ -94,20 +79,3 @@ def _describe(
             f"preprocessing must be True or False. Received: {argument!r}."
         )
     return {**default, "statistics": argument}
-
-
-def _check_size(description: dict[str, Any], expected: Any, received: Any) -> None:
-    """Checks that the received image shape is the shape that the statistics fit."""
-    if "statistics" not in description or None in (expected, received):
-        return
-    received = check_image_shape(received, any_size=True)
-    expected = check_image_shape(expected)
-    if received != expected:
-        images = "crops" if "crop" in description else "images"
-        height, width, channels = expected
-        raise errors.UsageError(
-            f"The statistics of {description['statistics']} fit {images} of {height} x "
-            f"{width} pixels with {channels} channels. Received: input_shape="
-            f"{received}. Pass input_shape={expected}, or pass preprocessing=False and "
-            "preprocess the images yourself."
-        )

@@ -7,11 +7,10 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, FanInOrthogonal, layer_seed
+from elu_zoo.initializers import FanInNormal, FanInOrthogonal
 from elu_zoo.layers.dropout import Dropout, is_rate
 from elu_zoo.layers.preprocessing import image_input
-from elu_zoo.models import blocks
-from elu_zoo.registry import CONV_DTYPES
+from elu_zoo.models.blocks import Blocks, average
 
 # For each padding, the zeros on each side of an even kernel; None keeps the size.
 PADDINGS = {"caffe": 1, "same": None, "valid": 0}
@@ -52,46 +51,36 @@ def conv_stacks(
             at `width=1`, kernel size in pixels, which is the paper's receptive field).
         name: the model's name.
 
-    The other arguments are documented in `elu_zoo.models.elu_cifar_11`.
+    The other arguments are those of `elu_zoo.models.elu_cifar.elu_cifar_11`.
     """
     errors.check_choice("padding", padding, PADDINGS)
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
     errors.check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
-    errors.check_positive("init_scale", init_scale)
     check_dropout(dropout, len(stacks) + 1)
-    convolve = functools.partial(
-        blocks.convolution, kernel_decay=kernel_decay, dtype=CONV_DTYPES[conv_dtype]
-    )
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    kernel = functools.partial(INITIAL_KERNELS[initial_kernels], init_scale)
 
-    def initial(name):
-        kernels = INITIAL_KERNELS[initial_kernels]
-        return kernels(init_scale, layer_seed(seed, name))
+    def pool_and_drop(x, stack, rate, dtype=None):
+        """Returns the output of a stack's max-pooling and dropout, in either order."""
+        first = dropout_placement == "before_pooling"
+        x = x if first else max_pool(x, stack, dtype)
+        x = net.dropout(x, rate, f"stack{stack}_drop", dtype=dtype)
+        return max_pool(x, stack, dtype) if first else x
 
     image, x = image_input(input_shape, preprocessing)
     for i, stack in enumerate(stacks, 1):
         layers = [(units, size) for count, units, size in stack for _ in range(count)]
         for j, (units, size) in enumerate(layers, 1):
-            units, conv = blocks.scaled_units(units, width), f"stack{i}_conv{j}"
+            conv = f"stack{i}_conv{j}"
             zeros = PADDINGS[padding] if size % 2 == 0 else None
-            x = convolve(x, units, size, conv, initial(conv), zeros=zeros)
-            x = blocks.norm_act(x, conv, activation, batch_norm, seed)
+            x = net.convolution(x, net.units(units), size, conv, kernel, zeros=zeros)
+            x = net.norm_act(x, conv)
             if dropout_placement == "all" and j < len(layers):
-                x = blocks.dropout(x, dropout[i - 1], f"{conv}_drop", seed)
-        x = _pool_and_drop(x, i, dropout[i - 1], seed, dropout_placement)
-    kernel = initial("classifier")
-    x = blocks.classifier_maps(x, num_classes, kernel, kernel_decay=kernel_decay)
-    last = len(stacks) + 1, dropout[-1], seed, dropout_placement
-    x = _pool_and_drop(x, *last, "float32")
-    return keras.Model(image, blocks.average(x), name=name)
-
-
-def _pool_and_drop(x, stack: int, rate: float, seed: int, placement: str, dtype: str | None = None):
-    """Returns the output of a stack's max-pooling and dropout, in either order."""
-    first = placement == "before_pooling"
-    if not first:
-        x = max_pool(x, stack, dtype)
-    x = blocks.dropout(x, rate, f"stack{stack}_drop", seed, dtype=dtype)
-    return max_pool(x, stack, dtype) if first else x
+                x = net.dropout(x, dropout[i - 1], f"{conv}_drop")
+        x = pool_and_drop(x, i, dropout[i - 1])
+    x = net.class_maps(x, num_classes, kernel)
+    x = pool_and_drop(x, len(stacks) + 1, dropout[-1], "float32")
+    return keras.Model(image, average(x), name=name)
 
 
 def max_pool(x, stack: int, dtype: str | None = None):
@@ -112,13 +101,8 @@ def check_dropout(rates: Any, stacks: int) -> None:
 def set_dropout(model: keras.Model, rates: Sequence[float], placement: str) -> None:
     """Sets the dropout rates of a model of `conv_stacks`.
 
-    Compiled functions must be traced again to use the new rates.
-
-    Args:
-        model: the model. For `placement="all"`, it must have been built with
-            `dropout_placement="all"`.
-        rates: one rate for each stack.
-        placement: see `dropout_placement` in `elu_zoo.models.elu_cifar_11`.
+    Compiled functions must be traced again to use the new rates. For `placement="all"`, the
+    model must have been built with `dropout_placement="all"`.
     """
     for layer in model.layers:
         if isinstance(layer, Dropout):

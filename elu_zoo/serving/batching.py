@@ -22,7 +22,7 @@ import tensorflow as tf
 from elu_zoo import errors
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Arrays, Signature
-from elu_zoo.serving.status_errors import StatusError, too_many_examples
+from elu_zoo.serving.status_errors import StatusError, too_many_examples, unavailable
 
 _MAX_WAIT_SECONDS = 5e-3
 _POLL_SECONDS = 2.5e-4
@@ -46,12 +46,7 @@ class Batcher:
         executor: concurrent.futures.Executor,
         on_batch: Callable[[int], contextlib.AbstractContextManager],
     ):
-        """Args:
-        signature: signature that computes the outputs.
-        settings: limits of a batch and of the queue.
-        executor: thread pool that runs the batches.
-        on_batch: function from a number of examples to a context in which the batch runs.
-        """
+        """A batch of n examples runs in the context on_batch(n)."""
         self._signature = signature
         self._max_batch_size = settings.max_batch_size
         self._max_waiting = settings.max_enqueued_batches * settings.max_batch_size
@@ -78,10 +73,7 @@ class Batcher:
         job = _Job(arrays, size, concurrent.futures.Future())
         with self._lock:
             if self._waiting + size > self._max_waiting:
-                raise StatusError(
-                    grpc.StatusCode.UNAVAILABLE,
-                    "The batch scheduling queue to which this task was submitted is full",
-                )
+                raise unavailable("The queue of requests is full. Send the request later.")
             self._queue.append(job)
             self._waiting += size
             starts_thread = self._running < self._max_running

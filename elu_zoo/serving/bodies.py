@@ -2,7 +2,6 @@
 
 import asyncio
 import contextlib
-import functools
 from collections.abc import AsyncIterator, Callable
 from typing import Any
 
@@ -13,7 +12,7 @@ from elu_zoo.serving import json_format
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Arrays
-from elu_zoo.serving.status_errors import StatusError, invalid_argument
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, unavailable
 
 # All bodies together may use the memory of this many bodies of the largest size.
 _LARGEST_AT_ONCE = 4
@@ -33,11 +32,7 @@ class Bodies:
         self._converting = asyncio.Lock()
 
     def _limits(self, model: Servable) -> tuple[float, float]:
-        """Returns the largest numbers of bytes and of values for a request to a model.
-
-        The limits are those of the model's largest signature, because the signature is
-        known only after the body is parsed.
-        """
+        """Returns the largest numbers of bytes and of values that a signature takes."""
         signatures = model.signatures.values()
         values = max((s.max_values(self._max_batch_size) for s in signatures), default=0)
         strings = any(t.is_string for s in signatures for t in s.inputs.values())
@@ -67,10 +62,7 @@ class Bodies:
                         f"{self._max_batch_size} examples of the model"
                     )
                 if len(part) > self._free_bytes:
-                    raise StatusError(
-                        grpc.StatusCode.UNAVAILABLE,
-                        "The memory for bodies is full. Send the request again later.",
-                    )
+                    raise unavailable("The memory for bodies is full. Send the request later.")
                 self._free_bytes -= len(part)
                 body += part
             yield bytes(body)
@@ -81,27 +73,27 @@ class Bodies:
 
     async def parse(self, body: bytes, model: Servable) -> json_format.Request:
         """Returns the parsed request; raises the errors of `json_format.read`."""
-        read = functools.partial(json_format.read, body, model.signature, self._max_batch_size)
-        return await self._convert(read, len(body))
+        most = self._max_batch_size
+        return await self._convert(len(body), json_format.read, body, model.signature, most)
 
     async def write(self, outputs: Arrays, request: json_format.Request) -> bytes:
         """Returns the outputs as JSON."""
         size = sum(array.size for array in outputs.values()) * _BYTES_PER_VALUE
-        write = functools.partial(json_format.write, outputs, request.signature)
-        return await self._convert(functools.partial(write, by_row=request.by_row), size)
+        signature, by_row = request.signature, request.by_row
+        return await self._convert(size, json_format.write, outputs, signature, by_row)
 
-    async def _convert(self, convert: Callable[[], Any], size: int) -> Any:
+    async def _convert(self, size: int, convert: Callable[..., Any], *arguments: Any) -> Any:
         """Runs a conversion of about `size` bytes, in a thread if it may take long."""
         if size <= _SMALL_BYTES:
-            return convert()
-        # A conversion holds the GIL. A pause of the same length lets other requests run.
+            return convert(*arguments)
+        # A conversion holds the GIL. A pause three times as long lets other requests run.
         loop = asyncio.get_running_loop()
         await self._converting.acquire()
         start = loop.time()
         try:
-            return await asyncio.to_thread(convert)
+            return await asyncio.to_thread(convert, *arguments)
         finally:
-            loop.call_later(loop.time() - start, self._converting.release)
+            loop.call_later(3 * (loop.time() - start), self._converting.release)
 
 
 def _too_large(message: str) -> StatusError:

@@ -18,9 +18,6 @@ HEADERS = {
 }
 # Timeout of an idle connection, and of the arrival of a request's headers.
 IDLE_SECONDS = 30.0
-# Time to read the rest of a refused body. A client that sends the whole body before it
-# reads would lose the response without it.
-_LINGERING_SECONDS = 5.0
 # File descriptors reserved for loading models and for connections that are closing.
 _RESERVED = 48
 
@@ -36,10 +33,8 @@ def max_per_port() -> int:
 class Connections:
     """The open connections of an HTTP server.
 
-    At the limit, a new connection replaces an open connection that is waiting for its
-    client, either for a new request or for the end of a request body. The connection
-    that has waited longest is closed. If the server is handling a complete request on
-    every open connection, the new connection is closed.
+    At the limit, a new connection replaces the connection that has waited longest for its
+    client, for a request or for the rest of a body. If none waits, the new one is closed.
     """
 
     def __init__(self, max_connections: int):
@@ -50,15 +45,8 @@ class Connections:
     def protocol(self, server: web.Server) -> asyncio.Protocol:
         return _Connection(self, server)
 
-    def begin(self, request: web.BaseRequest) -> None:
-        """Records that the headers of a request have arrived."""
-        self._change(request.protocol, request)
-
-    def end(self, request: web.BaseRequest) -> None:
-        """Records that a request is answered."""
-        self._change(request.protocol, None)
-
-    def _change(self, connection: web.RequestHandler, request: web.BaseRequest | None) -> None:
+    def change(self, connection: web.RequestHandler, request: web.BaseRequest | None) -> None:
+        """Records a request whose headers have arrived; None if it is answered."""
         if connection in self._requests:
             del self._requests[connection]
             self._requests[connection] = request
@@ -92,7 +80,6 @@ class _Connection(web.RequestHandler):
             server,
             loop=asyncio.get_running_loop(),
             keepalive_timeout=IDLE_SECONDS,
-            lingering_time=_LINGERING_SECONDS,
             access_log=None,
         )
         self._connections = connections

@@ -71,10 +71,9 @@ def _collect(value: Any, shape: Sequence[int], leaves: list[Any], tensor: Tensor
         leaves.append(_leaf(value, tensor))
         return
     if not isinstance(value, list) or len(value) != shape[0]:
-        got = f"{len(value)}" if isinstance(value, list) else _text(value)
+        got = len(value) if isinstance(value, list) else _text(value)
         raise invalid_argument(
-            f"The lists of tensor {tensor.name} have different sizes: expected a list of "
-            f"{shape[0]}, got {got}"
+            f"The lists of tensor {tensor.name} have different sizes: {shape[0]} and {got}"
         )
     for item in value:
         _collect(item, shape[1:], leaves, tensor)

@@ -19,27 +19,15 @@ from elu_zoo.serving.status_errors import invalid_argument, too_many_examples
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-    """A parsed request body.
-
-    Attributes:
-        signature: signature to run.
-        arrays: inputs, by name.
-        by_row: whether the request and its response are in the row format.
-    """
+    """A parsed request body."""
 
     signature: Signature
     arrays: Arrays
-    by_row: bool
+    by_row: bool  # whether the request and its response are in the row format
 
 
 def read(body: bytes, signature: Callable[[str], Signature], max_examples: int) -> Request:
-    """Parses a request body.
-
-    Args:
-        body: JSON in UTF-8.
-        signature: function from a name, which may be empty, to the signature.
-        max_examples: largest number of examples in a request.
-    """
+    """Parses a request body; `signature` gets a name, which may be empty."""
     document = _parse(body)
     name = document.get("signature_name", "")
     if not isinstance(name, str):
@@ -53,7 +41,7 @@ def read(body: bytes, signature: Callable[[str], Signature], max_examples: int) 
     return Request(chosen, _arrays(columns, chosen, max_examples, strict), by_row)
 
 
-def write(outputs: Arrays, signature: Signature, *, by_row: bool) -> bytes:
+def write(outputs: Arrays, signature: Signature, by_row: bool) -> bytes:
     """Returns the body of a response."""
     values = {
         name: _strings(array.tolist(), name.endswith(BYTES))

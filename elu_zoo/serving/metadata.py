@@ -24,11 +24,7 @@ def response(model: Servable) -> get_model_metadata_pb2.GetModelMetadataResponse
 def as_json(model: Servable) -> dict[str, Any]:
     """Returns the response to REST's /metadata."""
     return {
-        "model_spec": {
-            "name": model.name,
-            "signature_name": "",
-            "version": str(model.version),
-        },
+        "model_spec": {"name": model.name, "signature_name": "", "version": str(model.version)},
         "metadata": {FIELD: message_json(_signatures(model))},
     }
 

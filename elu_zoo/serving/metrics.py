@@ -48,12 +48,7 @@ class Metrics:
 
     @contextlib.contextmanager
     def request(self, model_name: str, entrypoint: str) -> Iterator[None]:
-        """Counts the prediction request that the block runs; times only successes.
-
-        Args:
-            model_name: name of a served model; each new name adds a time series.
-            entrypoint: `REST` or `GRPC`.
-        """
+        """Counts the prediction request that the block runs; times only successes."""
         status, start = "OK", time.perf_counter()
         try:
             yield

@@ -21,17 +21,10 @@ from elu_zoo.serving.signature import Signature
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 from elu_zoo.weights import provenance
 
-State = get_model_status_pb2.ModelVersionStatus.State
+_Status = get_model_status_pb2.ModelVersionStatus
+State = _Status.State
 _MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version in messages
 _Files = tuple[tuple[str, int, int], ...]
-
-
-@dataclasses.dataclass(frozen=True)
-class VersionState:
-    """State of a version, and the error message if the version cannot be loaded."""
-
-    state: int
-    message: str = ""
 
 
 @dataclasses.dataclass
@@ -39,7 +32,6 @@ class Model:
     """A model's folder and the versions in the folder.
 
     Attributes:
-        folder: folder with a subfolder for each version.
         serving: loaded version that runs requests, if any.
         states: state of each version, by version number.
         seen: files of each new version at the last poll, by version number.
@@ -48,13 +40,17 @@ class Model:
 
     folder: Path
     serving: Servable | None = None
-    states: dict[int, VersionState] = dataclasses.field(default_factory=dict)
+    states: dict[int, _Status] = dataclasses.field(default_factory=dict)
     seen: dict[int, _Files] = dataclasses.field(default_factory=dict)
     failed: dict[int, _Files] = dataclasses.field(default_factory=dict)
 
     def set_state(self, number: int, state: int, message: str = "") -> None:
+        status = _Status(version=number, state=state)
+        if message:
+            status.status.error_code = grpc.StatusCode.UNKNOWN.value[0]
+        status.status.error_message = message
         # Replaces the dictionary, because other threads may iterate over the old one.
-        self.states = {**self.states, number: VersionState(state, message)}
+        self.states = {**self.states, number: status}
 
 
 class Repository:
@@ -64,18 +60,12 @@ class Repository:
     """
 
     def __init__(self, base: Path, batcher: Callable[[str, Signature], Batcher]):
-        """Args:
-        base: folder of one model, <base>/<version>/saved_model.pb, or of several
-            models, <base>/<name>/<version>/saved_model.pb.
-        batcher: function from a model's name and a signature to a new request queue.
-        """
+        """Finds the models of a folder; `batcher` makes the request queue of a signature."""
         self._base = base
         self._batcher = batcher
         self._has_polled = False
         self._ignored: list[str] = []
         self.models: dict[str, Model] = {}
-        if not base.is_dir():
-            raise errors.NotFoundError(f"There is no folder {base}.")
         if not self._folders():
             raise errors.UsageError(
                 f"{base} contains no model. Expected {base}/<version>/{servable.FILE} "
@@ -84,60 +74,36 @@ class Repository:
             )
 
     def find(self, spec: model_pb2.ModelSpec) -> Servable:
-        """Returns the served version for a request; raises StatusError."""
+        """Returns the served version for a request."""
         if not spec.name:
-            raise invalid_argument("Missing model name in request.")
+            raise invalid_argument("The request has no name of a model")
         _check_label(spec)
-        name = shorten(spec.name)
         model = self.models.get(spec.name)
         served = model.serving if model else None
-        available = [n for n, m in self.models.items() if m.serving]
-        requested = f"Latest({name})"
-        if spec.HasField("version"):
-            number = spec.version.value
-            requested = f"Specific({name}, {number})"
-            if served and served.version != number:
-                available = [f"{name}/versions/{served.version}"]
-                served = None
         if served is None:
-            raise StatusError(
-                grpc.StatusCode.NOT_FOUND, f"Servable not found for request: {requested}", available
-            )
+            raise _not_found(spec, [name for name, m in self.models.items() if m.serving])
+        if spec.HasField("version") and spec.version.value != served.version:
+            raise _not_found(spec, [f"{served.name}/versions/{served.version}"])
         return served
 
     def status(self, spec: model_pb2.ModelSpec) -> get_model_status_pb2.GetModelStatusResponse:
         """Returns the states of a model's versions, from the highest version down."""
-        name = shorten(spec.name)
+        _check_label(spec)
         model = self.models.get(spec.name)
         states = model.states if model else {}
-        _check_label(spec)
-        if spec.HasField("version"):
-            number = spec.version.value
-            if number not in states:
-                raise StatusError(
-                    grpc.StatusCode.NOT_FOUND,
-                    f"Could not find version {number} of model {name}",
-                    sorted(map(str, states)),
-                )
-            states = {number: states[number]}
         if not states:
-            raise StatusError(
-                grpc.StatusCode.NOT_FOUND,
-                f"Could not find any versions of model {name}",
-                sorted(self.models),
-            )
-        response = get_model_status_pb2.GetModelStatusResponse()
-        for number, state in sorted(states.items(), reverse=True):
-            row = response.model_version_status.add(version=number, state=state.state)
-            if state.message:
-                row.status.error_code = grpc.StatusCode.UNKNOWN.value[0]
-            row.status.error_message = state.message
-        return response
+            raise _not_found(spec, sorted(self.models))
+        if spec.HasField("version"):
+            if spec.version.value not in states:
+                raise _not_found(spec, sorted(map(str, states)))
+            states = {spec.version.value: states[spec.version.value]}
+        rows = [states[number] for number in sorted(states, reverse=True)]
+        return get_model_status_pb2.GetModelStatusResponse(model_version_status=rows)
 
     def serving(self) -> list[Servable]:
-        """Returns the served version of each model, sorted by the model's name."""
-        models = sorted(self.models.items())
-        return [model.serving for _, model in models if model.serving]
+        """Returns the served versions, sorted by the model's name."""
+        served = (model.serving for _, model in sorted(self.models.items()))
+        return [model for model in served if model]
 
     def poll(self) -> None:
         """Loads new versions and unloads deleted versions."""
@@ -165,11 +131,10 @@ class Repository:
 
     def _warn_of_ignored(self, models: Mapping[str, Path]) -> None:
         """Warns once of all folders that are neither a model nor a version."""
-        ignored = []
-        for folder in {self._base, *models.values()}:
-            used = {*models.values(), *_versions(folder).values()}
-            ignored += [ascii(str(p)) for p in _subfolders(folder) if p not in used]
-        ignored.sort()
+        folders = {self._base, *models.values()}
+        used = {*models.values(), *(p for f in folders for p in _versions(f).values())}
+        unused = (p for f in folders for p in _subfolders(f) if p not in used)
+        ignored = sorted(ascii(str(path)) for path in unused)
         if ignored and ignored != self._ignored:
             logging.getLogger(__name__).warning(
                 "No models or versions, so not served: %s. The name of a version is an integer "
@@ -229,9 +194,13 @@ class Repository:
 
 def _check_label(spec: model_pb2.ModelSpec) -> None:
     if spec.version_label:
-        raise invalid_argument(
-            f"Unrecognized servable version label: {shorten(spec.version_label)}"
-        )
+        raise invalid_argument(f"Versions have no labels, got {shorten(spec.version_label)}")
+
+
+def _not_found(spec: model_pb2.ModelSpec, available: list[str]) -> StatusError:
+    version = f" in version {spec.version.value}" if spec.HasField("version") else ""
+    message = f"There is no model {shorten(spec.name)}{version}"
+    return StatusError(grpc.StatusCode.NOT_FOUND, message, available)
 
 
 def _versions(folder: Path) -> dict[int, Path]:

@@ -25,17 +25,12 @@ _ORIGIN = "assets.extra/elu_zoo.json"
 _MAX_WARM_UP_REQUESTS = 1000  # TensorFlow Serving's limit
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass(frozen=True, eq=False)
 class Servable:
     """A loaded version of a model.
 
     Attributes:
-        name: name of the model.
-        version: number of the version.
         definitions: signature definitions of the SavedModel, for the metadata.
-        signatures: callable signatures, by name.
-        batchers: request queues, by name of the signature.
-        class_names: class names in the order of the outputs; empty if unknown.
         origin: content of the SavedModel's elu_zoo.json, empty without this file.
     """
 
@@ -47,7 +42,7 @@ class Servable:
     class_names: tuple[str, ...]
     origin: Mapping[str, Any]
     # The signatures do not keep the variables alive, but this object does.
-    _saved: Any = dataclasses.field(repr=False, compare=False)
+    _saved: Any = dataclasses.field(repr=False)
 
     def signature(self, name: str) -> Signature:
         """Returns the signature with a name; `serving_default` if `name` is empty."""
@@ -64,14 +59,7 @@ class Servable:
 def load(
     name: str, version: int, path: Path, batcher: Callable[[str, Signature], Batcher]
 ) -> Servable:
-    """Loads a version and runs its warm-up requests.
-
-    Args:
-        name: name of the model.
-        version: number of the version.
-        path: folder of the version.
-        batcher: function from a model's name and a signature to a new request queue.
-    """
+    """Loads the version in a folder and runs its warm-up requests."""
     try:
         files.check_files(path)
         definitions = _definitions(path / FILE)
@@ -81,7 +69,9 @@ def load(
             for key, function in saved.signatures.items()
         }
         _warm_up(path / _WARM_UP, signatures)
-        class_names, origin = _class_names(path / _LABELS), _origin(path / _ORIGIN)
+        labels, origin_file = path / _LABELS, path / _ORIGIN
+        text = files.read(labels).decode("utf-8-sig") if labels.exists() else ""
+        origin = files.read_json(origin_file) if origin_file.exists() else {}
     # For damaged files, TensorFlow raises errors of many types.
     except Exception as error:
         text = error.message if isinstance(error, tf.errors.OpError) else str(error)
@@ -89,6 +79,7 @@ def load(
             f"{path} cannot be served: {errors.graph_reason(text) or repr(error)}"
         ) from error
     batchers = {key: batcher(name, signature) for key, signature in signatures.items()}
+    class_names = tuple(text.splitlines())
     return Servable(name, version, definitions, signatures, batchers, class_names, origin, saved)
 
 
@@ -111,13 +102,3 @@ def _warm_up(file: Path, signatures: Mapping[str, Signature]) -> None:
         signature = signatures.get(name)
         if log.HasField("predict_log") and signature is not None:
             signature.run([tensors.read(request.inputs, signature)])
-
-
-def _class_names(file: Path) -> tuple[str, ...]:
-    if not file.exists():
-        return ()
-    return tuple(files.read(file).decode("utf-8-sig").splitlines())
-
-
-def _origin(file: Path) -> dict[str, Any]:
-    return files.read_json(file) if file.exists() else {}

@@ -19,10 +19,10 @@ from elu_zoo import errors
 from elu_zoo.serving import hosts
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.connections import IDLE_SECONDS, Connections, max_per_port
-from elu_zoo.serving.grpc_surface import GrpcSurface
+from elu_zoo.serving.grpc_api import GrpcApi
 from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.repository import Repository
-from elu_zoo.serving.rest_surface import RestSurface
+from elu_zoo.serving.rest_api import RestApi
 from elu_zoo.serving.settings import Settings
 from elu_zoo.serving.signature import Signature
 
@@ -57,11 +57,11 @@ class Server:
         self._repository = Repository(Path(settings.model_base_path), self._batcher)
         max_connections = max_per_port()
         self._connections = Connections(max_connections)
-        self._rest = RestSurface(settings, self._repository, self._metrics, self._connections)
+        self._rest_api = RestApi(settings, self._repository, self._metrics, self._connections)
         self._runner = web.AppRunner(
-            self._rest.application(), handler_cancellation=True, shutdown_timeout=_CUT_SECONDS
+            self._rest_api.application(), handler_cancellation=True, shutdown_timeout=_CUT_SECONDS
         )
-        self._surface = GrpcSurface(self._repository, self._metrics)
+        self._grpc_api = GrpcApi(self._repository, self._metrics)
         self._health = health.HealthServicer()
         self._status = None
         # The threaded server, because a call of grpc.aio takes three times as long.
@@ -78,7 +78,7 @@ class Server:
                 ("grpc.keepalive_time_ms", int(IDLE_SECONDS * 1000)),
             ],
         )
-        self._grpc.add_generic_rpc_handlers([self._surface])
+        self._grpc.add_generic_rpc_handlers([self._grpc_api])
         health_pb2_grpc.add_HealthServicer_to_server(self._health, self._grpc)
 
     def _batcher(self, model: str, signature: Signature) -> Batcher:
@@ -89,15 +89,11 @@ class Server:
         """Loads the models, then accepts requests."""
         with self._bind() as listening:
             await self._poll()
-            self._check_models()
+            if not self._repository.serving():
+                models = self._repository.models.values()
+                rows = [row.status for model in models for row in model.states.values()]
+                raise errors.CorruptError(" ".join(r.error_message for r in rows if r.error_code))
             await self._runner.setup()
-            try:
-                listening.listen(_BACKLOG)
-            except OSError as error:  # another server has begun to listen since `_bind`
-                raise errors.ResourceError(
-                    f"The server cannot listen on {self.rest_address} (REST): {error}. "
-                    "Set another port with --rest_api_port."
-                ) from error
             # The socket is duplicated: the event loop and `with` close one socket each.
             # asyncio accepts `backlog` connections in one step. Each needs a file
             # descriptor before `Connections` counts it, so `backlog` must be small.
@@ -110,39 +106,24 @@ class Server:
         self._grpc.start()
         self._polling = asyncio.create_task(self._keep_polling())
 
-    def _check_models(self) -> None:
-        if self._repository.serving():
-            return
-        reasons = [
-            state.message
-            for model in self._repository.models.values()
-            for state in model.states.values()
-            if state.message
-        ]
-        raise errors.CorruptError(" ".join(reasons))
-
     def _bind(self) -> socket.socket:
-        """Binds the ports of REST and gRPC; returns the socket of REST."""
+        """Binds the ports of REST and gRPC; returns the socket of REST, which listens.
+
+        Clients that connect before the models are loaded wait.
+        """
         host, port = self._settings.host, self._settings.port
         rest_port = self._settings.rest_api_port
         bracketed = f"[{host}]" if ":" in host else host
         try:
+            grpc_port = self._grpc.add_insecure_port(f"{bracketed}:{port}")
             family, *_, address = socket.getaddrinfo(
                 host, rest_port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
-            listening = socket.socket(family, socket.SOCK_STREAM)
-            try:
-                listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-                listening.bind(address)
-                grpc_port = self._grpc.add_insecure_port(f"{bracketed}:{port}")
-            except BaseException:
-                listening.close()
-                raise
+            listening = socket.create_server(address, family=family, backlog=_BACKLOG)
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
-                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) "
-                f"and {port} (gRPC): {error}. Set other ports with --rest_api_port and "
-                "--port."
+                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) and {port} "
+                f"(gRPC): {error}. Set other ports with --rest_api_port and --port."
             ) from error
         self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
         self.grpc_address = f"{bracketed}:{grpc_port}"
@@ -150,7 +131,7 @@ class Server:
 
     async def stop(self) -> None:
         """Rejects new requests, finishes requests that have arrived, and stops."""
-        self._rest.draining = self._surface.draining = True
+        self._rest_api.draining = self._grpc_api.draining = True
         self._polling.cancel()
         self._set_health(False)
         loop = asyncio.get_running_loop()
@@ -159,7 +140,7 @@ class Server:
         # This empty task starts after all calls that have already arrived.
         last = loop.run_in_executor(self._grpc_threads, int)
         await asyncio.wait([last], timeout=max(0, end - loop.time()))
-        while self._surface.running and loop.time() < end:
+        while self._grpc_api.running and loop.time() < end:
             await asyncio.sleep(0.01)
         # Ends the calls that are still unfinished, and the streams of health checks.
         await asyncio.to_thread(self._grpc.stop(_CUT_SECONDS).wait)
@@ -174,7 +155,7 @@ class Server:
         loop = asyncio.get_running_loop()
         idle_end = loop.time() + _STOP_IDLE_SECONDS
         while self._runner.server.connections and loop.time() < end:
-            if loop.time() > idle_end and not self._rest.running:
+            if loop.time() > idle_end and not self._rest_api.running:
                 break
             await asyncio.sleep(0.01)
         await self._runner.cleanup()
@@ -182,18 +163,18 @@ class Server:
     def _set_health(self, is_ready: bool) -> None:
         states = health_pb2.HealthCheckResponse
         status = states.SERVING if is_ready else states.NOT_SERVING
-        if status == self._status:
-            return
+        if status != self._status:
+            for service in ("", "tensorflow.serving.PredictionService"):
+                self._health.set(service, status)
         self._status = status
-        for service in ("", "tensorflow.serving.PredictionService"):
-            self._health.set(service, status)
 
     async def _poll(self) -> None:
-        before = self._versions()
+        before = self._repository.serving()
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
-        self._set_health(bool(self._versions()) and not self._rest.is_stuck())
-        if self._versions() != before:
+        serving = self._repository.serving()
+        self._set_health(bool(serving) and not self._rest_api.is_stuck())
+        if serving != before:
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.
             gc.unfreeze()
@@ -203,9 +184,6 @@ class Server:
     def is_loading(self) -> bool:
         """Returns whether a thread reads the folder, or loads a version."""
         return not self._last_poll.done()
-
-    def _versions(self) -> list[tuple[str, int]]:
-        return [(model.name, model.version) for model in self._repository.serving()]
 
     async def _keep_polling(self) -> None:
         last_error = ""
@@ -227,8 +205,7 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
     """Runs a server until SIGTERM or SIGINT. A second signal ends the process at once.
 
     Args:
-        settings: settings of the server.
-        started: callback with the server, called when the server accepts requests.
+        started: called with the server when it accepts requests.
     """
     if hosts.allowed_hosts(settings.host) is None:
         logging.getLogger(__name__).warning(

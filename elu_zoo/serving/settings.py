@@ -8,23 +8,12 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings of a server. Each field is a flag of elu-zoo-serve.
+    """Settings of a server. Each field is a flag of elu-zoo-serve, which describes it.
 
     Attributes:
-        model_base_path: folder of the models, see `Repository`.
-        host: address to listen on.
-        port: gRPC port; 0 for any free port.
-        rest_api_port: HTTP port; 0 for any free port.
-        enable_batching: whether waiting requests of a signature run as one batch.
-        max_batch_size: largest number of examples in a batch or request.
-        max_enqueued_batches: largest number of full batches waiting per signature.
-        max_output_values: largest number of values in all outputs of a request.
-        max_body_bytes: largest size in bytes of a gRPC or HTTP request.
         rest_api_timeout_in_ms: timeout of an HTTP request in milliseconds. The timeout
             of a gRPC call is the client's deadline. If a batch runs longer than this,
             /readyz and gRPC's health say that the server is not ready.
-        rest_api_enable_cors_support: whether pages of other origins may use /v1.
-        file_system_poll_wait_seconds: interval in seconds of checks for new versions.
         drain_seconds: time in seconds to finish requests when the server stops.
     """
 

@@ -2,7 +2,7 @@
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 import numpy as np
 import tensorflow as tf
@@ -23,7 +23,6 @@ class Tensor:
     """Declaration of an input or output in the SavedModel.
 
     Attributes:
-        name: name of the tensor in the signature.
         data_type: number of the tensor's type in the enumeration DataType.
         shape: sizes of the dimensions, None for an unknown size. None instead of a
             tuple if the number of dimensions is unknown.
@@ -48,30 +47,18 @@ class Tensor:
 
     def check_shape(self, shape: Sequence[int]) -> None:
         """Checks the shape of a tensor in a request."""
-        declared = self.shape
-        if declared is None:
-            if len(shape) > _MAX_DIMENSIONS or min(shape, default=0) < 0:
-                raise invalid_argument(
-                    f"Tensor {self.name} must have at most {_MAX_DIMENSIONS} "
-                    f"dimensions with sizes >= 0, got shape {shape_text(shape)}."
-                )
-            return
-        fits = len(shape) == len(declared) and all(
-            size >= 0 and expected in (None, size)
-            for size, expected in zip(shape, declared, strict=True)
-        )
+        if self.shape is None:
+            fits = len(shape) <= _MAX_DIMENSIONS and min(shape, default=0) >= 0
+        else:
+            fits = len(shape) == len(self.shape) and all(
+                size >= 0 and expected in (None, size)
+                for size, expected in zip(shape, self.shape, strict=True)
+            )
         if not fits or (self.is_batched and shape[0] < 1):
             raise invalid_argument(
-                f"Shape of tensor {self.name} {shape_text(shape)} is not compatible "
-                f"with expected shape {shape_text(declared)}"
+                f"Shape of tensor {self.name} {_shape_text(shape)} is not compatible "
+                f"with expected shape {_shape_text(self.shape)}"
                 f"{' and at least one example' if self.is_batched else ''}."
-            )
-
-    def check_values(self, values: np.ndarray) -> None:
-        """Checks that all numbers are finite; raises StatusError."""
-        if values.dtype.kind == "f" and not np.isfinite(values).all():
-            raise invalid_argument(
-                f"Values of tensor {self.name} must be finite, got NaN or infinity."
             )
 
 
@@ -79,9 +66,6 @@ class Signature:
     """A callable signature of a loaded model.
 
     Attributes:
-        name: name of the signature in the model.
-        inputs: declared inputs, by name.
-        outputs: declared outputs, by name.
         is_batched: whether several requests can run as one batch. This is true if all
             inputs and outputs have a first dimension of unknown size.
     """
@@ -93,24 +77,13 @@ class Signature:
         self.is_batched = bool(self.inputs) and all(
             tensor.is_batched for tensor in (*self.inputs.values(), *self.outputs.values())
         )
-        self._feeds = {name: info.name for name, info in definition.inputs.items()}
         self._function = function
 
-    def check_names(self, names: Sequence[str]) -> None:
-        """Checks that a request has all inputs and no others; raises StatusError."""
-        sent, needed = set(names), set(self.inputs)
-        if len(sent) != len(needed):
-            raise invalid_argument(
-                f"input size does not match signature: {len(sent)}!={len(needed)} "
-                f"len({_set(sent)}) != len({_set(needed)}). Sent extra: "
-                f"{_set(sent - needed)}. Missing but required: {_set(needed - sent)}."
-            )
-        for name in sorted(needed - sent):
-            raise invalid_argument(
-                f"Signature input alias: {name}(feed name: {self._feeds[name]}) not "
-                "found in request and no default value provided. Inputs expected to be "
-                f"in the request {_set(sent)}, or default input alias set: "
-            )
+    def check_names(self, names: Collection[str]) -> None:
+        """Checks that a request has all inputs and no others."""
+        if set(names) != set(self.inputs):
+            sent = shorten(", ".join(sorted(names)))
+            raise invalid_argument(f"The inputs must be {', '.join(self.inputs)}, got {sent}")
 
     def size(self, arrays: Mapping[str, np.ndarray]) -> int:
         """Returns the number of examples: 1 if the signature is not batched."""
@@ -118,9 +91,7 @@ class Signature:
             return 1
         sizes = {len(array) for array in arrays.values()}
         if len(sizes) > 1:
-            raise invalid_argument(
-                "Batching Run() input tensors must have equal 0th-dimension size"
-            )
+            raise invalid_argument("All inputs must have the same number of examples")
         return sizes.pop()
 
     def max_values(self, max_batch_size: int) -> float:
@@ -151,12 +122,8 @@ class Signature:
         }
         ends = np.cumsum([self.size(arrays) for arrays in requests])
         outputs = self._call(batch)
-        for name, values in outputs.items():
-            if len(values) != ends[-1]:
-                raise errors.EluZooError(
-                    f"Output {name} must have one row per example, got {len(values)} "
-                    f"rows for {ends[-1]} examples."
-                )
+        if any(len(values) != ends[-1] for values in outputs.values()):
+            raise errors.EluZooError("Each output must have one row per example.")
         parts = {name: np.split(values, ends[:-1]) for name, values in outputs.items()}
         return [{name: values[i] for name, values in parts.items()} for i in range(len(requests))]
 
@@ -193,11 +160,9 @@ def _shape(proto: object) -> tuple[int | None, ...] | None:
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)
 
 
-def shape_text(shape: Sequence[int | None]) -> str:
+def _shape_text(shape: Sequence[int | None] | None) -> str:
     """Returns a shape as text, such as `[?,28,28,1]`."""
+    if shape is None:
+        return "of any size"
     sizes = ",".join("?" if size is None else str(size) for size in shape)
     return f"[{shorten(sizes)}]"
-
-
-def _set(names: set[str]) -> str:
-    return "{" + ",".join(shorten(name) for name in sorted(names)) + "}"

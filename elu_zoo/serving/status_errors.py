@@ -28,8 +28,6 @@ class StatusError(errors.EluZooError):
     """The reason why a request is rejected or failed.
 
     Attributes:
-        code: gRPC status code.
-        message: text for the client, equal to TensorFlow Serving's if it has the error.
         available: names that the request could have used.
         http_status: HTTP status, by default the status that belongs to `code`.
     """
@@ -51,6 +49,11 @@ class StatusError(errors.EluZooError):
 def invalid_argument(message: str) -> StatusError:
     """Returns an error for a request that is invalid in every state of the server."""
     return StatusError(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def unavailable(message: str) -> StatusError:
+    """Returns an error for a request that may succeed later."""
+    return StatusError(grpc.StatusCode.UNAVAILABLE, message)
 
 
 def too_many_examples(size: int, most: int) -> StatusError:

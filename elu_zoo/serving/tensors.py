@@ -1,5 +1,6 @@
 """Conversion between TensorProto messages and arrays, with checks of the input."""
 
+import math
 from collections.abc import Mapping
 
 import numpy as np
@@ -43,44 +44,31 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     if proto.tensor_shape.unknown_rank:
         raise invalid_argument(f"Tensor {tensor.name} has no shape")
     shape = [dim.size for dim in proto.tensor_shape.dim]
-    # Checked before the values are read, because a short message can declare a shape
-    # that is larger than the memory of the machine.
     tensor.check_shape(shape)
+    values = _values(proto, tensor)
     # TensorFlow would replace missing values by repeating the last value.
-    count, expected = _count(proto, tensor), int(np.prod(shape, dtype=object))
-    if count != expected:
+    if values is None or values.size != math.prod(shape):
         raise invalid_argument(
-            f"Tensor {tensor.name} of shape {shape} must have {expected} values, got "
-            f"{'values that cannot be read' if count is None else count}"
+            f"Tensor {tensor.name} must have {math.prod(shape)} values of type "
+            f"{data_type_name(tensor.data_type)}, as many as its shape has"
         )
+    if values.dtype.kind == "f" and not np.isfinite(values).all():
+        raise invalid_argument(f"Tensor {tensor.name} must have finite values, got NaN or infinity")
+    return values.reshape(shape)
+
+
+def _values(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray | None:
+    """Returns the values of a message, without a shape; None if they cannot be read."""
     if proto.tensor_content:
-        values = np.frombuffer(proto.tensor_content, tensor.dtype).reshape(shape)
-    else:
-        _check_range(proto, tensor)
-        values = tf.make_ndarray(proto)
-    tensor.check_values(values)
-    return values
-
-
-def _check_range(proto: tensor_pb2.TensorProto, tensor: Tensor) -> None:
-    """Checks the range of 8- and 16-bit integers, which `make_ndarray` may wrap."""
-    if not len(proto.int_val) or tensor.dtype.kind not in "iu":
-        return
-    limits, values = np.iinfo(tensor.dtype), np.asarray(proto.int_val)
-    if values.min() < limits.min or values.max() > limits.max:
-        raise invalid_argument(
-            f"Tensor {tensor.name} must have values in {limits.min}..{limits.max}, got "
-            f"{values.min()}..{values.max()}"
-        )
-
-
-def _count(proto: tensor_pb2.TensorProto, tensor: Tensor) -> int | None:
-    """Returns the number of values in a message, or None if they cannot be read."""
-    if proto.tensor_content:
-        count, remainder = divmod(len(proto.tensor_content), tensor.dtype.itemsize)
-        return None if remainder or tensor.is_string else count
-    field = _FIELDS.get(tensor.data_type)
-    return len(getattr(proto, field)) if field else None
+        if tensor.is_string or len(proto.tensor_content) % tensor.dtype.itemsize:
+            return None
+        return np.frombuffer(proto.tensor_content, tensor.dtype)
+    if tensor.data_type not in _FIELDS:
+        return None
+    try:
+        return np.array(list(getattr(proto, _FIELDS[tensor.data_type])), tensor.dtype)
+    except OverflowError:  # integers of 8 and 16 bits are sent as int32
+        return None
 
 
 def write(array: np.ndarray, tensor: Tensor, proto: tensor_pb2.TensorProto) -> None:

@@ -14,7 +14,7 @@ from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
-from elu_zoo.models.nested import all_layers
+from elu_zoo.models.cost import all_layers
 from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
@@ -34,7 +34,7 @@ _PREPROCESSED_ONCE = "gcn_zca", "gcn", "gcn_mean", "mean"
 def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     """Loads the data set of a config."""
     data = resolved.config.data
-    if data.name not in load.ENCODED:
+    if data.name != load.IMAGENET:
         shape = image_shape(resolved.config, resolved.parent)
         images = load.load(data.name, data_dir, shape)
         if images.num_classes < 2:
@@ -69,7 +69,7 @@ def build(
     """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
     config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
-    train, encoded = config.train, config.data.name in load.ENCODED
+    train, encoded = config.train, split.is_encoded
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data)
@@ -221,7 +221,7 @@ def _model(
 
 def _check_arguments(config: ConfigDict, data: ImageData) -> None:
     """Builds a narrow network, as a check before hours of computing statistics."""
-    if config.data.name not in load.ENCODED:
+    if not data.train.is_encoded:
         return
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer

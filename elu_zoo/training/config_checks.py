@@ -35,7 +35,7 @@ def check_config(config: ConfigDict) -> None:
             "data.name is missing. Set --data to the name of a data set, a folder "
             "<class>/<image>, or an .npz file."
         )
-    encoded = data.name in load.ENCODED
+    encoded = data.name == load.IMAGENET
     if encoded and data.crop_size > data.image_size:
         raise errors.UsageError(
             "data.crop_size must be <= data.image_size. Received: "
@@ -48,10 +48,10 @@ def _check_model_and_data(model: Any, data: Any) -> None:
     if not isinstance(model, str) or not isinstance(data, str):
         return  # `_check_names_and_types` raises the error
     kind = registry.entry(model).preprocessing.get("kind")
-    if (kind == "mean_crop") != (data in load.ENCODED):
+    if (kind == "mean_crop") != (data == load.IMAGENET):
         raise errors.UsageError(
             f"{model} cannot be trained on {data}. A network that subtracts a mean "
-            f"image and crops needs {', '.join(load.ENCODED)} or a folder of images. "
+            f"image and crops needs {load.IMAGENET} or a folder of images. "
             f"Other networks need another data set. Received: data.name {data}."
         )
 

@@ -61,7 +61,7 @@ def _is(key: str, *values: Any) -> Need:
 def _is_encoded(config: ConfigDict) -> bool:
     from elu_zoo.data import load
 
-    return get(config, "data.name") in load.ENCODED
+    return get(config, "data.name") == load.IMAGENET
 
 
 _POSITIVE = "must be finite and > 0", lambda number: number > 0

@@ -12,7 +12,7 @@ import numpy as np
 from absl import logging
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, files
+from elu_zoo import activations, errors
 from elu_zoo.data import load
 from elu_zoo.training import backends, build, chunks, hardware, result
 from elu_zoo.training.backends import Placement
@@ -208,9 +208,8 @@ def _set_up(
     command: str | None,
 ) -> Setup:
     """Resolves the config, and chooses the devices."""
-    files.check_locks()
     resolved = resolve(config)
-    encoded = resolved.config.data.name in load.ENCODED
+    encoded = resolved.config.data.name == load.IMAGENET
     placement = backends.choose_devices(encoded, strategy, num_devices)
     # After the devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)

@@ -5,9 +5,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.activations.prelu import PReLU
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU, VeryLeakyReLU
-from elu_zoo.activations.rrelu import RReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, PReLU, RReLU, ShiftedReLU, VeryLeakyReLU
 
 X = np.array([[-np.inf, -30, -2, -0.5, -0.0, 0, 0.5, 4, np.inf, np.nan]], np.float32)
 # (layer, its formula at inference)

@@ -10,7 +10,7 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.activations import ELU, describe, elu, make, names, register_activation, table
-from elu_zoo.activations.rrelu import RReLU
+from elu_zoo.activations.rectifiers import RReLU
 
 # (activation, its description)
 DESCRIPTIONS = [

@@ -1,14 +1,12 @@
 """Loading of ImageNet and other image folders: splits, names, terms and means."""
 
-import os
-
 import numpy as np
 import pytest
-from image_files import classes, fill, jpeg, noise, png, write_imagenet
+from image_files import classes, fill, jpeg, noise, write_imagenet
 
 from elu_zoo import errors
 from elu_zoo.data import folder as image_folder
-from elu_zoo.data import imagenet, records, statistics
+from elu_zoo.data import imagenet, records
 
 SIDE = 16
 COUNTS = {"train": {"a": 4, "b": 6}, "val": {"b": 5, "a": 7}}  # images per class
@@ -72,14 +70,6 @@ def test_images_of_one_class_are_refused(tmp_path, layout):
         imagenet.load(tmp_path / "x", SIDE)
 
 
-@pytest.mark.parametrize(("count", "held_out"), [(2, 1), (19, 1), (20, 2)])
-def test_at_least_one_image_is_held_out(tmp_path, count, held_out):
-    folder = fill(tmp_path, classes({"a": count - 1, "b": 1}, 8))
-    train, _, test = positions(imagenet.load(folder, 8))
-    assert len(test) == held_out
-    assert sorted(train + test) == list(range(count))
-
-
 def test_the_official_validation_split_is_the_test_split(train_val):
     data = imagenet.load(train_val, SIDE, 5)
     train, validation, test = positions(data)
@@ -91,20 +81,9 @@ def test_the_official_validation_split_is_the_test_split(train_val):
     assert set(labels(data.train.first(4))) == {0, 1}
     assert sorted(labels(data.test)) == [0] * 7 + [1] * 5
     assert labels(data.validation) == labels(data.test)[:5]
-    pixels = next(data.test.parts(12)).images
-    paths = image_folder.find(train_val).splits["validation"].paths
-    for image, position in zip(pixels, test, strict=True):
-        assert png(image) == (train_val / "val" / paths[position]).read_bytes()
 
 
-@pytest.mark.parametrize(("limit", "count"), [(1, 1), (13, 12), (None, 12)])
-def test_the_validation_split_has_at_most_the_requested_images(train_val, limit, count):
-    data = imagenet.load(train_val, SIDE, *([] if limit is None else [limit]))
-    assert len(data.validation) == count
-    assert imagenet.VALIDATION_IMAGES == 5000
-
-
-def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
+def test_a_folder_has_a_name_classes_and_terms(flat, home):
     (flat / "class_names.txt").write_text("a crane\nb crane\n")
     data = imagenet.load(flat, 24)
     assert (data.name, data.class_names) == ("flat_set", ("crane", "crane"))
@@ -112,16 +91,10 @@ def test_a_folder_has_a_name_classes_and_terms(flat, train_val, home):
     assert data.fingerprint == f"flat_set-{image_folder.find(flat).fingerprint}-24"
     assert data.fingerprint != imagenet.load(flat, 25).fingerprint
     assert data.terms == "The terms of its images."
+    folder = flat.rename(flat.parent / "ImageNet2012-256")
+    assert "non-commercial" in imagenet.load(folder, 8).terms
     assert "validation images are part of the test images" in data.note
-    assert imagenet.load(train_val, SIDE).class_names == ("a", "b")
     assert not home.exists()
-
-
-@pytest.mark.parametrize("name", ["imagenet2012", "ImageNet2012-256"])
-def test_folders_named_imagenet2012_have_the_terms_of_imagenet(tmp_path, name):
-    data = imagenet.load(fill(tmp_path / name, classes({"a": 1, "b": 1}, 8)), 8)
-    assert data.terms.startswith("ImageNet (ILSVRC 2012)")
-    assert "non-commercial" in data.terms
 
 
 def test_loading_reads_no_image(flat, tmp_path, monkeypatch):
@@ -161,16 +134,8 @@ def test_the_newest_prepared_imagenet_is_loaded(tmp_path, monkeypatch, origin):
 def test_a_missing_imagenet_is_refused_with_advice(tmp_path):
     with pytest.raises(errors.DataError) as caught:
         imagenet.load("", SIDE, data_dir=tmp_path)
-    text = str(caught.value)
-    assert f"no {tmp_path}/imagenet2012/5.*.*/dataset_info.json" in text
-    assert f"`tfds build imagenet2012 --data_dir={tmp_path}`" in text
-    assert "a folder of image files: set --config.data.folder=<folder> for training" in text
-
-
-def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    fill(tmp_path / "images", classes({"a": 1, "b": 1}, 8))
-    assert imagenet.load("~/images", 8).name == "images"
+    assert f"`tfds build imagenet2012 --data_dir={tmp_path}`" in str(caught.value)
+    assert "set --config.data.folder=<folder> for training" in str(caught.value)
 
 
 def test_a_data_set_without_a_training_split_is_refused(tmp_path):
@@ -178,9 +143,3 @@ def test_a_data_set_without_a_training_split_is_refused(tmp_path):
     message = f"^The data set in {folder} has no split 'train'.$"
     with pytest.raises(errors.DataError, match=message):
         imagenet.load(folder, SIDE)
-
-
-def test_a_cache_folder_that_cannot_be_written_is_an_error(flat, monkeypatch):
-    monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
-    with pytest.raises(errors.ResourceError, match=r"/dev/null.* Set \$ELU_ZOO_HOME"):
-        statistics.find_encoded_mean(imagenet.load(flat, SIDE))

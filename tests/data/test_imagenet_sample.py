@@ -1,13 +1,10 @@
 """The data pipeline reads 1,000 real images of ImageNet, one per class."""
 
-import re
-
 import numpy as np
 import pytest
 import small_images
 
 from elu_zoo.data import decoding, imagenet, statistics
-from elu_zoo.data import folder as image_folder
 from elu_zoo.layers import statistics_file
 
 pytestmark = pytest.mark.data("imagenet_sample")
@@ -18,21 +15,12 @@ def imagenet_sample():
     return small_images.sample()
 
 
-def test_the_classes_of_the_sample_are_found(imagenet_sample):
-    images = image_folder.find(imagenet_sample)
-    assert (images.name, list(images.splits)) == ("imagenet_sample", ["train"])
-    assert images.splits["train"].labels.tolist() == list(range(1000))
-    assert all(re.fullmatch(r"n\d{8}", name) for name in images.classes)
-    assert (images.classes[0], images.class_names[0]) == ("n01440764", "tench")
-    assert len(images.class_names) == 1000
-
-
 def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
     data = imagenet.load(imagenet_sample, 256)
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
+    assert (len(data.class_names), data.class_names[0]) == (1000, "tench")
     chosen = data.train.first(50)
-    readers = decoding.readers(chosen.examples, chosen.positions)
-    decoded = list(decoding.decode_all(readers, (256, 256, 3)))
+    decoded = list(decoding.decode_all(chosen.examples, chosen.positions, (256, 256, 3)))
     assert [x.problem for x in decoded if x.problem] == []
     assert [x.label for x in decoded] == chosen.positions.tolist()
     parts = list(chosen.parts(20))
@@ -45,10 +33,8 @@ def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
 
 
 @pytest.mark.slow
-def test_all_images_are_usable(imagenet_sample, home, caplog):
-    caplog.set_level("INFO", logger="absl")
-    name = statistics.find_encoded_mean(imagenet.load(imagenet_sample, 256))
-    assert "Decoding all 1000 images of imagenet_sample once." in caplog.text
+def test_all_images_are_usable(imagenet_sample):
+    name = statistics.find_or_fit("mean_crop", imagenet.load(imagenet_sample, 256))
     mean = statistics_file.read_mean(name)
     assert mean.shape == (256, 256, 3)
     np.testing.assert_allclose(mean.mean((0, 1)), [123, 117, 104], atol=8)

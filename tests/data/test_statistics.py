@@ -1,5 +1,6 @@
 """Whitening and mean image of training images: computation and files."""
 
+import dataclasses
 import os
 
 import numpy as np
@@ -43,35 +44,16 @@ def data():
 def test_fitted_statistics_whiten_the_images(monkeypatch, batch):
     monkeypatch.setattr(statistics, "_BATCH", batch)
     train, validation = pictures(60), pictures(21, 1)
+    train[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]  # become zeros
     whitening = statistics.fit(train, validation)
     x = normalized(np.concatenate([train, validation]))
-    assert whitening.mean.dtype == whitening.matrix.dtype == np.float64
     np.testing.assert_allclose(whitening.mean, x.mean(0), atol=1e-12)
     p, covariance = whitening.matrix, np.cov(x, rowvar=False, bias=True)
-    biased = covariance + 0.1 * np.eye(VALUES)
     # P is the only positive symmetric matrix with P (C + 0.1 I) P = I.
     np.testing.assert_allclose(p, p.T, atol=1e-12)
     assert np.linalg.eigvalsh(p).min() > 0
-    np.testing.assert_allclose(p @ biased @ p, np.eye(VALUES), atol=1e-9)
-    whitened = (x - whitening.mean) @ p
-    np.testing.assert_allclose(whitened.mean(0), 0, atol=1e-12)
-    np.testing.assert_allclose(
-        np.cov(whitened, rowvar=False, bias=True), covariance @ np.linalg.inv(biased), atol=1e-9
-    )
-
-
-def test_an_image_of_one_grey_value_becomes_zeros():
-    images = pictures(50)
-    images[[3, 30]] = np.array([0, 255], "uint8")[:, None, None, None]
-    whitening, x = statistics.fit(images), normalized(images)
-    assert not x[3].any() and not x[30].any()
-    np.testing.assert_allclose(whitening.mean, x.mean(0), atol=1e-12)
-    biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
-    product = whitening.matrix @ biased @ whitening.matrix
-    np.testing.assert_allclose(product, np.eye(VALUES), atol=1e-9)
-    grey = statistics.fit(images[[3, 30]])
-    np.testing.assert_array_equal(grey.mean, 0)
-    np.testing.assert_allclose(grey.matrix, np.eye(VALUES) / np.sqrt(0.1), atol=1e-12)
+    identity = np.eye(VALUES)
+    np.testing.assert_allclose(p @ (covariance + 0.1 * identity) @ p, identity, atol=1e-9)
 
 
 @pytest.mark.parametrize(
@@ -90,42 +72,30 @@ def test_a_fitted_scale_gives_channels_the_mean_0_and_one_factor(kind, deviation
     assert black["scale"] <= 1 and not np.any(black["offset"])
 
 
-def test_images_that_are_not_uint8_are_refused():
-    images = pictures(5)
-    with pytest.raises(errors.DataError, match="fitted on raw uint8 images"):
-        statistics.fit(images, images.astype("float32"))
-
-
-def test_whitening_is_fitted_once(data, home, monkeypatch, caplog):
-    caplog.set_level("INFO", logger="absl")
-    name = statistics.find_or_fit("gcn_zca", data)
+@pytest.mark.parametrize(
+    ("kind", "name"),
+    [("gcn_zca", "tiny_zca"), ("mean", "tiny_mean"), ("gcn_mean", "tiny_gcn_mean")],
+)
+def test_statistics_are_computed_once(data, home, monkeypatch, kind, name):
+    monkeypatch.setattr(statistics, "_BATCH", 7)
+    found = statistics.find_or_fit(kind, data)
     (path,) = (home / "statistics").iterdir()
-    assert path.name == f"{name}.npz" and name.startswith("tiny_zca-")
-    assert "Fitting the whitening statistics of tiny." in caplog.text
-    monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted again"))
-    assert statistics.find_whitening(data) == name
-    whitening = stored.read(name)
-    x = normalized(np.concatenate([data.train.images, data.validation.images]))
-    np.testing.assert_allclose(whitening.mean, x.mean(0), atol=0.01)
-    biased = np.cov(x, rowvar=False, bias=True) + 0.1 * np.eye(VALUES)
-    product = whitening.matrix @ biased @ whitening.matrix
-    np.testing.assert_allclose(product, np.eye(VALUES), atol=0.05)
+    assert path.name == f"{found}.npz" and found.startswith(f"{name}-")
+    images = np.concatenate([data.train.images, data.validation.images])
+    x = images.reshape(len(images), -1) if kind == "mean" else normalized(images)
+    if kind == "gcn_zca":
+        mean, atol = stored.read(found).mean, 0.01  # stored in float16
+    else:
+        mean, atol = stored.read_mean(found).ravel(), 1e-5
+    np.testing.assert_allclose(mean, x.mean(0), 1e-5, atol)
+    monkeypatch.setattr(statistics, "_parts", None)
+    assert statistics.find_or_fit(kind, data) == found
 
 
-def test_shipped_statistics_are_found(data, monkeypatch):
-    monkeypatch.setattr(statistics, "fit", lambda *_: pytest.fail("fitted"))
-    for images in ("cifar10", "cifar100"):
-        cifar = dataset.ImageData(
-            "cifar_coarse", data.train, data.validation, data.test, ("0",), "", "", images
-        )
-        assert statistics.find_whitening(cifar) == stored.find(images).stem
-
-
-def test_whitening_that_cannot_be_written_is_an_error(data, monkeypatch):
-    monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
-    message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
-    with pytest.raises(errors.ResourceError, match=message):
-        statistics.find_whitening(data)
+@pytest.mark.parametrize("images", ["cifar10", "cifar100"])
+def test_shipped_statistics_are_found(data, images):
+    cifar = dataclasses.replace(data, name="cifar_coarse", fingerprint=images)
+    assert statistics.find_or_fit("gcn_zca", cifar) == stored.find(images).stem
 
 
 @pytest.fixture
@@ -134,55 +104,24 @@ def encoded(tmp_path):
     return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
 
 
-def test_the_mean_is_computed_once(encoded, home, monkeypatch, caplog):
-    caplog.set_level("INFO", logger="absl")
+def test_the_mean_of_encoded_images_is_computed_once(encoded, home, monkeypatch):
     data = imagenet.load(encoded, 16)
     name = statistics.find_or_fit("mean_crop", data)
-    (path,) = (home / "statistics").iterdir()
-    assert path.name == f"{name}.npz" and name.startswith(f"{data.fingerprint}_mean-")
-    assert "Decoding all 40 images of pictures once." in caplog.text
+    assert name.startswith(f"{data.fingerprint}_mean-")
     train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
     expected = np.mean(train, 0, np.float64)
     np.testing.assert_allclose(stored.read_mean(name), expected, rtol=1e-7)
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded again"))
-    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) == name
+    assert statistics.find_or_fit("mean_crop", imagenet.load(encoded, 8)) != name
+    monkeypatch.setattr(decoding, "decode_all", None)
+    assert statistics.find_or_fit("mean_crop", imagenet.load(encoded, 16)) == name
 
 
-def test_other_images_have_another_mean(encoded):
-    name = statistics.find_encoded_mean(imagenet.load(encoded, 16))
-    assert statistics.find_encoded_mean(imagenet.load(encoded, 8)) != name
-    fill(encoded, {"a/99.png": (encoded / "a/00.png").read_bytes()})
-    assert statistics.find_encoded_mean(imagenet.load(encoded, 16)) != name
-
-
-def test_the_error_states_all_bad_images(encoded, home):
-    """Held-out images, such as b/21, are counted too."""
+def test_held_out_images_are_checked_too(encoded, home):
     data = imagenet.load(encoded, 16)
-    fill(encoded, {"a/03.png": b"", "b/02.png": b"text", "b/21.png": b""})
-    message = (
-        rf"^3 of 40 images cannot be used: {encoded}/a/03\.png: the file is empty; "
-        rf"{encoded}/b/02\.png: its format is unknown; expected PNG or JPEG; "
-        rf"{encoded}/b/21\.png: the file is empty\. Fix or delete them\.$"
-    )
-    with pytest.raises(errors.DataError, match=message):
-        statistics.find_encoded_mean(data)
+    fill(encoded, {"a/03.png": b"", "b/21.png": b""})  # b/21 is held out.
+    with pytest.raises(errors.DataError, match=r"^2 of 40 .*/a/03\.png: .*/b/21\.png: "):
+        statistics.find_or_fit("mean_crop", data)
     assert not home.exists()
-
-
-@pytest.mark.parametrize("batch", [5_000, 7])
-@pytest.mark.parametrize(("kind", "normal"), [("mean", False), ("gcn_mean", True)])
-def test_means_in_memory_are_fitted_once(data, home, monkeypatch, kind, normal, batch):
-    monkeypatch.setattr(statistics, "_BATCH", batch)
-    name = statistics.find_or_fit(kind, data)
-    (path,) = (home / "statistics").iterdir()
-    assert path.name == f"{name}.npz"
-    assert name.startswith("tiny_gcn_mean-" if normal else "tiny_mean-")
-    images = np.concatenate([data.train.images, data.validation.images])
-    values = normalized(images) if normal else images.reshape(len(images), -1)
-    expected = values.mean(0, np.float64).reshape(data.image_shape)
-    np.testing.assert_allclose(stored.read_mean(name), expected, 1e-5, 1e-5)
-    monkeypatch.setattr(statistics, "_parts", lambda *_: pytest.fail("again"))
-    assert statistics.find_or_fit(kind, data) == name
 
 
 @pytest.mark.parametrize(
@@ -204,9 +143,8 @@ def test_the_copy_in_the_folder_of_a_run_is_preferred(data, tmp_path, home, kind
         statistics.find_or_fit(kind, data, run)
 
 
-def test_the_statistics_folder_is_checked_before_decoding(encoded, monkeypatch):
+def test_the_folder_of_statistics_is_checked_first(data, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("decoded"))
-    message = r"cannot be written to /dev/null/statistics: .* Set \$ELU_ZOO_HOME to"
-    with pytest.raises(errors.ResourceError, match=message):
-        statistics.find_encoded_mean(imagenet.load(encoded, 16))
+    monkeypatch.setattr(statistics, "fit", None)
+    with pytest.raises(errors.ResourceError, match=r"/dev/null/statistics: .*\$ELU_ZOO_HOME"):
+        statistics.find_or_fit("gcn_zca", data)

@@ -22,26 +22,17 @@ def write(directory, op="Relu", compiled=False, in_function=True):
     (directory / "saved_model.pb").write_bytes(saved.SerializeToString())
 
 
-def test_check_graph_accepts_stock_ops(tmp_path):
+def test_check_graph_refuses_what_servers_lack(tmp_path):
     write(tmp_path)
     checks.check_graph(tmp_path)
-
-
-@pytest.mark.parametrize("in_function", [True, False])
-@pytest.mark.parametrize("op", ["PyFunc", "PyFuncStateless", "EagerPyFunc", "MyElu"])
-def test_check_graph_refuses_ops_that_servers_lack(tmp_path, op, in_function):
-    write(tmp_path, op, in_function=in_function)
-    with pytest.raises(errors.EluZooError, match=f"is a {op}"):
-        checks.check_graph(tmp_path)
-
-
-def test_check_graph_refuses_compiled_function(tmp_path):
+    for op in "PyFunc", "PyFuncStateless", "EagerPyFunc", "MyElu":
+        for in_function in True, False:
+            write(tmp_path, op, in_function=in_function)
+            with pytest.raises(errors.EluZooError, match=op):
+                checks.check_graph(tmp_path)
     write(tmp_path, compiled=True)
-    with pytest.raises(errors.EluZooError, match="inner .* compiled by XLA"):
+    with pytest.raises(errors.EluZooError, match="XLA"):
         checks.check_graph(tmp_path)
-
-
-def test_check_graph_refuses_damaged_file(tmp_path):
     (tmp_path / "saved_model.pb").write_bytes(b"\xff not a protocol buffer")
     with pytest.raises(errors.CorruptError, match="saved_model.pb"):
         checks.check_graph(tmp_path)
@@ -120,7 +111,7 @@ def test_only_small_differences_pass(make, output, scale, error, passes, argumen
         assert parity["allowed"] == pytest.approx(1e-5 * max(1, scale), rel=0.1)
         assert parity["difference"] == pytest.approx(error, rel=0.1)
     else:
-        with pytest.raises(errors.EluZooError, match=f"The {output} .* differ by"):
+        with pytest.raises(errors.EluZooError, match=f"{output} .* differ"):
             checks.check_parity(function, served)
 
 
@@ -135,7 +126,7 @@ def test_pixels_instead_of_logits_are_refused(scale, readout, passes):
     if passes:
         checks.check_parity(function, served)
     else:
-        with pytest.raises(errors.UsageError, match="returns pixels .* needs logits"):
+        with pytest.raises(errors.UsageError, match="logits"):
             checks.check_parity(function, served)
 
 
@@ -148,5 +139,5 @@ def test_values_that_are_not_finite_are_refused(readout, layer, output):
     function = autoencoder(1.0, readout)
     bias = function.model.get_layer(layer).bias
     bias.assign(np.full(bias.shape, np.inf))
-    with pytest.raises(errors.EluZooError, match=f"The model's {output} .* not finite"):
+    with pytest.raises(errors.EluZooError, match=f"{output} .* finite"):
         checks.check_parity(function, signatures(function, "codes"))

@@ -12,10 +12,9 @@ PAPER = np.full((2, 28, 28, 1), 255, np.uint8)
 ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 
-@pytest.mark.parametrize("name", load.ENCODED)
-def test_encoded_data_sets_are_refused(name):
-    with pytest.raises(errors.UsageError, match=f"{name} are not loaded into memory"):
-        inputs.load_test_images(name, None, 5, None)
+def test_images_on_the_disk_are_refused():
+    with pytest.raises(errors.UsageError, match=load.IMAGENET):
+        inputs.load_test_images(load.IMAGENET, None, 5, None)
 
 
 @pytest.mark.parametrize(
@@ -49,20 +48,14 @@ def test_images_are_predicted_in_small_batches(names):
 def test_warnings_begin_with_the_files_left_out():
     images = inputs.Inputs(PAPER // 255, ROWS, ["c.gif cannot be used: why."])
     complaints = images.complaints(Predictor(None, (28, 28, 1), "01"))
-    assert complaints == [
-        "c.gif cannot be used: why.",
-        "2 of 2 images (a.png, b.png): pixels in [0, 1]; expected 0..255.",
-    ]
+    assert complaints[0] == "c.gif cannot be used: why."
+    assert "a.png, b.png" in complaints[1] and "[0, 1]" in complaints[1]
 
 
-def test_inverted_images_get_no_warning():
+def test_the_scale_of_inverted_images_is_that_of_the_files():
     images = inputs.Inputs(PAPER - 3, ROWS).inverse()
     assert images.inverted and (images.images == 3).all()
     assert images.complaints(Predictor(None, (28, 28, 1), "01")) == []
-
-
-def test_scale_of_inverted_images_gets_a_warning():
-    small = np.zeros((1, 28, 28, 1), np.uint8) + np.uint8(1)
-    inverted = inputs.Inputs(small, [{"image": "a"}]).inverse()
-    complaints = inverted.complaints(Predictor(None, (28, 28, 1), "01", "cifar10"))
-    assert complaints == ["a: pixels in [0, 1]; expected 0..255."]
+    colour = Predictor(None, (28, 28, 1), "01", "cifar10")
+    (complaint,) = inputs.Inputs(PAPER // 255, ROWS).inverse().complaints(colour)
+    assert "[0, 1]" in complaint

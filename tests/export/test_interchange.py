@@ -17,7 +17,6 @@ from elu_zoo.data import load
 from elu_zoo.export import checks, interchange, origin, predictor
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.export.named_outputs import Autoencoder
-from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.layers.constant import embed_constants
 from elu_zoo.weights import pretrained
 
@@ -36,7 +35,8 @@ def format(request):
 
 
 def reduced():
-    return keras.layers.Dense(2, dtype="mixed_bfloat16")
+    layer = keras.layers.Dense(2, dtype="mixed_bfloat16")
+    return keras.Sequential([keras.Input((4, 4, 1)), layer])
 
 
 def small(*layers):
@@ -59,7 +59,7 @@ def assert_close(format, outputs, expected):
 def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
     model = models["colour"]
     path = export(tmp_path, format, model, class_names=class_names)
-    assert path == tmp_path / "net" / "1"
+    assert path == tmp_path / "net" / "1" and not (tmp_path / "models.config").exists()
     names = {file.name for file in path.iterdir()}
     assert names == {FILES[format], "labels.txt", "elu_zoo.json"}
     assert (path / "labels.txt").read_text("utf-8") == "plane\ncañon\nbird\ndeer\n"
@@ -71,9 +71,7 @@ def test_classifier_agrees_with_keras(models, class_names, tmp_path, format):
         assert list(outputs) == ["logits"]
         assert_close(format, outputs["logits"], model(images.astype("float32")).numpy())
     written = json.loads((path / "elu_zoo.json").read_text())
-    assert written["outputs"] == {"serving_default": ["logits"]}
-    assert written["classes"] == 4 and written["model"] is None
-    assert written["input_shape"] == list(model.input_shape[1:])
+    assert written["outputs"] == {"serving_default": ["logits"]} and written["classes"] == 4
     parity = written["parity"]["logits"]
     assert 0 <= parity["difference"] <= parity["allowed"]
     pixels = checks.noise(model.input_shape[1:]).astype("float32")
@@ -138,46 +136,12 @@ def test_embed_constants_copies_whitening_constants_into_graphs(whitening):
     assert captured() == 2
 
 
-def test_versions_of_a_name_have_one_format(tmp_path, format):
-    model_a, model_b = ({"source": {"weights": {"tag": t, "sha256": t}}} for t in "ab")
-    assert export(tmp_path, format, **model_a).name == "1"
-    assert export(tmp_path, format, version=5, **model_a).name == "5"
-    with pytest.raises(errors.UsageError, match="exists already .* write 6"):
-        export(tmp_path, format, version=5, **model_a)
-    with pytest.raises(errors.UsageError, match="net/5 holds another model: a. Ver"):
-        export(tmp_path, format, **model_b)
-    assert export(tmp_path, format, replace=True, **model_b).name == "6"
-    classes = {"class_names": ("a", "b")}
-    with pytest.raises(errors.UsageError, match=rf"net/1 holds {FILES[format]}"):
-        export_saved_model(small(), tmp_path, name="net", **classes)
-    export_saved_model(small(), tmp_path, name="other", **classes)
-    with pytest.raises(errors.UsageError, match=r"other/1 holds saved_model.pb"):
-        export(tmp_path, format, name="other")
-    assert sorted(p.name for p in tmp_path.rglob("[0-9]*")) == ["1", "1", "5", "6"]
-    assert '"net"' not in (tmp_path / "models.config").read_text()
-
-
-def with_softmax():
-    return keras.Sequential([small(), keras.layers.Softmax()])
-
-
 @pytest.mark.parametrize(
-    ("model", "arguments", "kind", "message"),
-    [
-        (lambda: small(Differs()), {}, errors.EluZooError, "logits of model.* differ"),
-        (lambda: small(CallsPython()), {}, errors.EluZooError, "cannot be written as"),
-        (
-            lambda: small(keras.Sequential([keras.Input((4, 4, 1)), reduced()])),
-            {},
-            errors.UsageError,
-            "of float32 layers",
-        ),
-        (with_softmax, {}, errors.UsageError, "classifier_activation=None"),
-    ],
+    ("layer", "word"), [(Differs, "differ"), (CallsPython, "written"), (reduced, "float32")]
 )
-def test_failure_leaves_no_files(tmp_path, format, capfd, model, arguments, kind, message):
-    with pytest.raises(kind, match=message) as caught:
-        export(tmp_path / "exports", format, model(), **arguments)
+def test_failure_leaves_no_files(tmp_path, format, layer, word):
+    with pytest.raises(errors.EluZooError, match=word) as caught:
+        export(tmp_path / "exports", format, small(layer()))
     assert "\n" not in str(caught.value)
     assert not list(tmp_path.iterdir())
 
@@ -187,7 +151,7 @@ def test_full_disk_leaves_no_files(tmp_path, format, monkeypatch):
         raise OSError(28, os.strerror(28))
 
     monkeypatch.setattr(interchange, "_write", full)
-    with pytest.raises(errors.ResourceError, match="Cannot export to .* No space"):
+    with pytest.raises(errors.ResourceError, match="No space"):
         export(tmp_path / "exports", format)
     assert not list(tmp_path.iterdir())
 
@@ -201,8 +165,7 @@ def test_missing_package_is_refused(tmp_path, monkeypatch, missing):
         lambda name: None if name == missing else find_spec("json"),
     )
     format = "litert" if missing == "ai_edge_litert" else "onnx"
-    message = rf'not installed: {missing}. Run: pip install "elu-zoo\[{format}\]"$'
-    with pytest.raises(errors.UsageError, match=message):
+    with pytest.raises(errors.UsageError, match=rf"{missing}.*elu-zoo\[{format}\]"):
         export(tmp_path / "exports", format)
     assert not list(tmp_path.iterdir())
 

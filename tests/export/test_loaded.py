@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,59 +28,40 @@ def copy(exports, tmp_path):
 def test_version_is_loaded_from_its_folder_or_a_folder_above(copy, class_names, form):
     loaded = load_saved_model(str(copy / form))
     assert loaded.path == copy / "colour" / "1"
-    assert loaded.class_names == class_names
-    assert loaded.image_shape == (12, 12, 3)
+    assert loaded.class_names == class_names and loaded.image_shape == (12, 12, 3)
+    for version in "10", "9":
+        shutil.copytree(copy / "colour" / "1", copy / "colour" / version)
+    if form != "colour/1":
+        assert load_saved_model(copy / form).path.name == "10"
 
 
-@pytest.mark.parametrize("labels", ["", "plane\ncañon\nbird\n"])
-def test_labels_of_another_number_of_classes_are_refused(copy, labels):
-    (copy / "colour" / "1" / "assets" / "labels.txt").write_text(labels, "utf-8")
-    with pytest.raises(errors.CorruptError, match="labels.txt has . lines"):
-        load_saved_model(copy / "colour")
-
-
-def test_highest_version_is_loaded(copy):
-    shutil.copytree(copy / "colour" / "1", copy / "colour" / "10")
-    shutil.copytree(copy / "colour" / "1", copy / "colour" / "9")
-    assert load_saved_model(copy).path.name == "10"
-
-
-def test_missing_folder_is_refused(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="does not exist"):
-        load_saved_model(tmp_path / "nothing")
-
-
-def test_folder_without_versions_is_refused(tmp_path):
+def test_folders_without_one_model_are_refused(tmp_path, exports):
     (tmp_path / "net" / "latest").mkdir(parents=True)
-    for path in (tmp_path, tmp_path / "net"):
-        with pytest.raises(errors.UsageError, match="holds no exported model"):
+    (tmp_path / "net.keras").write_bytes(b"")
+    for path, kind, word in (
+        (tmp_path / "nothing", errors.NotFoundError, "exist"),
+        (tmp_path, errors.UsageError, "holds"),
+        (tmp_path / "net", errors.UsageError, "holds"),
+        (tmp_path / "net.keras", errors.UsageError, "folder"),
+        (exports, errors.UsageError, "colour, grey"),
+    ):
+        with pytest.raises(kind, match=word):
             load_saved_model(path)
 
 
-def test_several_models_are_refused(exports):
-    with pytest.raises(errors.UsageError, match="several models: colour, grey"):
-        load_saved_model(exports)
-
-
-def test_file_instead_of_a_folder_is_refused(tmp_path):
-    (tmp_path / "net.keras").write_bytes(b"")
-    with pytest.raises(errors.UsageError, match="not a folder"):
-        load_saved_model(tmp_path / "net.keras")
-
-
-def remove(path):
-    path.unlink()
-
-
 def truncate(path):
-    content = path.read_bytes()
-    path.write_bytes(content[: len(content) // 2])
+    os.truncate(path, path.stat().st_size // 2)
 
 
 def flip_bit(path):
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1
     path.write_bytes(content)
+
+
+def make_pipe(path):
+    path.unlink()
+    os.mkfifo(path)
 
 
 DATA = "variables/variables.data-00000-of-00001"
@@ -89,24 +71,17 @@ DATA = "variables/variables.data-00000-of-00001"
     ("file", "damage"),
     [
         ("saved_model.pb", truncate),
+        ("saved_model.pb", make_pipe),
         (DATA, truncate),
         (DATA, flip_bit),
         ("variables/variables.index", flip_bit),
-        ("assets/labels.txt", remove),
+        ("assets/labels.txt", Path.unlink),
+        ("assets/labels.txt", lambda path: path.write_text("plane\n")),
     ],
 )
-def test_damaged_file_is_refused(copy, file, damage):
+def test_damaged_file_is_refused(copy, within, file, damage):
     damage(copy / "colour" / "1" / file)
-    with pytest.raises(errors.CorruptError, match="is damaged or not an export"):
-        load_saved_model(copy / "colour")
-
-
-@pytest.mark.parametrize("file", ["saved_model.pb", DATA, "assets/labels.txt"])
-def test_a_named_pipe_is_refused(copy, within, file):
-    path = copy / "colour" / "1" / file
-    path.unlink()
-    os.mkfifo(path)
-    with pytest.raises(errors.CorruptError, match=f"{file} is not a regular file"):
+    with pytest.raises(errors.CorruptError, match="damaged|regular|labels.txt"):
         within(load_saved_model, copy / "colour")
 
 
@@ -119,9 +94,8 @@ def test_foreign_saved_model_is_refused(tmp_path):
 @pytest.mark.parametrize(
     ("outputs", "of_bytes", "message"),
     [
-        (["codes"], ["codes"], "The outputs are codes."),
-        (["codes", "logits"], ["codes", "logits"], "The outputs are codes, logits."),
-        (["codes", "reconstructions"], ["codes"], "different outputs"),
+        (["codes", "logits"], ["codes", "logits"], "codes, logits"),
+        (["codes", "reconstructions"], ["codes"], "different"),
     ],
 )
 def test_foreign_outputs_are_refused(tmp_path, outputs, of_bytes, message):
@@ -141,29 +115,10 @@ def test_foreign_outputs_are_refused(tmp_path, outputs, of_bytes, message):
         load_saved_model(tmp_path)
 
 
-@pytest.mark.parametrize(
-    ("images", "message"),
-    [
-        (np.zeros((1, 12, 12, 1)), r"\(batch >= 1, 12, 12, 3\), got \(1, 12, 12, 1\)"),
-        (np.zeros((0, 12, 12, 3)), r"got \(0, 12, 12, 3\)"),
-        (1.0, r"got \(\)"),
-        ([[1, 2], [3]], "must be an array"),
-    ],
-)
-def test_predict_refuses_bad_images(loaded, images, message):
-    with pytest.raises(errors.UsageError, match=message):
-        loaded.predict(images)
-
-
-@pytest.mark.parametrize(
-    ("encoded", "message"),
-    [
-        ([], "must be a list"),
-        ("photo.png", "must be a list"),
-        ([1], "must be a list"),
-        ([b"no image"], "^serve_bytes: assertion failed: .The file is neither"),
-    ],
-)
-def test_predict_bytes_refuses_bad_files(loaded, encoded, message):
-    with pytest.raises(errors.UsageError, match=message):
-        loaded.predict_bytes(encoded)
+def test_bad_images_are_refused(loaded):
+    for images in np.zeros((1, 12, 12, 1)), np.zeros((0, 12, 12, 3)), 1.0, [[1, 2], [3]]:
+        with pytest.raises(errors.UsageError, match="12, 12, 3|array"):
+            loaded.predict(images)
+    for encoded in [], "photo.png", [1], [b"no image"]:
+        with pytest.raises(errors.UsageError, match="list|PNG"):
+            loaded.predict_bytes(encoded)

@@ -7,7 +7,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.export import named_outputs
-from elu_zoo.export.saved_model import Autoencoder, load_saved_model
+from elu_zoo.export.saved_model import Autoencoder, export_saved_model, load_saved_model
 
 READOUTS = ["sigmoid", "linear"]
 SHAPE = (4, 4, 1)
@@ -55,9 +55,28 @@ def test_outputs_of_reduced_precision_are_float32():
     assert len(model.outputs) == 1
 
 
-def autoencoder(*layers, shape=SHAPE, pixels=16, out=SHAPE):
-    flat = [keras.Input(shape), keras.layers.Flatten(), *layers]
-    end = [keras.layers.Dense(pixels), keras.layers.Reshape(out)]
+def test_labels_are_the_names_of_the_classes(tmp_path, monkeypatch):
+    network = classifier()
+    arguments = {"name": "net", "class_names": ("nought", "ünø")}
+    images = np.random.default_rng(0).integers(0, 256, (40, *SHAPE)).astype(np.float32)
+    largest = np.asarray(network(images)).argmax(-1)
+    export_saved_model(network, tmp_path, **arguments)
+    labels = load_saved_model(tmp_path / "net").predict(images)["labels"]
+    assert [label.decode() for label in labels] == [arguments["class_names"][i] for i in largest]
+
+    # An export of an earlier version has no labels.
+    def without(self, images):
+        return self.read(self.model(images, training=False))
+
+    monkeypatch.setattr(named_outputs.NamedOutputs, "all_outputs", without)
+    export_saved_model(network, tmp_path, replace=True, **arguments)
+    outputs = load_saved_model(tmp_path / "net" / "2").predict(images)
+    assert set(outputs) == {"logits", "probabilities", "classes"}
+
+
+def autoencoder(*layers, out=SHAPE):
+    flat = [keras.Input(SHAPE), keras.layers.Flatten(), *layers]
+    end = [keras.layers.Dense(16), keras.layers.Reshape(out)]
     return keras.Sequential([*flat, *end], name="net")
 
 
@@ -90,53 +109,24 @@ DESCRIBED = Autoencoder("code", "sigmoid", 1 / 255)
 @pytest.mark.parametrize(
     ("model", "arguments", "message"),
     [
-        (classifier, {}, "autoencoder for an autoencoder; got neither"),
-        (
-            classifier,
-            {"class_names": ["a", "b"], "autoencoder": DESCRIBED},
-            "class_names for a classifier, .* got both",
-        ),
-        (
-            lambda: autoencoder(code()),
-            {"class_names": ["a"]},
-            r"one output \(batch, classes\), .* or autoencoder for an autoencoder",
-        ),
-        (
-            lambda: autoencoder(code(), out=(2, 8, 1)),
-            {"autoencoder": DESCRIBED},
-            r"of the same shape, got \[\(None, 4, 4, 1\)\] to \[\(None, 2, 8, 1\)\]",
-        ),
-        (
-            lambda: autoencoder(code(), shape=(4, 4, 2), pixels=32, out=(4, 4, 2)),
-            {"autoencoder": DESCRIBED},
-            "1 or 3",
-        ),
-        ("net.keras", {"autoencoder": DESCRIBED}, "one image input"),
+        (classifier, {}, "neither"),
+        (classifier, {"class_names": ["a", "b"], "autoencoder": DESCRIBED}, "both"),
+        (lambda: autoencoder(code()), {"class_names": ["a"]}, "classes"),
+        (lambda: autoencoder(code(), out=(2, 8, 1)), {"autoencoder": DESCRIBED}, "shape"),
+        ("net.keras", {"autoencoder": DESCRIBED}, "image"),
         (
             lambda: autoencoder(code()),
             {"autoencoder": Autoencoder("cod", "linear", 1)},
-            "Unknown layer of net 'cod'. Did you mean 'code'",
+            "Did you mean 'code'",
         ),
         (
             lambda: keras.Sequential([keras.Input(SHAPE), keras.layers.Conv2D(1, 1, name="code")]),
             {"autoencoder": DESCRIBED},
-            r"\(batch, units\), but the layer 'code' has \[\(None, 4, 4, 1\)\]",
+            "units",
         ),
-        (
-            two_codes,
-            {"autoencoder": DESCRIBED},
-            r"one output .*'code' has \[\(None, 2\), \(None, 3\)\]",
-        ),
-        (
-            code_of_another_model,
-            {"autoencoder": DESCRIBED},
-            "'code' was part of another model before",
-        ),
-        (
-            lambda: autoencoder(code()),
-            {"autoencoder": "code"},
-            r"must be an Autoencoder\(code, readout, scale\), got 'code'",
-        ),
+        (two_codes, {"autoencoder": DESCRIBED}, "one output"),
+        (code_of_another_model, {"autoencoder": DESCRIBED}, "another model"),
+        (lambda: autoencoder(code()), {"autoencoder": "code"}, "Autoencoder"),
     ],
 )
 def test_unfit_model_is_refused(model, arguments, message):
@@ -149,8 +139,7 @@ def test_unfit_model_is_refused(model, arguments, message):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("code", "sigmoyd", 1), "Unknown readout 'sigmoyd'. Did you mean 'sigmoid'"),
-        (("code", "linear", 0), "above 0, got 0"),
+        (("code", "sigmoyd", 1), "Did you mean 'sigmoid'"),
         (("code", "linear", float("nan")), "finite"),
         (("code", "linear", None), "got None"),
     ],

@@ -13,7 +13,7 @@ from elu_zoo.export import origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
 from elu_zoo.weights import hdf5, pretrained
 
-OUTPUTS = ["classes", "logits", "probabilities"]
+OUTPUTS = ["classes", "labels", "logits", "probabilities"]
 
 
 def export(directory, name, **arguments):
@@ -73,8 +73,7 @@ def test_origin_of_weights_without_an_entry(tmp_path):
     arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
     facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
     assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}
-    assert facts["dataset"] is None
-    assert (facts["activation"], facts["alpha"]) == ("relu", None)
+    assert [facts[key] for key in ("dataset", "activation", "alpha")] == [None, "relu", None]
 
 
 @pytest.mark.parametrize(

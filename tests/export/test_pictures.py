@@ -11,7 +11,8 @@ from elu_zoo.export import pictures
 
 
 def images(count, shape=(3, 2, 1), seed=0):
-    return np.random.default_rng(seed).uniform(0, 255, (count, *shape))
+    """Returns pixels that must be rounded, of which some must be clipped."""
+    return np.random.default_rng(seed).uniform(-20, 275, (count, *shape))
 
 
 def reference(originals, reconstructions):
@@ -45,13 +46,6 @@ def test_layout_agrees_with_the_reference(count, shape):
     found = pictures.pairs(originals, reconstructions)
     assert found.dtype == np.uint8
     np.testing.assert_array_equal(found, reference(originals, reconstructions))
-
-
-def test_values_are_rounded_and_clipped():
-    values = np.array([-7.0, 300.0, 0.4, 254.6])
-    picture = pictures.pairs(np.zeros((4, 1, 1, 1)), values.reshape(4, 1, 1, 1))
-    below = picture[-1, 0::114, 0]
-    assert below.tolist() == [0, 255, 0, 255]
 
 
 @pytest.mark.parametrize("channels", [1, 3])

@@ -7,10 +7,10 @@ import numpy as np
 import published_weights as made_weights
 import pytest
 
-from elu_zoo import activations, errors, files, registry, zoo
+from elu_zoo import activations, errors, registry, zoo
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
-from elu_zoo.weights import hdf5, manifest, pretrained
+from elu_zoo.weights import hdf5, pretrained
 
 NAME = "mnist_autoencoder"
 # (loss, scale of the preprocessing, output -> pixels 0..255)
@@ -30,19 +30,15 @@ def made(request, tmp_path_factory):
         "input_shape": [28, 28, 1],
         "width": 0.1,
     }
-    content = hdf5.write(zoo.get_model(NAME, seed=4, **arguments))
-    sha256 = files.sha256(content)
-    entry = made_weights.make()[0] | {
-        "tag": manifest.tag(NAME, "mnist", arguments, sha256),
-        "model": NAME,
-        "arguments": arguments,
-        "preprocessing": {"kind": "rescale", "scale": scale},
-        "classes": [],
-        "config": {"train": {"loss": loss}},
-        "sha256": sha256,
-    }
-    folder = tmp_path_factory.mktemp(request.param)
-    return made_weights.write(folder, entry, content), pixels
+    written = made_weights.describe(
+        zoo.get_model(NAME, seed=4, **arguments),
+        "mnist",
+        arguments,
+        preprocessing={"kind": "rescale", "scale": scale},
+        classes=[],
+        config={"train": {"loss": loss}},
+    )
+    return made_weights.write(tmp_path_factory.mktemp(request.param), *written), pixels
 
 
 @pytest.fixture(scope="module")

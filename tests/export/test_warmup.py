@@ -54,9 +54,9 @@ def test_requests_run_on_every_signature(request, log, directory, name, expected
             assert 0 <= values.min() < 100 and 155 < values.max() <= 255
         inputs.append((signature, values.shape))
         outputs = saved.signatures[signature](**{argument: tf.constant(values)})
-        for output in outputs.values():
+        for output_name, output in outputs.items():
             assert len(output) == len(values)
-            assert np.isfinite(output).all()
+            assert output_name == "labels" or np.isfinite(output).all()
     assert inputs == expected
 
 

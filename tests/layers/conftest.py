@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from elu_zoo.layers import mean_subtraction, statistics_file, zca_whitening
+from elu_zoo.layers import data_statistics, statistics_file
 
 
 def clear_caches():
-    zca_whitening._tensors.cache_clear()
-    mean_subtraction._tensor.cache_clear()
+    data_statistics._tensors.cache_clear()
+    data_statistics._tensor.cache_clear()
 
 
 @pytest.fixture

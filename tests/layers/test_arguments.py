@@ -92,7 +92,6 @@ def test_wrong_arguments_are_refused(layer, arguments, words):
         (PadCropFlip(2, (5, 12)), [(1, 9, 7, 2), (1, 3)], "smaller size"),
         (SpatialPyramidPooling(), [(1, 3, 9, 2)], "4 x 4"),
         (SpatialPyramidPooling((1,)), [(2, 8, 8)], "1 x 1"),
-        (WithinChannelNormalization(), [(2, 5, 4)], "channels"),
     ],
 )
 def test_inputs_of_unsuitable_shapes_are_refused(layer, shapes, words):

@@ -8,7 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo.layers import SpatialPyramidPooling
-from elu_zoo.layers.spatial_pyramid_pooling import bin_edges
+from elu_zoo.layers.pooling import bin_edges
 
 LEVELS = [(1, 2, 4), (1, 3, 6), (2, 1)]
 SIZES = [

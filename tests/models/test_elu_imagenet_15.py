@@ -1,17 +1,31 @@
-"""Logits of elu_imagenet_15 are compared with NumPy; wrong arguments are refused."""
+"""elu_imagenet_15 has the paper's layers and map sizes; its logits equal NumPy's."""
 
+import keras
 import numpy as np
 import pytest
 from reference_stacks import noise, pool, randomize
 
 import elu_zoo
 from elu_zoo import errors, registry
+from elu_zoo.layers import Dropout
 from elu_zoo.models.elu_imagenet_15 import elu_imagenet_15
 
 DEFAULTS = {
     "num_classes": 5, "input_shape": (32, 32, 3), "width": 0.01, "seed": 5,
     "stem_stride": 1, "spp_levels": (1, 2),
 }  # fmt: skip
+
+# For each stack: number of convolutions, units at width=0.01, side of the kernels.
+STACKS = [(1, 1, 6), (3, 5, 3), (5, 8, 3), (3, 10, 3)]
+# Side of the image, stride, levels, and for each stack the side of the maps before and,
+# if a pooling layer follows, after the pooling.
+SIZES = [
+    (224, 2, (1, 2, 4), "112>56 56>28 28>14 14>7"),
+    (97, 2, (1, 2, 4), "49>25 25>13 13>7 7>4"),
+    (96, 2, (1, 2, 3), "48>24 24>12 12>6 6>3"),
+    (32, 1, (1, 2), "32>16 16>8 8>4 4>2"),
+    (3, 2, (1,), "2>1 1 1 1"),
+]
 
 
 def small(**changes):
@@ -114,6 +128,57 @@ def test_the_preprocessing_is_the_mean_image_where_it_exists(write_mean):
     assert raw.get_layer("stack1_conv1").input.shape == (None, 224, 224, 3)
 
 
+@pytest.mark.parametrize(("side", "stride", "levels", "sizes"), SIZES)
+def test_maps_have_the_expected_sizes(side, stride, levels, sizes):
+    model = elu_imagenet_15(
+        width=0.01, input_shape=(side, side, 3), stem_stride=stride, spp_levels=levels
+    )
+    shapes = {x.name: tuple(x.output.shape[1:]) for x in model.layers}
+    for i, (stack, (count, units, _)) in enumerate(zip(sizes.split(), STACKS, strict=True), 1):
+        before, _, after = stack.partition(">")
+        for j in range(1, count + 1):
+            assert shapes[f"stack{i}_conv{j}"] == (int(before), int(before), units)
+        expected = (int(after), int(after), units) if after else None
+        assert shapes.get(f"stack{i}_pool") == expected, i
+    assert shapes["pyramid"] == (10 * sum(n * n for n in levels),)
+    assert shapes["dense1"] == shapes["dense2"] == (41,)
+    assert model.output_shape == (None, 1000)
+
+
+@pytest.mark.parametrize(("batch_norm", "raw"), [(False, True), (True, False)])
+def test_layers_are_a_chain_in_this_order(batch_norm, raw, write_mean):
+    write_mean("black", np.zeros((256, 256, 3)))
+    crop = {"kind": "mean_crop", "statistics": "black", "crop": (224, 224)}
+    model = elu_imagenet_15(width=0.01, batch_norm=batch_norm, preprocessing=crop if raw else None)
+    names = ["image", *["subtract_mean", "centre_crop"] * raw]
+
+    def site(name):
+        return [name, *[f"norm_{name}"] * batch_norm, f"act_{name}"]
+
+    for i, (count, _, _) in enumerate(STACKS, 1):
+        for j in range(1, count + 1):
+            names += site(f"stack{i}_conv{j}")
+        names.append(f"stack{i}_pool")
+    names += ["pyramid", *site("dense1"), "dense1_drop", *site("dense2"), "dense2_drop"]
+    assert [layer.name for layer in model.layers] == [*names, "classifier"]
+    for before, after in zip(model.layers, model.layers[1:], strict=False):
+        assert after.input is before.output, after.name
+    assert model.output is model.layers[-1].output
+    assert model.name == "elu_imagenet_15"
+    activations = {x.activation for x in model.layers if hasattr(x, "kernel")}
+    assert activations == {keras.activations.linear}
+
+
+@pytest.mark.parametrize(("arguments", "rate"), [({}, 0.5), ({"dropout": 0.25}, 0.25)])
+def test_dropout_follows_the_dense_layers(arguments, rate):
+    model = elu_imagenet_15(width=0.01, input_shape=(97, 97, 3), **arguments)
+    layers = {x.name: x for x in model.layers if isinstance(x, Dropout)}
+    assert {name: x.rate for name, x in layers.items()} == {
+        "dense1_drop": rate,
+        "dense2_drop": rate,
+    }
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -121,7 +186,6 @@ def test_the_preprocessing_is_the_mean_image_where_it_exists(write_mean):
         ({"spp_levels": (1, 0)}, r"levels of a pyramid.*Received: \(1, 0\)"),
         ({"spp_levels": (1, 3)}, r"least 33 x 33 .* spp_levels=\(1, 3\). Received:"),
         ({"dropout": 1}, r"must be in \[0, 1\). Received: 1"),
-        ({"init_scale": 0}, "init_scale must be finite and > 0. Received: 0"),
         ({"input_shape": (16, 32, 3)}, "at least 17 x 17 for stem_stride=1"),
         ({"input_shape": (32, 16, 3)}, "Pass a larger input_shape or smaller levels"),
     ],

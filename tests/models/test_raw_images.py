@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from elu_zoo import errors, registry
+from elu_zoo import registry
 from elu_zoo.models import preprocessing
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -42,29 +42,3 @@ def test_preprocessing_without_statistics_accepts_any_image_size():
     network = registry.entry("mnist_mlp_8x128")
     description = preprocessing.resolve(network, True, None, (5, 5, 1))
     assert description == {"kind": "rescale", "scale": 1 / 255}
-
-
-@pytest.mark.parametrize(
-    ("name", "trained", "shape", "message"),
-    [
-        *(
-            (name, None, shape, r"fit images of 32 x 32 pixels with 3 channels. Rec")
-            for name, shape in [
-                (CNN, (48, 48, 3)),
-                ("nin", (16, 64, 3)),  # as many values as 32 x 32 x 3
-                ("alexnet_cifar", (32, 32, 1)),
-            ]
-        ),
-        (CNN, TRAINED, (32, 32, 3), "letters_zca-1 fit images of 24 x 40 pixels"),
-        (CNN, None, (None, None, 3), "fit images of 32 x 32 pixels"),
-        (CNN, None, (3, 32, 32), "channels first"),
-    ],
-)
-def test_an_image_size_that_differs_from_the_statistics_raises_an_error(
-    name, trained, shape, message
-):
-    with pytest.raises(errors.UsageError, match=message) as caught:
-        preprocessing.resolve(registry.entry(name), True, trained, shape)
-    if shape[0] != 3:
-        assert f"Received: input_shape={shape}" in str(caught.value)
-        assert "preprocessing=False" in str(caught.value)

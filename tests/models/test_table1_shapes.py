@@ -61,16 +61,6 @@ SHAPES = {
         "flatten": 14 * 32, "classifier": 10,
     },
 }  # fmt: skip
-# network: kernel size of each convolution.
-KERNEL_SIZES = {
-    "alexnet_cifar": [5, 5, 5],
-    "nin": [5, 1, 1, 5, 1, 1, 3, 1, 1],
-    "dsn": [5, 1, 1, 5, 1, 1, 3, 1, 1],
-    "maxout": [8, 8, 5],
-    "allcnn_c": [3, 3, 3, 3, 3, 3, 3, 1, 1],
-    "highway_19": [3] * 31 + [1],
-    "fmp": [2] * 13 + [1],
-}
 SMALL = {"fmp": {"filters": 32}}
 each_net = pytest.mark.parametrize("name", SHAPES)
 
@@ -94,14 +84,6 @@ def test_layers_have_the_output_shapes_of_the_originals(models, name):
         channels = expected[1] if sides else expected
         assert model.get_layer(layer).output.shape[1:] == (*sides, channels), layer
     assert model.name == name and model.output_shape == (None, 10)
-
-
-@each_net
-def test_convolutions_have_the_kernel_sizes_and_strides(models, name):
-    layers = convolutions(models[name])
-    assert [x.kernel_size for x in layers] == [(n, n) for n in KERNEL_SIZES[name]]
-    strided = [x.name for x in layers if x.strides != (1, 1)]
-    assert strided == (["conv3", "conv6"] if name == "allcnn_c" else [])
 
 
 def test_fractional_poolings_have_the_map_sizes_of_the_original():

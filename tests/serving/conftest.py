@@ -160,7 +160,7 @@ def run(folder, monkeypatch):
 
     yield start
     for server_ in servers:
-        if not server_.server._rest.draining:
+        if not server_.server._rest_api.draining:
             server_.call(server_.server.stop())
         server_.close()
 

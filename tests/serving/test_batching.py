@@ -250,16 +250,17 @@ def test_graph_error_fails_only_its_request(run_batch, caplog):
     assert caplog.records == []
 
 
-def test_requests_of_different_shapes_run_separately(run_batch):
-    texts = [[[b"a", b"bc"]], [[b"defg"]], [[b"h", b""], [b"", b""]]]
-    requests = [{"texts": np.array(rows, object)} for rows in texts]
-    futures = run_batch("lengths", requests)
-    lengths = [future.result()["lengths"].tolist() for future in futures]
-    assert lengths == [[3], [4], [1, 0]]
+TEXTS = [[[b"a", b"bc"]], [[b"defg"]], [[b"h", b""], [b"", b""]]]
+SEPARATE = {
+    "other shapes": ("lengths", "texts", object, TEXTS, [[3], [4], [1, 0]]),
+    # In one batch, clients would receive the outputs of other clients.
+    "added examples": ("doubling", "values", "f4", [[1], [3, 4]], [[1, -1], [3, 4, -3, -4]]),
+}
 
 
-def test_requests_to_a_graph_that_adds_examples_run_separately(run_batch):
-    """In one batch, clients would receive the outputs of other clients."""
-    futures = run_batch("doubling", [values_of(1), values_of(2), values_of(3, 4)])
-    values = [future.result()["values"].tolist() for future in futures]
-    assert values == [[1, -1], [2, -2], [3, 4, -3, -4]]
+@pytest.mark.parametrize("case", SEPARATE)
+def test_requests_that_do_not_fit_one_batch_run_separately(run_batch, case):
+    name, key, dtype, inputs, expected = SEPARATE[case]
+    futures = run_batch(name, [{key: np.array(rows, dtype)} for rows in inputs])
+    outputs = [next(iter(future.result().values())).tolist() for future in futures]
+    assert outputs == expected

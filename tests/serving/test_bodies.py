@@ -76,7 +76,7 @@ def test_a_body_is_rejected_while_another_body_fills_the_memory(run, gate, monke
         first = pool.submit(running.get, PATH, body)
         batcher = running.server._repository.serving()[0].batchers["scaled"]
         until(lambda: batcher._running)
-        text = "The memory for bodies is full. Send the request again later."
+        text = "The memory for bodies is full. Send the request later."
         assert running.get(PATH, body) == (503, f'{{"error":"{text}"}}')
         gate.set()
         assert first.result() == (200, '{"predictions":[2.0]}')

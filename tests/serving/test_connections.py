@@ -63,7 +63,7 @@ def test_new_connection_replaces_the_longest_idle_connection(limited, connect):
 
 def test_running_request_keeps_its_connection(limited, connect, gate):
     clients = [connect(limited, COMPLETE) for _ in range(LIMIT)]
-    until(lambda: limited.server._rest.running == LIMIT)
+    until(lambda: limited.server._rest_api.running == LIMIT)
     time.sleep(0.1)  # the bodies of the requests must arrive
     until(lambda: is_closed(connect(limited, COMPLETE)))
     gate.set()

@@ -38,6 +38,4 @@ def test_request_with_another_host_is_rejected(run):
         text = response.read().decode()
         connection.close()
         assert response.status == 403
-        assert response.headers["Content-Type"].startswith("text/plain")
-        assert text.startswith("The Host header must be one of 127.0.0.1, [::1], ")
-        assert ", got evil.example:8501. " in text and "--host" in text
+        assert "127.0.0.1, [::1], localhost, got evil.example:8501. " in text and "--host" in text

@@ -15,13 +15,9 @@ ORIGIN = {
     "input_shape": [32, 32, 3],
 }
 FACTS = {
-    "network": "elu_cifar_11",
-    "dataset": "cifar10",
-    "activation": "elu",
-    "alpha": 1.0,
-    "input_shape": [32, 32, 3],
-    "tag": "elu_cifar_11.cifar10_elu-1485f2aa",
-    "sha256": "1485f2aa",
+    "network": ORIGIN["model"],
+    **{name: ORIGIN[name] for name in ("dataset", "activation", "alpha", "input_shape")},
+    **ORIGIN["weights"],
 }
 
 

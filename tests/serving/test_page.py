@@ -16,7 +16,7 @@ import elu_zoo
 from elu_zoo.data import digits, load
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.serving.rest_surface import RestSurface
+from elu_zoo.serving.rest_api import RestApi
 from elu_zoo.weights import pretrained
 
 CHROMIUM = next(
@@ -80,7 +80,7 @@ def models(folder):
 def reports_of_browser(run, monkeypatch, tmp_path, script):
     """Opens the page with a script in Chromium, and returns what the script reports."""
     reports = queue.Queue()
-    original = RestSurface.application
+    original = RestApi.application
 
     def application(rest):
         async def page(request):
@@ -97,7 +97,7 @@ def reports_of_browser(run, monkeypatch, tmp_path, script):
         result.router.add_post("/report", report)
         return result
 
-    monkeypatch.setattr(RestSurface, "application", application)
+    monkeypatch.setattr(RestApi, "application", application)
     address = f"http://{run().server.rest_address}/test"
     switches = ["--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={tmp_path / 'p'}"]
     with subprocess.Popen(

@@ -81,21 +81,12 @@ def net(tmp_path):
     return tmp_path / "net"
 
 
-@pytest.mark.parametrize(
-    ("base", "folders", "error"),
-    [
-        ("nothing", ["net/1"], errors.NotFoundError),
-        ("file", ["net/1"], errors.NotFoundError),
-        ("", [], errors.UsageError),
-        ("", ["net/x/1", ".net/1"], errors.UsageError),
-    ],
-)
-def test_folder_without_models_raises_an_error(tmp_path, base, folders, error):
-    (tmp_path / "file").write_text("")
+@pytest.mark.parametrize("folders", [[], ["net/x/1", ".net/1"]])
+def test_folder_without_models_raises_an_error(tmp_path, folders):
     for folder in folders:
         (tmp_path / folder).mkdir(parents=True)
-    with pytest.raises(error, match="folder|no model"):
-        open_repo(tmp_path / base)
+    with pytest.raises(errors.UsageError, match="no model"):
+        open_repo(tmp_path)
 
 
 def test_names_of_versions_are_integers_from_0(net, loads):
@@ -187,7 +178,7 @@ def test_model_is_unloaded_when_deleted_and_loaded_when_restored(net, loads, del
     repo.poll()
     assert current(repo) is None and current(repo, "other") == 1
     assert [s.name for s in repo.serving()] == ["other"]
-    with pytest.raises(StatusError, match="versions"):
+    with pytest.raises(StatusError, match="no model net"):
         repo.status(spec())
     write(net / "1", "half copied")
     repo.poll()

@@ -65,24 +65,14 @@ def runs(monkeypatch):
 
 
 def test_load_returns_all_signatures_with_their_queues(saved):
-    calls = []
-
-    def make_batcher(name, signature):
-        calls.append((name, signature))
-        return f"queue of {signature.name}"
-
-    loaded = load(saved, make_batcher)
+    loaded = load(saved, lambda name, signature: f"queue of {name} {signature.name}")
     assert (loaded.name, loaded.version) == ("net", 1)
-    assert sorted(loaded.signatures) == sorted(loaded.batchers) == NAMES
-    assert sorted(calls, key=lambda call: call[1].name) == [
-        ("net", loaded.signatures[name]) for name in NAMES
-    ]
-    assert loaded.batchers["scaled"] == "queue of scaled"
+    assert sorted(loaded.signatures) == NAMES
+    assert loaded.batchers == {name: f"queue of net {name}" for name in NAMES}
     assert set(NAMES) <= set(loaded.definitions)
     assert loaded.class_names == () and loaded.origin == {}
-    assert {name for name, signature in loaded.signatures.items() if signature.is_batched} == set(
-        NAMES
-    ) - {"any_shape", "fixed"}
+    batched = {name for name, signature in loaded.signatures.items() if signature.is_batched}
+    assert batched == set(NAMES) - {"any_shape", "fixed"}
 
 
 def test_signature_is_found_by_name(loaded):
@@ -107,10 +97,6 @@ def test_labels_and_origin_are_read(copy):
     loaded = load(copy)
     assert loaded.class_names == ("plane", "cañon", "", "bird")
     assert loaded.origin == {"activation": "elu"}
-
-
-def truncate(path):
-    os.truncate(path, path.stat().st_size // 2)
 
 
 def flip_bit(path):
@@ -140,10 +126,8 @@ def make_pipe(path):
     [
         ("saved_model.pb", Path.unlink),
         ("saved_model.pb", lambda path: write(path, b"")),
-        ("saved_model.pb", truncate),
         ("saved_model.pb", replace_tag),
         ("saved_model.pb", lambda path: os.truncate(path, 1 << 40)),
-        (DATA, Path.unlink),
         (DATA, flip_bit),
         (INDEX, flip_bit),
         (INDEX, make_pipe),
@@ -193,14 +177,5 @@ def test_the_number_of_warm_up_requests_is_limited(copy, runs, monkeypatch):
 )
 def test_wrong_warm_up_request_fails_the_load(copy, log):
     write_warm_up(copy, predict_log("scaled", values=[1.0]), log)
-    with pytest.raises(errors.CorruptError, match="values|size"):
+    with pytest.raises(errors.CorruptError, match="values|inputs"):
         load(copy)
-
-
-def test_damaged_warm_up_record_fails_the_load(copy, runs):
-    write_warm_up(copy, predict_log("scaled", values=[1.0]))
-    records = (copy / WARM_UP).read_bytes()
-    write(copy / WARM_UP, records + records[:-5])
-    with pytest.raises(errors.CorruptError, match="record"):
-        load(copy)
-    assert len(runs) == 1

@@ -13,7 +13,6 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
-from grpc_health.v1 import health_pb2, health_pb2_grpc
 from running import SECONDS, until
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
@@ -27,33 +26,9 @@ NAN = float("nan")
 BODY = json.dumps({"signature_name": "scaled", "instances": [1.0]}).encode()
 
 
-@pytest.fixture
-def start_predict():
-    """Returns a function that starts a Predict call over gRPC, and returns a future."""
-    request = predict_pb2.PredictRequest()
-    request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
-    request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
-
-    def predict(channel):
-        stub = prediction_service_pb2_grpc.PredictionServiceStub(channel)
-        return stub.Predict.future(request, timeout=SECONDS)
-
-    return predict
-
-
-def batch_counts(running):
-    """Returns the number of batches that ran, and the number of examples in them."""
-    lines = running.get("/monitoring/prometheus/metrics")[1].splitlines()
-    values = {}
-    for line in lines:
-        if line.startswith(("elu_zoo_batch_size_count", "elu_zoo_batch_size_sum")):
-            values[line.partition("{")[0]] = float(line.split()[-1])
-    return list(values.values())
-
-
-@pytest.mark.parametrize(("batched", "expected"), [(True, [2, 7]), (False, [7, 7])])
+@pytest.mark.parametrize(("batched", "batches"), [(True, 2.0), (False, 7.0)])
 def test_requests_are_joined_to_batches_only_with_enable_batching(
-    run, gate, monkeypatch, batched, expected
+    run, gate, monkeypatch, batched, batches
 ):
     monkeypatch.setattr(server_module.os, "cpu_count", lambda: 1)
     running = run(enable_batching=batched)
@@ -63,7 +38,10 @@ def test_requests_are_joined_to_batches_only_with_enable_batching(
         until(lambda: batcher._waiting == 6)
         gate.set()
         assert {response.result() for response in responses} == {(200, '{"predictions":[2.0]}')}
-    assert batch_counts(running) == expected
+    labels = '{model_name="net",signature_name="scaled"}'
+    text = running.get("/monitoring/prometheus/metrics")[1]
+    assert f"elu_zoo_batch_size_count{labels} {batches}" in text
+    assert f"elu_zoo_batch_size_sum{labels} 7.0" in text
 
 
 def test_server_listens_on_the_host_only(run):
@@ -93,15 +71,10 @@ def test_wrong_settings_are_refused(name, value):
         Settings("models", **{name: value})
 
 
-def test_port_that_another_server_takes_during_the_start_is_named(run, monkeypatch):
-    load = servable.load
-    with socket.socket() as other:
-        other.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        other.bind(("127.0.0.1", 0))
-        port = other.getsockname()[1]
-        monkeypatch.setattr(servable, "load", lambda *x: (other.listen(), load(*x))[1])
-        with pytest.raises(errors.ResourceError, match=rf"on .*:{port} \(REST\)"):
-            run(rest_api_port=port)
+def test_models_that_cannot_be_loaded_raise_an_error(run, folder):
+    (folder / "net" / "1" / "saved_model.pb").write_bytes(b"not a graph")
+    with pytest.raises(errors.CorruptError, match="cannot be served: ."):
+        run()
 
 
 def test_the_address_of_another_machine_raises_an_error(run):
@@ -113,7 +86,7 @@ def test_stop_waits_for_a_running_request(run, gate):
     running = run()
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         response = pool.submit(running.get, "/v1/models/net:predict", BODY)
-        until(lambda: running.server._rest.running)
+        until(lambda: running.server._rest_api.running)
         stop = pool.submit(running.call, running.server.stop())
         time.sleep(0.5)
         assert not stop.done()
@@ -143,7 +116,7 @@ def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
     running = run(drain_seconds=0.2)
     with concurrent.futures.ThreadPoolExecutor(2) as pool:
         response = pool.submit(running.get, "/v1/models/net:predict", BODY)
-        until(lambda: running.server._rest.running)
+        until(lambda: running.server._rest_api.running)
         start = time.monotonic()
         running.call(running.server.stop())
         assert time.monotonic() - start < 4
@@ -151,11 +124,15 @@ def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
             response.result()
 
 
-def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, start_predict):
+def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate):
     running = run(drain_seconds=0.2)
+    request = predict_pb2.PredictRequest()
+    request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
+    request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
     with grpc.insecure_channel(running.server.grpc_address) as channel:
-        calls = [start_predict(channel) for _ in range(80)]
-        until(lambda: running.server._surface.running == server_module._GRPC_THREADS)
+        predict = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
+        calls = [predict.future(request, timeout=SECONDS) for _ in range(80)]
+        until(lambda: running.server._grpc_api.running == server_module._GRPC_THREADS)
         start = time.monotonic()
         running.call(running.server.stop())
         assert time.monotonic() - start < 4
@@ -164,9 +141,6 @@ def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate, start_predict):
 
 def test_server_is_ready_only_while_a_model_is_loaded(run, folder):
     running = run(file_system_poll_wait_seconds=0.02)
-    with grpc.insecure_channel(running.server.grpc_address) as channel:
-        check = health_pb2_grpc.HealthStub(channel).Check
-        assert check(health_pb2.HealthCheckRequest(), timeout=SECONDS).status == 1
     assert running.get("/readyz") == (200, "ok\n")
     shutil.rmtree(folder / "net" / "1")
     until(lambda: running.get("/readyz")[0] == 503)
@@ -220,7 +194,7 @@ def started(_):
     shutil.copytree(base / "net" / "1", base / "net" / "2")
 
 servable.load = hang
-settings = server.Settings(base, "127.0.0.1", 0, file_system_poll_wait_seconds=0.02)
+settings = server.Settings(base, "127.0.0.1", 0, 0, file_system_poll_wait_seconds=0.02)
 asyncio.run(server.serve(settings, started))
 """
 

@@ -90,7 +90,7 @@ def test_is_batched_if_the_first_dimension_of_every_tensor_is_unknown(
 
 def test_inputs_must_have_equal_numbers_of_examples(signature):
     tested = signature({"a": ("float", (None,)), "b": ("float", (None,))})
-    assert "equal" in error_of(tested.size, {"a": np.zeros(2), "b": np.zeros(3)})
+    assert "same number" in error_of(tested.size, {"a": np.zeros(2), "b": np.zeros(3)})
 
 
 def test_inputs_are_sorted_and_have_the_declared_shape(signature):
@@ -100,19 +100,11 @@ def test_inputs_are_sorted_and_have_the_declared_shape(signature):
     assert tested.inputs["a"].is_string and not tested.inputs["b"].is_string
 
 
-@pytest.mark.parametrize(
-    ("sent", "words"),
-    [
-        (["a"], ["1!=2", "required: {b}"]),
-        (["b", "c", "a"], ["3!=2", "extra: {c}"]),
-        (["a", "d"], ["b(feed name: b:0)", "{a,d}"]),
-    ],
-)
-def test_missing_or_additional_inputs_raise_an_error(signature, sent, words):
+@pytest.mark.parametrize("sent", ["a", "bca", "ad"])
+def test_missing_or_additional_inputs_raise_an_error(signature, sent):
     tested = signature({"a": ("float", (None,)), "b": ("float", (None,))})
-    text = error_of(tested.check_names, sent)
-    assert all(word in text for word in words)
-    tested.check_names(["b", "a"])
+    assert f"a, b, got {', '.join(sorted(sent))}" in error_of(tested.check_names, sent)
+    tested.check_names("ba")
 
 
 def test_errors_about_long_requests_are_short(signature):

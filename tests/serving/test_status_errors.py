@@ -1,7 +1,6 @@
 """StatusError has TensorFlow Serving's HTTP status for each gRPC code."""
 
 import grpc
-import pytest
 
 from elu_zoo.serving.status_errors import StatusError, shorten
 
@@ -32,9 +31,6 @@ def test_http_status_of_each_grpc_code():
     assert StatusError(grpc.StatusCode.INTERNAL, "", http_status=413).http_status == 413
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"), [("", ""), ("é" * 100, "é" * 100), ("é" * 101, "é" * 100 + "...")]
-)
-def test_shorten_cuts_long_text(text, expected):
-    assert shorten(text) == expected
-    assert shorten("abcd", 3) == "abc..."
+def test_shorten_cuts_long_text():
+    assert shorten("abc", 3) == "abc"
+    assert shorten("é" * 101) == "é" * 100 + "..."

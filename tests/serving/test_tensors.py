@@ -58,6 +58,8 @@ def read(signature):
 
 @pytest.fixture
 def error_of(read):
+    """Returns a function from an invalid TensorProto to the error message."""
+
     def error_of(*arguments, **options):
         with pytest.raises(StatusError) as raised:
             read(*arguments, **options)
@@ -87,18 +89,6 @@ def test_read_accepts_fields_of_values(read, data_type):
         assert_equal(read(proto, data_type, declared), expected)
 
 
-def test_read_returns_several_inputs(signature):
-    tested = signature({"a": ("float", (None,)), "b": ("string", (None,))})
-    arrays = {"b": np.array([b"x", b"y"], object), "a": np.ones(2, np.float32)}
-    protos = {name: tf.make_tensor_proto(array) for name, array in arrays.items()}
-    actual = tensors.read(protos, tested)
-    assert list(actual) == ["a", "b"]
-    for name, array in arrays.items():
-        assert_equal(actual[name], array)
-    with pytest.raises(StatusError, match="1!=2"):
-        tensors.read({"a": protos["a"]}, tested)
-
-
 @pytest.mark.parametrize("declared", [(None, None), None])
 @pytest.mark.parametrize("shape", [(-1, 2), (2, -1), (10**6, 10**6), (2**62, 4)])
 def test_large_shape_allocates_little_memory(error_of, little_memory, shape, declared):
@@ -117,12 +107,12 @@ def test_large_shape_allocates_little_memory(error_of, little_memory, shape, dec
         (999, (1, 2), {"float_val": [1, 2]}, "999"),
         ("float", (), {"float_val": [1]}, "Shape"),
         ("float", (0, 2), {}, "example"),
-        ("float", (2, 2), {"float_val": [1]}, "got 1"),
-        ("float", (2, 2), {}, "got 0"),
-        ("float", (2, 2), {"content": b"\0" * 17}, "read"),
-        ("float", (2, 2), {"content": b"\0" * 12}, "got 3"),
-        ("float", (2, 2), {"double_val": [1] * 4}, "got 0"),
-        ("float", (3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "got 4"),
+        ("float", (2, 2), {"float_val": [1]}, "4 values"),
+        ("float", (2, 2), {}, "4 values"),
+        ("float", (2, 2), {"content": b"\0" * 17}, "4 values"),
+        ("float", (2, 2), {"content": b"\0" * 12}, "4 values"),
+        ("float", (2, 2), {"double_val": [1] * 4}, "4 values"),
+        ("float", (3, 2), {"content": b"\0" * 16, "float_val": [1] * 6}, "6 values"),
         ("float", (1, 2), {"float_val": [1, np.nan]}, "finite"),
         ("float", (1, 2), {"float_val": [1, -np.inf]}, "finite"),
         ("float", (1, 2), {"content": np.array([np.inf, 1], "f4").tobytes()}, "finite"),
@@ -138,29 +128,21 @@ def test_unknown_rank_is_rejected(error_of):
     assert "shape" in error_of(proto, shape=None)
 
 
-def test_shape_of_zero_values_is_accepted(read):
-    actual = read(proto_of("float", (2, 0)), shape=(None, None))
-    assert_equal(actual, np.zeros((2, 0), np.float32))
-
-
 def test_strings_in_tensor_content_are_rejected(error_of):
     for content in b"abc", b"a" * np.dtype(object).itemsize:  # may be read as a pointer
         error_of(proto_of("string", (1,), content), "string", (None,))
 
 
-@pytest.mark.parametrize(
-    ("data_type", "value"), [("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1)]
-)
-def test_values_out_of_range_are_rejected(error_of, data_type, value):
-    proto = proto_of(data_type, (1,), int_val=[value])
-    assert "Tensor x" in error_of(proto, data_type=data_type, shape=(None,))
+def test_values_out_of_range_are_rejected(error_of):
+    for data_type, value in ("uint8", 256), ("uint8", -1), ("int8", 128), ("int16", -(2**15) - 1):
+        proto = proto_of(data_type, (1,), int_val=[value])
+        assert "Tensor x" in error_of(proto, data_type=data_type, shape=(None,))
 
 
 @pytest.mark.parametrize("data_type", VALUES)
-@pytest.mark.parametrize("shape", [(3, 1), (0, 3)])
+@pytest.mark.parametrize("shape", [(3, 1), (0, 3), ()])
 def test_write_stores_values_in_the_field_of_the_type(signature, data_type, shape):
-    values = array_of(data_type, VALUES[data_type])
-    array = values.reshape(shape) if np.prod(shape) else values[:0].reshape(shape)
+    array = array_of(data_type, VALUES[data_type])[: int(np.prod(shape))].reshape(shape)
     tensor = signature({}, {"y": (data_type, None)}).outputs["y"]
     proto = tensor_pb2.TensorProto()
     tensors.write(array, tensor, proto)
@@ -188,12 +170,3 @@ def test_types_without_a_field_are_read_and_written(signature, read, data_type):
     assert_equal(tf.make_ndarray(proto), array_of(data_type, [1, -2.5]))
     proto = proto_of(data_type, (2,), array_of(data_type, [1, -2.5]).tobytes())
     assert_equal(read(proto, data_type, (None,)), array_of(data_type, [1, -2.5]))
-
-
-def test_write_accepts_scalars(loaded):
-    fixed = loaded.signatures["fixed"]
-    result = fixed.run([{"numbers": np.array([1, 2, 4], np.float32)}])[0]
-    for name, expected in ("total", 7), ("word", b"1.000000"):
-        proto = tensor_pb2.TensorProto()
-        tensors.write(result[name], fixed.outputs[name], proto)
-        assert tf.make_ndarray(proto) == expected and not proto.tensor_shape.dim

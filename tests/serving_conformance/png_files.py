@@ -16,15 +16,10 @@ def png(image: np.ndarray) -> bytes:
     return _file(width, height, 8, _COLOUR_TYPES[channels], scanlines.tobytes())
 
 
-def blank(side: int, header_side: int | None = None) -> bytes:
-    """Returns a small file with many pixels: a black square with one bit per pixel.
-
-    Args:
-        side: height and width of the pixels.
-        header_side: height and width in the header; by default `side`.
-    """
+def blank(side: int) -> bytes:
+    """Returns a small file with many pixels: a black square with one bit per pixel."""
     row = bytes(1 + (side + 7) // 8)
-    return _file(header_side or side, header_side or side, 1, 0, row * side)
+    return _file(side, side, 1, 0, row * side)
 
 
 def _file(width, height, depth, colour_type, scanlines):

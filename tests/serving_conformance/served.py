@@ -49,19 +49,12 @@ class Response:
 
 @dataclasses.dataclass(frozen=True)
 class Model:
-    """An image classifier of a server.
-
-    Attributes:
-        name: name of the model.
-        version: number of the served version.
-        shape: (height, width, channels) of the images.
-        outputs: sorted output names of each signature, by name of the signature.
-    """
+    """An image classifier of a server."""
 
     name: str
     version: int
-    shape: tuple[int, int, int]
-    outputs: Mapping[str, tuple[str, ...]]
+    shape: tuple[int, int, int]  # of an image
+    outputs: Mapping[str, tuple[str, ...]]  # sorted names, by signature
 
     def images(self, count: int, seed: int = 0) -> np.ndarray:
         """Returns random images of integers 0..255, float32 (count, *shape)."""
@@ -74,12 +67,7 @@ class Model:
 
 
 class Server:
-    """A client for the REST and gRPC addresses of a server.
-
-    Attributes:
-        process: process of the server, None if the tests did not start the server.
-        folder: folder of the models, None if the tests did not start the server.
-    """
+    """A client of a server; without `process` and `folder`, the tests did not start it."""
 
     def __init__(
         self,
@@ -95,11 +83,9 @@ class Server:
         self.process, self.folder = process, folder
         self.channel = grpc.insecure_channel(grpc_address, _OPTIONS)
         prediction = prediction_service_pb2_grpc.PredictionServiceStub(self.channel)
-        models = model_service_pb2_grpc.ModelServiceStub(self.channel)
         self.predict = prediction.Predict
         self.get_metadata = prediction.GetModelMetadata
-        self.get_status = models.GetModelStatus
-        self.stubs = {"prediction": prediction, "model": models}
+        self.get_status = model_service_pb2_grpc.ModelServiceStub(self.channel).GetModelStatus
         self.predict_raw = self.channel.unary_unary(PREDICT, bytes, bytes)
 
     def connect(self, seconds: float = _SECONDS) -> http.client.HTTPConnection:
@@ -175,14 +161,7 @@ def read_response(connection: http.client.HTTPConnection) -> Response:
 def start_server(
     folder: Path, log: Path, *flags: str, files: int | None = None
 ) -> Iterator[Server]:
-    """Starts our server in a new process on free ports, and yields a client.
-
-    Args:
-        folder: folder of one model or of several models.
-        log: file for the stderr of the process.
-        *flags: additional flags of elu-zoo-serve.
-        files: largest number of open files; None for no limit.
-    """
+    """Starts our server, which may open so many files, and yields a client."""
     command = [sys.executable, "-m", "elu_zoo.bin.serve", f"--model_base_path={folder}"]
     if files:
         command = ["sh", "-c", f'ulimit -n {files} && exec "$@"', "sh", *command]
@@ -209,22 +188,13 @@ def start_server(
 
 
 def predict_request(
-    name: str,
-    inputs: Mapping[str, Any] | None = None,
-    signature: str = "",
-    version: int | None = None,
-    outputs: tuple[str, ...] = (),
+    name: str, inputs: Mapping[str, np.ndarray], signature: str = ""
 ) -> predict_pb2.PredictRequest:
-    """Returns a PredictRequest. Each input is an array or a TensorProto."""
-    request = predict_pb2.PredictRequest(output_filter=outputs)
+    request = predict_pb2.PredictRequest()
     request.model_spec.name = name
     request.model_spec.signature_name = signature
-    if version is not None:
-        request.model_spec.version.value = version
-    for key, value in (inputs or {}).items():
-        if not isinstance(value, tf.make_tensor_proto([]).__class__):
-            value = tf.make_tensor_proto(value)
-        request.inputs[key].CopyFrom(value)
+    for key, value in inputs.items():
+        request.inputs[key].CopyFrom(tf.make_tensor_proto(value))
     return request
 
 
@@ -237,7 +207,10 @@ def assert_equal(outputs: Mapping[str, Any], expected: Mapping[str, Any]) -> Non
     """Checks that outputs are equal, up to a relative or absolute error of 1e-5."""
     assert set(outputs) == set(expected)
     for name, values in expected.items():
-        np.testing.assert_allclose(outputs[name], values, 1e-5, 1e-5)
+        if name == "labels":  # text over REST, bytes over gRPC
+            assert np.array_equal(*(np.asarray(x).astype(bytes) for x in (outputs[name], values)))
+        else:
+            np.testing.assert_allclose(outputs[name], values, 1e-5, 1e-5)
 
 
 def wait_until(condition, seconds: float = 30.0) -> None:

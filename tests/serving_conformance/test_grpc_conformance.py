@@ -6,7 +6,6 @@ import pytest
 
 served = pytest.importorskip("served")
 
-import tensorflow as tf  # noqa: E402
 from tensorflow.core.framework import types_pb2  # noqa: E402
 from tensorflow_serving.apis import (  # noqa: E402
     get_model_metadata_pb2,
@@ -36,29 +35,32 @@ def by_rest(server, model, images):
     return {name: np.array(value) for name, value in response.json["outputs"].items()}
 
 
-def test_tensor_content_is_accepted(send, valid, by_rest):
-    assert valid.inputs["images"].tensor_content
-    served.assert_equal(served.arrays(send(valid)), by_rest)
-
-
-def float_values(images):
-    tensor = tf.make_tensor_proto(images)
+def with_float_values(request, images, model):
+    tensor = request.inputs["images"]
+    assert tensor.tensor_content
     tensor.ClearField("tensor_content")
     tensor.float_val.extend(images.ravel().tolist())
-    return tensor
 
 
-def test_float_values_are_accepted(send, valid, images, by_rest):
-    valid.inputs["images"].CopyFrom(float_values(images))
-    served.assert_equal(served.arrays(send(valid)), by_rest)
+def with_version(request, images, model):
+    request.model_spec.version.value = model.version
+    request.model_spec.signature_name = "serving_default"
 
 
-def test_outputs_equal_outputs_of_the_export(send, valid, models_folder, model, images):
-    from elu_zoo.export.saved_model import load_saved_model
+def with_files(request, images, model):
+    files = np.array([png_files.png(image) for image in images], object)
+    request.CopyFrom(served.predict_request(model.name, {"image_bytes": files}, "serve_bytes"))
 
-    served.assert_equal(
-        served.arrays(send(valid)), load_saved_model(models_folder / model.name).predict(images)
-    )
+
+@pytest.mark.parametrize("change", [None, with_float_values, with_version, with_files])
+def test_forms_of_the_request_are_accepted(send, valid, model, images, by_rest, change):
+    if change:
+        change(valid, images, model)
+    response = send(valid)
+    served.assert_equal(served.arrays(response), by_rest)
+    spec = response.model_spec
+    assert (spec.name, spec.version.value) == (model.name, model.version)
+    assert spec.signature_name == (valid.model_spec.signature_name or "serving_default")
 
 
 def test_logits_are_in_float_val_and_classes_in_int64_val(send, valid, by_rest):
@@ -70,47 +72,10 @@ def test_logits_are_in_float_val_and_classes_in_int64_val(send, valid, by_rest):
     assert list(outputs["classes"].int64_val) == by_rest["classes"].tolist()
 
 
-def test_the_response_has_the_name_and_the_version_of_the_model(send, valid, model):
-    spec = send(valid).model_spec
-    assert (spec.name, spec.version.value) == (model.name, model.version)
-    assert spec.signature_name == "serving_default"
-
-
 @pytest.mark.parametrize("outputs", [("logits",), ("classes", "probabilities")], ids=" ".join)
 def test_output_filter_selects_outputs(send, valid, by_rest, outputs):
     valid.output_filter.extend(outputs)
     served.assert_equal(served.arrays(send(valid)), {name: by_rest[name] for name in outputs})
-
-
-def test_version_and_signature_are_accepted(send, valid, model, by_rest):
-    valid.model_spec.version.value = model.version
-    valid.model_spec.signature_name = "serving_default"
-    served.assert_equal(served.arrays(send(valid)), by_rest)
-
-
-def test_image_files_are_accepted(send, model, images, by_rest):
-    files = [png_files.png(image) for image in images]
-    request = served.predict_request(
-        model.name, {"image_bytes": np.array(files, object)}, "serve_bytes"
-    )
-    served.assert_equal(served.arrays(send(request)), by_rest)
-
-
-def test_features_equal_the_features_over_rest(server, send, model, images):
-    if "features" not in model.outputs:
-        pytest.skip(f'{model.name} was exported without the signature "features"')
-    request = served.predict_request(model.name, {"images": images}, "features")
-    body = {"signature_name": "features", "instances": images.tolist()}
-    response = server.post(f"{model.path}:predict", body)
-    served.assert_equal(
-        served.arrays(send(request)), {"features": np.array(response.json["predictions"])}
-    )
-
-
-def test_concurrent_calls_return_equal_outputs(server, valid, by_rest):
-    calls = [server.predict.future(valid, timeout=60) for _ in range(20)]
-    for call in calls:
-        served.assert_equal(served.arrays(call.result()), by_rest)
 
 
 def test_metadata_has_the_signatures(server, model):

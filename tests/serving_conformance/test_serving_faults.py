@@ -6,7 +6,6 @@ import re
 import socket
 import time
 import urllib.request
-from pathlib import Path
 
 import grpc
 import numpy as np
@@ -25,7 +24,7 @@ FLAGS = (
     f"--max_body_bytes={BODY}",
     "--rest_api_timeout_in_ms=2000",
 )
-FULL = "The batch scheduling queue to which this task was submitted is full"
+FULL = "queue of requests is full"
 Code = grpc.StatusCode
 INCOMPLETE = {
     "head": b"POST /v1/models/x:predict HTTP/1.1\r\nHost: localhost\r\nContent-",
@@ -41,7 +40,7 @@ def limited(exports, tmp_path_factory):
     log = tmp_path_factory.mktemp("limited") / "log"
     with served.start_server(exports, log, *FLAGS, files=FILES) as server:
         yield server
-    assert log.stat().st_size < 20_000  # equal messages are logged once per minute
+    assert log.stat().st_size < 20_000
 
 
 @pytest.fixture(scope="module")
@@ -75,14 +74,6 @@ def slow_request(count=BATCH):
     """Returns a request that takes some tenths of a second."""
     files = np.array([blank(1500)] * count, object)
     return served.predict_request(CONV, {"image_bytes": files}, "serve_bytes")
-
-
-@pytest.mark.slow
-def test_deadline_of_a_millisecond_is_exceeded(limited, check_outputs):
-    with pytest.raises(grpc.RpcError) as caught:
-        limited.predict(slow_request(), timeout=0.001)
-    assert caught.value.code() == Code.DEADLINE_EXCEEDED
-    check_outputs()
 
 
 def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
@@ -172,32 +163,3 @@ def test_new_connections_replace_incomplete_requests(limited, conv_model):
             assert limited.post(f"{conv_model.path}:predict", body).status == 200, name
             assert time.monotonic() - start < 5, name
     assert limited.process.poll() is None
-
-
-# 127.0.0.1 in the notation of /proc/net, for IPv4 sockets and for gRPC's IPv6 socket.
-LOOPBACK = {"0100007F", "0000000000000000FFFF00000100007F"}
-
-
-def listening():
-    """Returns the addresses of this machine's listening sockets, by port."""
-    addresses = {}
-    for name in ("tcp", "tcp6"):
-        table = Path("/proc/net", name)
-        rows = table.read_text().splitlines()[1:] if table.exists() else []
-        for _, local, _, state, *_ in map(str.split, rows):
-            address, port = local.split(":")
-            if state == "0A":  # listening
-                addresses.setdefault(int(port, 16), set()).add(address)
-    return addresses
-
-
-def test_only_this_machine_can_connect(limited):
-    ports = limited.port, int(limited.grpc_address.rpartition(":")[2])
-    addresses = listening()
-    for port in ports:
-        assert addresses[port] <= LOOPBACK
-    address = socket.gethostbyname(socket.gethostname())
-    # A machine without a network has no other address.
-    for port in () if address.startswith("127.") else ports:
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection((address, port), 5).close()

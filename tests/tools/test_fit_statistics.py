@@ -17,4 +17,4 @@ def test_the_tool_writes_to_the_folder_of_weights(tmp_path, monkeypatch):
     monkeypatch.setattr(load, "load", {"tiny": data}.get)
     fit_statistics.main(["", "tiny"])
     (path,) = (tmp_path / "weights").iterdir()
-    assert path.stem == statistics.find_whitening(data)
+    assert path.stem == statistics.find_or_fit("gcn_zca", data)

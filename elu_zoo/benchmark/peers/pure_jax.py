@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from elu_zoo.benchmark.case import Case
-from elu_zoo.models.elu_cifar_11 import STACKS
+from elu_zoo.models.elu_cifar import STACKS_11
 
 _ACTIVATIONS = {"elu": jax.nn.elu, "relu": jax.nn.relu}
 Weights = Mapping[str, np.ndarray]  # by `layer/kernel` and `layer/bias`, in layer order
@@ -37,7 +37,7 @@ def convolutional(weights: Weights, images: jax.Array, activation: Callable) -> 
         return x + weights[f"{layer}/bias"]
 
     x = images
-    for i, stack in enumerate(STACKS, 1):
+    for i, stack in enumerate(STACKS_11, 1):
         for j in range(1, len(stack) + 1):
             x = activation(convolve(x, f"stack{i}_conv{j}"))
         x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "SAME")

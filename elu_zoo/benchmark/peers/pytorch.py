@@ -8,7 +8,7 @@ from torch import nn
 from torch.nn import functional
 
 from elu_zoo.benchmark.case import Case
-from elu_zoo.models.elu_cifar_11 import STACKS
+from elu_zoo.models.elu_cifar import STACKS_11
 
 
 def network(name: str, weights: Mapping[str, np.ndarray], activation: str) -> nn.Sequential:
@@ -37,7 +37,7 @@ def network(name: str, weights: Mapping[str, np.ndarray], activation: str) -> nn
 
 def _convolutions(function: type[nn.Module]) -> list[nn.Module]:
     modules, channels = [], 3
-    for stack in STACKS:
+    for stack in STACKS_11:
         for _, units, field in stack:
             convolution = nn.Conv2d(channels, units, field, padding=field // 2)
             modules += [convolution, function()]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.data.dataset import ImageData
 from elu_zoo.training.record.activation_statistics import UnitStatistics
 from elu_zoo.training.run import Length, Run
 
@@ -139,7 +139,7 @@ class Snapshots(Observer):
 
 def _check_images(data: ImageData, count: int) -> None:
     """Checks that training images can be observed; raises `UsageError`."""
-    observable = len(data.train) if isinstance(data.train, Split) else 0
+    observable = 0 if data.train.is_encoded else len(data.train)
     if count > observable or (count and not observable):
         raise errors.UsageError(
             f"At most {observable} training images of {data.name} can be observed, because they "

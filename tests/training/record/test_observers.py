@@ -182,11 +182,13 @@ def test_wrong_values_are_refused(observer, arguments):
 class OnDisk:
     """A split whose images stay on the disk."""
 
+    is_encoded = True
+
     def __len__(self):
         return 96
 
 
-ENCODED = dataclasses.replace(DATA, train=OnDisk())
+ON_DISK = dataclasses.replace(DATA, train=OnDisk())
 
 
 @pytest.mark.parametrize(
@@ -194,8 +196,8 @@ ENCODED = dataclasses.replace(DATA, train=OnDisk())
     [
         (Activations(97), DATA, "At most 96"),
         (Measures(5, 97), DATA, "At most 96"),
-        (Activations(), ENCODED, "disk"),
-        (Measures(5, 9), ENCODED, "disk"),
+        (Activations(), ON_DISK, "At most 0"),
+        (Measures(5, 9), ON_DISK, "At most 0"),
     ],
 )
 def test_observers_that_do_not_fit_the_data_are_refused_before_any_work(

@@ -1,9 +1,9 @@
-"""PadCropFlip returns what a loop over images computes."""
+"""PadCropFlip and Cutout return what loops over images compute."""
 
 import numpy as np
 import pytest
 
-from elu_zoo.layers import PadCropFlip
+from elu_zoo.layers import Cutout, PadCropFlip
 
 RNG = np.random.default_rng(0)
 
@@ -39,7 +39,7 @@ def draws_of_size(shape, padding, size, count=30):
 
 @pytest.mark.parametrize("padding", [0, 1, 9])
 @pytest.mark.parametrize("shape", [(5, 7, 2), (1, 1, 4)])
-def test_outputs_equal_the_reference(shape, padding):
+def test_crops_equal_a_loop_over_images(shape, padding):
     draws = np.concatenate([corner_draws(padding), random_draws(20, padding)])
     images = RNG.normal(size=(len(draws), *shape)).astype("float32")
     crops = PadCropFlip(padding)(images, draws)
@@ -75,3 +75,21 @@ def test_crops_of_another_size_equal_the_reference(shape, padding, size):
         *size,
         shape[-1],
     )
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 40])
+@pytest.mark.parametrize(
+    ("shape", "value"), [((32, 32, 3), 0.0), ((5, 7, 2), 0.0), ((5, 7, 2), 9.5)]
+)
+def test_cutout_equals_a_loop_over_images(shape, value, size):
+    height, width, _ = shape
+    corners = [(r, c) for r in (0, height - 1) for c in (0, width - 1)]
+    centres = np.array([*corners, *RNG.integers(0, shape[:2], (20, 2))], "int32")
+    images = RNG.normal(size=(len(centres), *shape)).astype("float32")
+    expected = images.copy()
+    for image, centre in zip(expected, centres, strict=True):
+        row, column = np.maximum(0, centre - size // 2)
+        last_row, last_column = centre - size // 2 + size
+        image[row:last_row, column:last_column] = value
+    layer = Cutout.from_config(Cutout(size, value).get_config())
+    np.testing.assert_array_equal(layer(images, centres), expected)

@@ -23,7 +23,7 @@ from elu_zoo.serving.metrics import Metrics
 from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.settings import Settings
-from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten, unavailable
 
 _MODEL = r"/v1/models/([^/:]+)(?:/versions/(\d+)|/labels/([^/:]+))?"
 _DIGIT_PIXELS = 2**20  # limit of an image that the page sends to /digit
@@ -43,7 +43,7 @@ _CORS_HEADERS = {
 _Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
-class RestSurface:
+class RestApi:
     """The HTTP handlers for the models of a repository.
 
     Attributes:
@@ -84,7 +84,7 @@ class RestSurface:
     @web.middleware
     async def _middleware(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         self.running += 1
-        self._connections.begin(request)
+        self._connections.change(request.protocol, request)
         try:
             response = await self._respond(request, handler)
             response.headers.update(connections.HEADERS)
@@ -94,20 +94,20 @@ class RestSurface:
                 response.force_close()
         finally:
             self.running -= 1
-            self._connections.end(request)
+            self._connections.change(request.protocol, None)
         return response
 
     async def _respond(self, request: web.Request, handler: _Handler) -> web.StreamResponse:
         """Returns the handler's response, or converts its error to a response."""
-        host = request.headers.get("Host", "")
-        if not hosts.is_allowed(host, self._allowed_hosts):
-            text = (
-                "The Host header must be one of "
-                f"{', '.join(sorted(self._allowed_hosts))}, got {shorten(host)}. To "
-                "accept other hosts, start elu-zoo-serve with --host=<address>.\n"
-            )
-            return web.Response(status=403, text=text)
         try:
+            host = request.headers.get("Host", "")
+            if not hosts.is_allowed(host, self._allowed_hosts):
+                allowed = ", ".join(sorted(self._allowed_hosts))
+                raise StatusError(
+                    grpc.StatusCode.PERMISSION_DENIED,
+                    f"The Host header must be one of {allowed}, got {shorten(host)}. To accept "
+                    "other hosts, start elu-zoo-serve with --host=<address>.",
+                )
             return await handler(request)
         except StatusError as error:
             return _error(error.http_status, error.message, error.available)
@@ -129,10 +129,8 @@ class RestSurface:
         if request.method == "POST" and (match := _PREDICT.fullmatch(path)):
             *model, method = match.groups()
             if method.lower() != "predict":
-                raise StatusError(
-                    grpc.StatusCode.UNIMPLEMENTED,
-                    f"This server does not support {method}. Use predict.",
-                )
+                text = f"This server does not support {method}. Use predict."
+                raise StatusError(grpc.StatusCode.UNIMPLEMENTED, text)
             return await self._predict(request, _spec(*model))
         if request.method == "GET" and (match := _STATUS.fullmatch(path)):
             *model, is_metadata = match.groups()
@@ -152,10 +150,8 @@ class RestSurface:
                 ):
                     content = await self._outputs(model, body)
             except TimeoutError:
-                raise StatusError(
-                    grpc.StatusCode.DEADLINE_EXCEEDED,
-                    f"The request took longer than {self._timeout_seconds:g} s",
-                ) from None
+                text = f"The request took longer than {self._timeout_seconds:g} s"
+                raise StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
         return web.Response(body=content, content_type="application/json")
 
     async def _outputs(self, model: Servable, body: bytes) -> bytes:
@@ -189,12 +185,11 @@ class RestSurface:
 
     async def _ready(self, request: web.Request) -> web.Response:
         if self.draining:
-            raise StatusError(grpc.StatusCode.UNAVAILABLE, "The server is stopping")
+            raise unavailable("The server is stopping")
         if not self._repository.serving():
-            raise StatusError(grpc.StatusCode.UNAVAILABLE, "No model is loaded")
+            raise unavailable("No model is loaded")
         if self.is_stuck():
-            message = f"A batch has run for more than {self._timeout_seconds:g} s"
-            raise StatusError(grpc.StatusCode.UNAVAILABLE, message)
+            raise unavailable(f"A batch has run for more than {self._timeout_seconds:g} s")
         return web.Response(text="ok\n")
 
     def is_stuck(self) -> bool:
@@ -221,9 +216,7 @@ def _spec(name: str, version: str | None, label: str | None) -> model_pb2.ModelS
         try:
             spec.version.value = int(version)
         except ValueError:
-            raise invalid_argument(
-                f"Failed to convert version: {shorten(version)} to numeric."
-            ) from None
+            raise invalid_argument(f"{shorten(version)} is too large for a version") from None
     if label is not None:
         spec.version_label = unquote(label)
     return spec
