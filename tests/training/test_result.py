@@ -22,19 +22,18 @@ def test_a_damaged_outcome_is_refused(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("is_tracked", "changed", "expected"),
+    ("is_tracked", "expected"),
     [
-        (True, "", "0123456789ab"),
-        (True, " M file.py\n", "0123456789ab+"),
-        (False, "", f"release {elu_zoo.__version__}"),
+        (True, "0123456789ab"),
+        (False, f"release {elu_zoo.__version__}"),
     ],
 )
-def test_commit_names_the_revision_or_the_release(monkeypatch, is_tracked, changed, expected):
+def test_commit_names_the_revision_or_the_release(monkeypatch, is_tracked, expected):
     def run(command, **_):
         kind = command[3]
         if kind == "ls-files" and not is_tracked:
             raise subprocess.CalledProcessError(128, command)
-        text = {"rev-parse": "0123456789ab\n", "status": changed}.get(kind, "")
+        text = {"describe": "0123456789ab\n"}.get(kind, "")
         return subprocess.CompletedProcess(command, 0, stdout=text)
 
     monkeypatch.setattr(subprocess, "run", run)
