@@ -73,7 +73,6 @@ def test_a_release_adds_a_row_and_weights_once(repository, tmp_path, monkeypatch
     [
         ({"config": {"smoke": True}}, errors.UsageError, "smoke"),
         ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, errors.UsageError, "config"),
-        ({"sha256": "0" * 64}, errors.CorruptError, "SHA-256"),
         ({"preprocessing": {"statistics": "mean"}}, errors.UsageError, "statistics"),
     ],
 )
@@ -85,6 +84,15 @@ def test_runs_that_cannot_be_released_are_refused(
     finish_run(broken, **changes)
     with pytest.raises(error, match=word):
         release(monkeypatch, whole, broken)
+    assert names(repository) == []
+
+
+def test_a_weight_file_of_another_hash_is_not_released(repository, tmp_path, monkeypatch):
+    finish_run(tmp_path)
+    (path,) = tmp_path.glob("*.weights.h5")
+    path.write_bytes(path.read_bytes() + b"more")
+    with pytest.raises(errors.CorruptError, match="SHA-256"):
+        release(monkeypatch, tmp_path)
     assert names(repository) == []
 
 
