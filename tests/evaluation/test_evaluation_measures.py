@@ -1,5 +1,7 @@
 """Errors on changed images, and the choice of a temperature for calibration."""
 
+import types
+
 import numpy as np
 import pytest
 
@@ -41,7 +43,7 @@ def test_every_kind_and_severity_is_measured_on_the_changed_images(split):
 
 def test_images_that_are_not_in_memory_are_refused():
     with pytest.raises(errors.UsageError, match="memory"):
-        corruptions.measure(None, object())
+        corruptions.measure(None, types.SimpleNamespace(is_encoded=True))
 
 
 class Classifier:
