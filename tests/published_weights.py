@@ -36,7 +36,7 @@ def make(
     return *describe(model, dataset, arguments, **{"classes": CLASSES, **fields}), model
 
 
-def describe(model, dataset, arguments, **changes):
+def describe(model, dataset, arguments, /, **changes):
     """Returns the entry and the content of the weight file of a model."""
     content = hdf5.write(model)
     sha256 = files.sha256(content)

@@ -99,6 +99,7 @@ def finish(trial, workdir):
     entry["config"] = entry["config"] | {"name": config.name}
     entry |= {"seed": trial.seed, "epochs": config.train.epochs}
     entry["sha256"] = (trial.hash * 8)[:64]
+    entry["tag"] = manifest.tag(*map(entry.get, ("model", "dataset", "arguments", "sha256")))
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     workdir.mkdir(parents=True, exist_ok=True)
     (workdir / "outcome.json").write_text(json.dumps(entry))
