@@ -16,7 +16,7 @@ served = pytest.importorskip("served")
 
 CONV = "elu_cifar_11"
 # Requests that were sent this long before the signal are assumed to have arrived.
-TRANSIT_SECONDS = 0.2
+TRANSIT_SECONDS = 0.5
 
 
 class Load:
