@@ -105,6 +105,11 @@ def _source(name: str, folder: Path, read: Callable[[Any], Arrays]) -> Source:
             return read(tfds.builder_from_directory(folder))
         except errors.EluZooError:
             raise
+        except ModuleNotFoundError as error:
+            raise errors.DataError(
+                f"Cannot read the data set in {folder}: {error}. Load the data set once "
+                "where TensorFlow is installed; later runs read the cache."
+            ) from error
         # TFDS raises errors of many types for damaged records and metadata, such as
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
