@@ -29,7 +29,7 @@ _NETWORKS = {
 
 @dataclasses.dataclass(frozen=True)
 class Scope:
-    """What all parts measure, by default in the paper's batches.
+    """Networks, batches and rounds of all parts; the batches are the paper's by default.
 
     Attributes:
         rounds: rounds of all parts; None for as many as their time allows.
