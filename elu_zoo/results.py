@@ -126,13 +126,18 @@ def add(path: Path, new: dict[str, Any]) -> None:
         write(path, COLUMNS, rows)
 
 
-def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Writes rows as a CSV file, atomically."""
-    text = io.StringIO()
-    writer = csv.DictWriter(text, columns, lineterminator="\n")
+def text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+    """Returns rows as the text of a CSV file."""
+    content = io.StringIO()
+    writer = csv.DictWriter(content, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    files.write_bytes(path, text.getvalue().encode())
+    return content.getvalue()
+
+
+def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+    """Writes rows as a CSV file, atomically."""
+    files.write_bytes(path, text(columns, rows).encode())
 
 
 def metric(entry: Entry) -> str:

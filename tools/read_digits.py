@@ -1,4 +1,4 @@
-"""Prints the errors on drawn, photographed and moved digits in elu_zoo/models/README.md.
+"""Writes configs/results/digits.csv: errors on drawn, photographed and moved digits.
 
     python tools/read_digits.py
 
@@ -13,10 +13,11 @@ import matplotlib
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from elu_zoo import zoo
+from elu_zoo import results, zoo
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import digits, image_files, load
 
+FILE = Path(__file__).parents[1] / "configs/results/digits.csv"
 WAYS = "as it is", "--invert", "--digit"
 FONTS = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono", "cmr10"
 _FOLDER = Path(matplotlib.get_data_path(), "fonts/ttf")
@@ -89,12 +90,13 @@ def main(argv: list[str]) -> None:
         "MNIST, moved": (moved(test.images, generator), test.labels),
     }
     model = zoo.get_model("mnist_mlp_8x128", weights="mnist")
+    rows = []
     for name, (images, labels) in sets.items():
+        rows.append({"pictures": name, "number": len(labels)})
         for way in WAYS:
             chosen = model.predict(read(images, way), verbose=0).argmax(1)
-            print(
-                f"{name}, {len(labels):,} pictures, {way}: {100 * np.mean(chosen != labels):.2f} %"
-            )
+            rows[-1][way] = f"{100 * np.mean(chosen != labels):.2f}"
+    results.write(FILE, rows[0], rows)
 
 
 if __name__ == "__main__":

@@ -24,11 +24,12 @@ import keras
 import numpy as np
 from absl import app, flags
 
-from elu_zoo import errors, files
+from elu_zoo import errors, files, results
 from elu_zoo.training.record.checkpoint import Checkpoints
 from elu_zoo.weights import unfinished
 
 _KILLS = flags.DEFINE_integer("kills", 60, "Number of kills.", 0)
+_CSV = flags.DEFINE_string("csv", "configs/results/reliability.csv", "File of the counts.")
 _CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits of a checkpoint.", 0)
 
 EVERY = 5  # iterations a checkpoint
@@ -132,11 +133,6 @@ def result(workdir: Path) -> dict[str, str]:
     return hashes | {"step": newest.name}
 
 
-def newest_step(workdir: Path) -> int:
-    """Returns the iteration of the newest checkpoint, or 0."""
-    return unfinished.newest_step(workdir) or 0
-
-
 def steps(path: Path, key: str) -> list[int]:
     """Returns 0, followed by the step of each row of a file that has the key."""
     rows = files.read_rows(path) if path.is_file() else []
@@ -151,7 +147,7 @@ def kill_runs(command: Command, count: int, generator: random.Random, folder: Pa
     while kills < count:
         workdir = folder / f"killed-{kills}"
         for attempt in range(_KILLS_A_RUN + 1):
-            before = newest_step(workdir)
+            before = unfinished.newest_step(workdir) or 0
             earlier = len(steps(workdir / "timing.jsonl", "strategy"))
             is_last = attempt == _KILLS_A_RUN or kills == count
             code = command.end(workdir, None if is_last else int(generator.expovariate(1 / 40)))
@@ -161,7 +157,8 @@ def kill_runs(command: Command, count: int, generator: random.Random, folder: Pa
                 break
             kills += 1
             row = steps(workdir / "metrics.jsonl", "epoch")[-1]
-            kept[few_lost].append(newest_step(workdir) >= max(before, row - _LOST))
+            newest = unfinished.newest_step(workdir) or 0
+            kept[few_lost].append(newest >= max(before, row - _LOST))
         kept["killed runs that ended bit-identical"].append(result(workdir) == expected)
         shutil.rmtree(workdir)
         print(f"{command.name}: {kills} kills", flush=True)
@@ -208,7 +205,7 @@ def damage_runs(command: Command, count: int, generator: random.Random, folder: 
     for number in range(count):
         workdir = folder / f"damaged-{number}"
         with command.start(workdir) as process:
-            while newest_step(workdir) <= 3 * EVERY and process.poll() is None:
+            while (unfinished.newest_step(workdir) or 0) <= 3 * EVERY and process.poll() is None:
                 time.sleep(0.001)
             process.kill()
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
@@ -229,8 +226,8 @@ def main(argv: list[str]) -> None:
         damage_checkpoints(_CORRUPTIONS.value, generator, Path(name), kept)
         if count := _CORRUPTIONS.value // 10:
             damage_runs(Command("digits", _DIGITS), count, generator, Path(name, "damaged"), kept)
-    for promise, trials in kept.items():
-        print(f"{promise} {sum(trials)} of {len(trials)}")
+    row = {promise: f"{sum(trials)} of {len(trials)}" for promise, trials in kept.items()}
+    results.write(Path(_CSV.value), row, [row])
     if not all(map(all, kept.values())):
         sys.exit("Some promises were broken.")
 

@@ -1,4 +1,4 @@
-"""Writes measurements between the marks of README.md and of configs/results/results.md.
+"""Writes measurements between the marks of README.md, the guides and configs/results.
 
 python tools/results_table.py           writes the files that are out of date
 python tools/results_table.py --check   exits with 1 if a file is out of date
@@ -16,11 +16,14 @@ from pages import overview, runs, speed, weights
 
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.benchmark import report
+from elu_zoo.pairs import tables
 from elu_zoo.paper.claims import VERDICTS
 from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = "configs/results"
+# The file of configs/results that is the table of a guide, by the guide's folder.
+_GUIDES = {"export": "small_exports", "models": "digits", "training": "reliability"}
 _FIGURE = f"{_FOLDER}/figures/overview"
 _MARKED = re.compile(
     r"(<!-- (\w+): begin \(tools/results_table\.py\) -->\n)(.*?)(<!-- \2: end -->)", re.DOTALL
@@ -31,9 +34,8 @@ _CHECK = flags.DEFINE_bool("check", False, "Write nothing; exit 1 if a file is s
 def fill(page: str, text: str, contents: Mapping[str, str]) -> str:
     """Returns the text of a page with `contents` between the marks of their names."""
     names = [match[2] for match in _MARKED.finditer(text)]
-    if sorted(names) != sorted(contents) or text.count("(tools/results_table.py) -->") != len(
-        names
-    ):
+    marks = text.count("(tools/results_table.py) -->")
+    if sorted(names) != sorted(contents) or marks != len(names):
         raise errors.UsageError(
             f"{page} must have each of the pairs of marks {', '.join(contents)} once. "
             f"Received: {', '.join(names)}."
@@ -44,9 +46,7 @@ def fill(page: str, text: str, contents: Mapping[str, str]) -> str:
 def tally(claims: runs.Rows) -> str:
     """Returns a line with the number of the paper's claims that got each verdict."""
     judged = [row["verdict"] for row in claims]
-    counts = ", ".join(
-        f"{judged.count(verdict)} {verdict}" for verdict in VERDICTS if verdict in judged
-    )
+    counts = ", ".join(f"{judged.count(v)} {v}" for v in VERDICTS if v in judged)
     link = f"{_FOLDER}/reproduction.md#the-papers-claims"
     return f"Of {len(judged)} claims of the paper: {counts}. [Each with its tests]({link})."
 
@@ -72,9 +72,13 @@ def generate(root: Path) -> dict[str, str]:
             "cards": weights.cards(published, measured),
             "files": weights.files_table(published, measured, paper),
             "runs": runs.table(measured, paper),
-            **speed.tables(times),
+            **speed.measured(times),
         },
     }
+    for guide, name in _GUIDES.items():
+        rows = results.read_file(folder / f"{name}.csv")
+        table = tables.markdown(list(rows[0]), [row.values() for row in rows])
+        pages[f"elu_zoo/{guide}/README.md"] = {name: table}
     texts = {page: fill(page, (root / page).read_text(), contents)
              for page, contents in pages.items()}  # fmt: skip
     return texts | {f"{_FIGURE}.csv": overview.text(measured)}

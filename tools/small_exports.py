@@ -1,4 +1,4 @@
-"""Prints the table of quantized LiteRT files in elu_zoo/export/README.md.
+"""Writes configs/results/small_exports.csv: quantized LiteRT files.
 
 python tools/small_exports.py
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import zoo
+from elu_zoo import results, zoo
 from elu_zoo.benchmark import rounds
 from elu_zoo.bin import flags as binary
 from elu_zoo.data import load
@@ -21,11 +21,12 @@ from elu_zoo.export import interchange, predictor, versions
 from elu_zoo.layers import ZCAWhitening
 from elu_zoo.weights import pretrained
 
+FILE = Path(__file__).parents[1] / "configs/results/small_exports.csv"
 NETWORKS = {"mnist_mlp_8x128": "mnist", "mnist_mlp_5x256": "mnist", "elu_cifar_11": "cifar100"}
 
 
-def rows(name: str, test: Split, weights: pretrained.Pretrained, folder: Path) -> list[str]:
-    """Returns a Markdown row for each kind of file of a network."""
+def rows(name: str, test: Split, weights: pretrained.Pretrained, folder: Path) -> list[dict]:
+    """Returns a row for each kind of file of a network."""
     model = zoo.get_model(name, weights=weights)
     described = predictor.description(model, name, weights)
     del described["classifier"]  # not an argument of export_interchange
@@ -45,15 +46,16 @@ def rows(name: str, test: Split, weights: pretrained.Pretrained, folder: Path) -
     for label, call in calls.items():
         whitening = sum(n * (n + 1) * (4 if label == "float32" else 2) for n in pixels)
         ratio, low, high = rounds.ratio(seconds[label], seconds["float32"])
-        cells = (
-            f"`{weights.name}`",
-            label,
-            f"{_error_percent(call, test):.2f} %",
-            f"{(sizes[label] - whitening) / 1e6:.2f} MB",
-            f"{whitening / 1e6:.2f} MB" if whitening else "",
-            f"{ratio:.2f} ({low:.2f} to {high:.2f})" if label != "float32" else "1",
-        )
-        table.append(f"| {' | '.join(cells)} |")
+        time = "1" if label == "float32" else f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+        row = {
+            "weights": weights.name,
+            "kind": label,
+            "test error (%)": f"{_error_percent(call, test):.2f}",
+            "network (MB)": f"{(sizes[label] - whitening) / 1e6:.2f}",
+            "whitening (MB)": f"{whitening / 1e6:.2f}",
+            "time of an image": time,
+        }
+        table.append(row)
     return table
 
 
@@ -66,10 +68,12 @@ def _error_percent(call: Callable, split: Split) -> float:
 
 
 def main(argv: list[str]) -> None:
+    table = []
     for name, dataset in NETWORKS.items():
         weights, test = pretrained.find(name, dataset), load.load(dataset).test
         with tempfile.TemporaryDirectory() as folder:
-            print(*rows(name, test, weights, Path(folder)), sep="\n", flush=True)
+            table += rows(name, test, weights, Path(folder))
+    results.write(FILE, table[0], table)
 
 
 if __name__ == "__main__":

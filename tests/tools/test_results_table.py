@@ -11,6 +11,7 @@ from elu_zoo.weights import card, manifest
 
 ROOT = TOOLS.parent
 PAGE = "configs/results/results.md"
+GUIDES = [f"elu_zoo/{folder}/README.md" for folder in ("export", "models", "training")]
 POINTS, PICTURE = (f"configs/results/figures/overview.{kind}" for kind in ("csv", "png"))
 
 
@@ -42,7 +43,7 @@ def test_wrong_marks_are_refused(text):
 
 def test_the_committed_files_are_up_to_date():
     texts = results_table.generate(ROOT)
-    assert list(texts) == ["README.md", PAGE, POINTS]
+    assert list(texts) == ["README.md", PAGE, *GUIDES, POINTS]
     assert results_table.find_stale(ROOT, texts) == []
 
 
@@ -50,7 +51,9 @@ def test_the_committed_files_are_up_to_date():
 def copy(tmp_path):
     """A copy of the generated files and of the files they are generated from."""
     shutil.copytree(ROOT / "configs", tmp_path / "configs")
-    shutil.copy(ROOT / "README.md", tmp_path)
+    for page in "README.md", *GUIDES:
+        (tmp_path / page).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(ROOT / page, tmp_path / page)
     return tmp_path
 
 
@@ -58,7 +61,7 @@ def stale(root):
     return results_table.find_stale(root, results_table.generate(root))
 
 
-@pytest.mark.parametrize("name", ["README.md", PAGE])
+@pytest.mark.parametrize("name", ["README.md", PAGE, *GUIDES])
 def test_a_changed_file_is_written_again(copy, name):
     text = (copy / name).read_text()
     (copy / name).write_text(re.sub(r"(: begin .*\n)", r"\1more\n", text))
@@ -96,7 +99,7 @@ def anchors(text):
     return [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
 
 
-@pytest.mark.parametrize("name", ["README.md", PAGE])
+@pytest.mark.parametrize("name", ["README.md", PAGE, *GUIDES])
 def test_links_within_the_generated_text_have_a_target(name):
     text = (ROOT / name).read_text()
     for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):

@@ -27,23 +27,23 @@ def test_each_part_has_a_table():
         timed("serving", "a net, 8 clients", "gRPC", 2.5),
         timed("serving", "a net, 8 clients, throughput", "gRPC", 60.0, "1/s"),
     ]
-    tables = speed.tables(rows)
+    tables = speed.measured(rows)
     assert tables["machines"].startswith("Measured on:\n\n- `step`, `unit`, `fit`, ")
     assert tables["step"].splitlines() == [
         "|  | a net | another |",
-        "| --- | --- | --- |",
+        "|---|---|---|",
         "| elu | 1.50 (0.50 to 7.00) |  |",
         "| ours, XLA |  | **1** (2 ms) |",
         "| JAX |  | 1.01 (0.50 to 7.00) |",
     ]
     assert tables["op"].split("\n\n") == [
-        "|  | jit, forward, 1e7 floats |\n| --- | --- |\n| relu | 0.50 (0.50 to 7.00) |",
-        "|  | jit, forward, 128 x 128 |\n| --- | --- |\n| elu_xla | 0.25 (0.50 to 7.00) |",
-        "|  | errors (ULP) |\n| --- | --- |\n| elu_xla | 2 |",
+        "|  | jit, forward, 1e7 floats |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
+        "|  | jit, forward, 128 x 128 |\n|---|---|\n| elu_xla | 0.25 (0.50 to 7.00) |",
+        "|  | errors (ULP) |\n|---|---|\n| elu_xla | 2 |",
     ]
     assert tables["serving"] == (
         "|  | a net, 1 client (ms) | a net, 8 clients, throughput (1/s) |\n"
-        "| --- | --- | --- |\n| gRPC | 3 | 120 |"
+        "|---|---|---|\n| gRPC | 3 | 120 |"
     )
 
 

@@ -1,9 +1,8 @@
 """Figure of the README: test errors by activation, with lines between paired runs."""
 
-import csv
-import io
 from pathlib import Path
 
+from elu_zoo import results
 from elu_zoo.pairs import grouping, plots, statistics
 from pages import runs
 
@@ -40,11 +39,7 @@ def _sort_key(row: dict[str, str]) -> tuple:
 
 def text(rows: runs.Rows) -> str:
     """Returns overview.csv, the points of the figure."""
-    buffer = io.StringIO()
-    writer = csv.DictWriter(buffer, _COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(points(rows))
-    return buffer.getvalue()
+    return results.text(_COLUMNS, points(rows))
 
 
 def caption(rows: runs.Rows, paper: runs.Rows) -> str:
@@ -76,11 +71,7 @@ def _ends(rows: runs.Rows, paper: runs.Rows) -> str:
     for name in _ACTIVATIONS:
         arm = WHOLE, name, "False", 1.0
         keys = "config", "activation", "batch_norm"
-        found = [
-            row
-            for row in rows
-            if (*(row[key] for key in keys), float(row["schedule_share"])) == arm
-        ]
+        found = [r for r in rows if (*(r[k] for k in keys), float(r["schedule_share"])) == arm]
         if found and (papers := runs.papers_error(found, paper)):
             count = f"{len(found)} runs" if len(found) > 1 else "1 run, no interval"
             texts.append(f"{name} {runs.error(found)} ({count}; the paper: {papers})")

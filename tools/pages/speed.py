@@ -5,6 +5,7 @@ from collections.abc import Iterable
 
 from elu_zoo import errors
 from elu_zoo.benchmark import report
+from elu_zoo.pairs import tables
 
 Rows = list[report.Row]
 
@@ -37,7 +38,7 @@ image; `model.predict` takes $predict times as long.
 one image at a time: $share of the rate of 32 threads that predict in one process.""")
 
 
-def tables(rows: Rows) -> dict[str, str]:
+def measured(rows: Rows) -> dict[str, str]:
     """Returns the tables of results.md, by the names of their marks."""
     op: dict[str, Rows] = {}  # by what follows the call and the direction in a case
     for row in _of("op", rows):
@@ -68,9 +69,8 @@ def _number(value: float) -> str:
 def _table(cells: dict[tuple[str, str], str]) -> str:
     """Returns a Markdown table with a line for each form and a column for each case."""
     forms, cases = (list(dict.fromkeys(names)) for names in zip(*cells, strict=True))
-    lines = [["", *cases], ["---"] * (1 + len(cases))]
-    lines += [[form, *(cells.get((form, case), "") for case in cases)] for form in forms]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    lines = [[form, *(cells.get((form, case), "") for case in cases)] for form in forms]
+    return tables.markdown(["", *cases], lines)
 
 
 def _of(part: str, rows: Rows) -> Iterable[report.Row]:
