@@ -78,9 +78,10 @@ for name, code in json.loads(sys.argv[1]).items():
 
 
 @pytest.fixture(scope="module")
-def started():
+def started(tmp_path_factory):
     command = [sys.executable, "-c", DRIVER, json.dumps(CASES)]
-    process = subprocess.run(command, capture_output=True, text=True, timeout=120)
+    folder = tmp_path_factory.mktemp("empty")  # without a run, whose data are not checked early
+    process = subprocess.run(command, capture_output=True, text=True, timeout=120, cwd=folder)
     assert process.returncode == 0, process.stderr
     rows = [json.loads(line) for line in process.stdout.splitlines()]
     return {name: outcome for name, *outcome in rows}
