@@ -2,7 +2,7 @@
 
 python tools/fit_statistics.py cifar10 cifar100
 
-Writes one file per data set to elu_zoo/weights, named by a hash of its content. The hash
+Writes one file per data set to elu_zoo/weights/files, named by a hash of its content. The hash
 may differ between machines, as the last digits of float64 eigenvectors do: keep one file
 per data set.
 """
@@ -14,7 +14,7 @@ from absl import app
 from elu_zoo.data import load, statistics
 from elu_zoo.layers import statistics_file as stored
 
-WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo" / "weights"
+WEIGHTS = Path(__file__).resolve().parent.parent / "elu_zoo/weights/files"
 
 
 def main(argv: list[str]) -> None:

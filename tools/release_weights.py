@@ -3,7 +3,7 @@
 python tools/release_weights.py runs/mnist_mlp_8x128/elu-s0 ...
 python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
 
-Weights are copied to elu_zoo/weights and listed in its manifest.json; --results_only
+Weights are copied to elu_zoo/weights/files and listed in the manifest; --results_only
 adds the rows alone. Run tools/measure_weights.py and tools/results_table.py afterwards.
 `elu-zoo-export --push=hf:owner/repo` publishes weights on the Hugging Face Hub.
 """
@@ -22,7 +22,8 @@ from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results" / "results.csv"
-_WEIGHTS = _ROOT / "elu_zoo" / "weights"
+_MANIFEST = _ROOT / "elu_zoo/weights/manifest.json"
+_WEIGHTS = _MANIFEST.with_name("files")
 # Of compressed weights and statistics. The wheel has 60 MB at most, and other files.
 _LIMIT_BYTES = 56_500_000
 
@@ -76,7 +77,7 @@ def add_to_package(workdir: Path, entry: manifest.Entry) -> None:
     shutil.copyfile(workdir / name, _WEIGHTS / name)
     files.write_json(_WEIGHTS / f"{tag}.json", entry)
     listed = {**manifest.published(), tag: entry}
-    files.write_json(_WEIGHTS / "manifest.json", {"entries": listed})
+    files.write_json(_MANIFEST, {"entries": listed})
     manifest.published.cache_clear()
 
 

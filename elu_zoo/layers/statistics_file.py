@@ -4,7 +4,7 @@
 the upper triangle of the symmetric matrix. `<images>_mean-<hash>.npz` holds a mean
 image in float32. `<images>` is the name of the set of images, and `<hash>` the first 16
 hexadecimal digits of the file's SHA-256. Files that ship with the package are in
-`elu_zoo/weights`; other files are in `$ELU_ZOO_HOME/statistics`.
+`elu_zoo/weights/files`; other files are in `$ELU_ZOO_HOME/statistics`.
 """
 
 import dataclasses
@@ -77,7 +77,7 @@ def cache_folder() -> Path:
 
 
 def _folders() -> tuple[Path, Path]:
-    return Path(str(resources.files("elu_zoo"))) / "weights", cache_folder()
+    return Path(str(resources.files("elu_zoo"))) / "weights/files", cache_folder()
 
 
 def read(name: str) -> Statistics:

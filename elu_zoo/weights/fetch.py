@@ -43,7 +43,7 @@ class File:
 
     def find(self) -> Path | None:
         """Returns the unverified path in the package or in `folder`, or None."""
-        packaged = Path(str(resources.files("elu_zoo.weights"))) / self.name
+        packaged = Path(str(resources.files("elu_zoo.weights"))) / "files" / self.name
         paths = packaged, self.folder / self.name
         return next((path for path in paths if path.is_file()), None)
 

@@ -62,7 +62,7 @@ def test_find_accepts_the_name_of_a_file_or_of_images(home, small, whitening):
 
 def test_files_of_the_package_are_found_first(home, small):
     shipped = statistics_file.find("cifar10")
-    assert shipped.parent.name == "weights"
+    assert shipped.parent.name == "files"
     folder = home / "statistics"
     user_file = statistics_file.write(folder, "cifar10", small)
     (folder / shipped.name).write_bytes(b"another")

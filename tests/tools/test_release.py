@@ -37,6 +37,7 @@ def repository(tmp_path, monkeypatch):
     weights.mkdir(parents=True)
     monkeypatch.setattr(release_weights, "_RESULTS", weights.parent / "results.csv")
     monkeypatch.setattr(release_weights, "_WEIGHTS", weights)
+    monkeypatch.setattr(release_weights, "_MANIFEST", weights / "manifest.json")
     yield weights.parent
     manifest.published.cache_clear()
 

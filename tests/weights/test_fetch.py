@@ -124,7 +124,7 @@ def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
 def test_unrecoverable_files_are_refused(home, publish, tmp_path, monkeypatch, folder_kind):
     in_package = folder_kind == "package"
     publish(entry("https://host") if in_package else entry())
-    folder = tmp_path / "package" if in_package else home / "weights"
+    folder = tmp_path / "package/files" if in_package else home / "weights"
     folder.mkdir(parents=True)
     (folder / NAME).write_bytes(WRONG)
     monkeypatch.setattr(fetch.resources, "files", lambda name: tmp_path / "package")

@@ -72,11 +72,11 @@ def test_only_the_default_activation_gives_way(runs, tmp_path, monkeypatch, name
 
 
 def test_files_of_the_package_come_first(published, tmp_path, monkeypatch):
-    package = tmp_path / "package"
+    package = tmp_path / "package" / "files"
     file = published["elu"]["tag"] + manifest.SUFFIX
-    package.mkdir()
+    package.mkdir(parents=True)
     (package / file).write_bytes(b"")
-    monkeypatch.setattr(fetch.resources, "files", lambda name: package)
+    monkeypatch.setattr(fetch.resources, "files", lambda name: package.parent)
     assert find("mnist").path == package / file
     (package / file).unlink()
     assert find("mnist").path == tmp_path / "home" / "weights" / file

@@ -179,7 +179,7 @@ def test_the_test_error_of_an_entry_is_reproduced(tag):
 
 
 def test_weights_in_the_package_are_all_published():
-    package = resources.files("elu_zoo.weights").iterdir()
+    package = (resources.files("elu_zoo.weights") / "files").iterdir()
     names = {p.name.removesuffix(manifest.SUFFIX) for p in package
              if p.name.endswith(manifest.SUFFIX)}  # fmt: skip
     assert names <= set(TAGS)
