@@ -5,19 +5,6 @@ from elu_zoo.benchmark import limit
 from elu_zoo.benchmark.case import Case
 
 
-@pytest.mark.parametrize(
-    ("name", "expected"),
-    [
-        ("mnist_mlp_8x128", (64, 400, 0.0)),
-        ("mnist_autoencoder", (64, 81, 0.0)),
-        ("elu_cifar_11", (100, 4, 0.9)),
-    ],
-)
-def test_defaults_depend_on_the_network(name, expected):
-    case = Case(name)
-    assert (case.batch_size, case.steps, case.momentum) == expected
-
-
 def test_flop_of_a_training_step():
     first, others = 784 * 128, 7 * 128 * 128 + 128 * 10
     expected = 3 * 2 * (2 * first + 3 * others)

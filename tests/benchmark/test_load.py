@@ -1,7 +1,5 @@
 """Requests and errors of the clients with which the benchmark measures serving."""
 
-import threading
-
 import aiohttp
 import loopback
 import numpy as np
@@ -10,15 +8,6 @@ import pytest
 pytest.importorskip("tensorflow_serving")
 
 from elu_zoo.benchmark import load
-
-
-def test_threads_share_the_requests():
-    names = []
-    seconds = load.time_threads(
-        lambda: names.append(threading.current_thread().name), clients=3, requests=10
-    )
-    assert seconds.shape == (10,) and len(names) == 10
-    assert (seconds >= 0).all()
 
 
 @pytest.mark.parametrize("status", [200, 503])

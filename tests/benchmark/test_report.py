@@ -1,10 +1,13 @@
 import dataclasses
+import importlib.metadata
+import os
+import socket
 
 import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.benchmark import report
+from elu_zoo.benchmark import machine, report
 
 SECONDS = {"ours": np.array([1.0, 2.0, 3.0]), "other": np.array([2.0, 4.0, 9.0])}
 
@@ -14,18 +17,14 @@ def step_rows():
     return report.timed("step", "a net", SECONDS, "ours")
 
 
-@pytest.fixture
-def path(tmp_path):
-    return tmp_path / "rows.csv"
-
-
 def test_rows_have_quartiles_and_ratios(step_rows):
     start = ("step", "a net", "other", "ms", 3)
     assert step_rows[1] == report.Row(*start, 4000, 3000, 6500, "ours", 2, 2, 3)
     assert (step_rows[0].form, step_rows[0].ratio, step_rows[0].ratio_low) == ("ours", 1, 1)
 
 
-def test_update_replaces_all_rows_of_a_part(step_rows, path):
+def test_update_replaces_all_rows_of_a_part(step_rows, tmp_path):
+    path = tmp_path / "rows.csv"
     step_rows = [dataclasses.replace(row, machine='a, "b"; c') for row in step_rows]
     report.update(path, step_rows)
     more = report.timed("op", "a unit", SECONDS, "ours")
@@ -40,7 +39,8 @@ def test_update_replaces_all_rows_of_a_part(step_rows, path):
 @pytest.mark.parametrize(
     ("old", "new"), [("4000.0", "fast"), (",case,", ",c,"), ("ours", '"'), ("part", "my notes")]
 )
-def test_a_damaged_or_other_file_is_not_overwritten(path, old, new, step_rows):
+def test_a_damaged_or_other_file_is_not_overwritten(tmp_path, old, new, step_rows):
+    path = tmp_path / "rows.csv"
     report.update(path, step_rows)
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(errors.CorruptError, match="--csv"):
@@ -61,3 +61,10 @@ def test_tables_have_a_title_and_cells_per_form(step_rows):
         "95 % interval": "2.000 to 3.000",
     }
     assert others[0]["MiB"] == "2" and others[1]["by other"] == "1.000"
+
+
+def test_the_machine_is_described_without_host_and_user(monkeypatch):
+    monkeypatch.setattr(machine, "_PACKAGES", ("keras", "no_such_package"))
+    line = machine.line()
+    assert line.startswith("date ") and f"; keras {importlib.metadata.version('keras')}" in line
+    assert socket.gethostname() not in line and os.path.expanduser("~") not in line

@@ -28,7 +28,7 @@ def test_the_number_of_rounds_fits_into_the_time(clock, least, rounds, expected)
     durations = iter([1000] + [1] * 101)  # the first call compiles
     forms = {"a": lambda: clock(next(durations)), "b": lambda: clock(2)}
     seconds = time_interleaved(forms, 30, rounds, least=least)
-    assert len(seconds["a"]) == len(seconds["b"]) == expected
+    assert {len(times) for times in seconds.values()} == {expected}
 
 
 @pytest.mark.parametrize(("warm", "calls", "pauses"), [(True, 8, 0), (False, 5, 3)])
@@ -52,8 +52,6 @@ def test_the_interval_of_a_ratio_has_the_expected_width():
     n, s = 400, 0.05
     draws = np.random.default_rng(0).normal(1.2, s, n)
     median, low, high = rounds.ratio(draws, np.ones(n))
-    # The standard error of a median is 1.2533 * s / sqrt(n).
-    width = 2 * 1.96 * 1.2533 * s / np.sqrt(n)
+    width = 2 * 1.96 * 1.2533 * s / np.sqrt(n)  # 1.2533: the standard error of a median
     assert low < np.median(draws) == median < high
     assert high - low == pytest.approx(width, rel=0.35)
-    assert rounds.ratio(draws, np.ones(n)) == (median, low, high)
