@@ -1,11 +1,8 @@
-"""Checks and times training steps on a GPU with JAX, above all of elu_cifar_11.
+"""Times training steps on a GPU with JAX, above all of elu_cifar_11.
 
-python tools/gpu_probe.py losses FILE
-    Writes the first losses of the paper's schedule, on any machine.
-python tools/gpu_probe.py time FILE OUTPUT
-    Compares bias gradients in bfloat16 with float32, and the losses with FILE. Times
-    forms of the step in turn, then the form "all" in several processes at once, with
-    NVIDIA's MPS and without.
+python tools/gpu_probe.py time OUTPUT
+    Compares gradients in bfloat16 with float32, and times the trainer's step in several
+    processes at once, with NVIDIA's MPS and without.
 python tools/gpu_probe.py steps OUTPUT
     Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
 python tools/gpu_probe.py rows OUTPUT --machine="NVIDIA H100; jax 0.11.2"
@@ -25,15 +22,8 @@ from pathlib import Path
 
 import gpu_queue
 
-COUNT = 50  # losses that are compared
 SECONDS = 6.0  # of a timing
-PROCESSES = 1, 4, 8  # of the form "all" at once
-FORMS = {
-    "all": {},
-    "all, no command buffers": {"flags": "--xla_gpu_enable_command_buffer="},
-    "all, ReLU": {"activation": "relu"},
-    "all, float32": {"precision": "float32"},
-}
+PROCESSES = 1, 4, 8  # at once
 # Groups of forms that fit into a card's memory together, by network and batch.
 _NETWORKS = {"elu_cifar_11": 100, "elu_cifar_18": 100, "elu_imagenet_15": 256}
 _UNITS = {"ELU": {}, "ReLU": {"activation": "relu"}}
@@ -57,80 +47,46 @@ for _activation in "elu", "relu":
     }
 
 
-def build(form: dict):
-    """Returns the run of a form, built as the trainer builds it, and its state."""
+def build(examples: int, precision: str):
+    """Returns a run of elu_cifar_11, built as the trainer builds it."""
     from elu_zoo.configs import elu_cifar_11
     from elu_zoo.data import load
-    from elu_zoo.training import backends
-    from elu_zoo.training import build as builder
+    from elu_zoo.training import backends, build
     from elu_zoo.training.config import resolve
-    from elu_zoo.training.record.checkpoint import TrainState
 
-    config = elu_cifar_11.get_config(f"activation={form.get('activation', 'elu')}")
-    config.data.train_examples = form.get("examples", 0)
+    config = elu_cifar_11.get_config()
+    config.data.train_examples = examples
     config.train.boundaries, config.train.learning_rates = (), (0.01,)
-    config.train.precision = form.get("precision", config.train.precision)
-    place = backends.choose_devices(False, "one", None)
-    resolved = resolve(config)
-    data = load.load(config.data.name)
-    run = builder.build(resolved, data, place, ("auto", form.get("steps"), 1))
-    return run, TrainState()
+    config.train.precision = precision
+    place, data = backends.choose_devices(False, "one", None), load.load(config.data.name)
+    return build.build(resolve(config), data, place, ("auto", None, 1))
 
 
-def losses(form: dict) -> list[float]:
-    """Returns the first losses of a run."""
-    import numpy as np
-
-    from elu_zoo.training import chunks
-
-    run, state = build(form)
-    values = []
-    for chunk in chunks.remaining_chunks(run, state, lambda step: COUNT - step):
-        if chunk.rest is not None:
-            run.step.start(chunk.rest)
-        if run.phases.enter(run.model, chunk.first):
-            run.step.compile()
-        arguments = chunk.batches, chunk.learning_rates, chunk.first, chunk.draws
-        values += np.asarray(run.step.run(*arguments)).tolist()
-        state.add(np.array(values[state.step :]))
-        if len(values) >= COUNT:
-            return values
-    raise RuntimeError("the run is too short")
-
-
-def check(file: Path) -> dict:
-    """Returns errors of bias gradients and of the first losses."""
+def check() -> dict[str, float]:
+    """Returns the error of each variable's gradient in bfloat16, relative to float32."""
     import jax
     import numpy as np
 
     from elu_zoo import layers
 
-    names, gradients = [], {}
-    for precision in ("float32", "bfloat16_conv"):
-        run, _ = build({"examples": 100, "precision": precision})
-        step, batch = run.step, np.arange(100)
-        state = [[v.value for v in group] for group in step._variables]
-        images, labels = (array[batch] for array in step._data)
-        gradient = jax.jit(jax.grad(step._penalised_loss, has_aux=True))
+    names, gradients, batch = [], [], np.arange(100)
+    for precision in reversed(_PRECISIONS):
+        run = build(100, precision)
+        state = [[v.value for v in group] for group in run.step._variables]
+        images, labels = (array[batch] for array in run.step._data)
+        gradient = jax.jit(jax.grad(run.step._penalised_loss, has_aux=True))
         with jax.default_matmul_precision("float32"), layers.keyed(0, batch):
             found, _ = gradient(*state[:2], images.astype("float32"), labels)
         names = [v.path for v in run.model.trainable_variables]
-        gradients[precision] = [np.asarray(g, np.float64) for g in found]
-    pairs = zip(*gradients.values(), strict=True)
-    relative = [np.linalg.norm(b - a) / np.linalg.norm(a) for a, b in pairs]
-    errors = {n: float(e) for n, e in zip(names, relative, strict=True)}
-    rows = json.loads(file.read_text())
-    own = losses({})
-    ratios = {
-        name: [float(a / b - 1) for a, b in zip(own, values, strict=True)]
-        for name, values in rows.items()
-    }
-    return {"gradients": errors, "losses": own, "losses_relative": ratios}
+        gradients.append([np.asarray(g, np.float64) for g in found])
+    norm = np.linalg.norm
+    rows = zip(names, *gradients, strict=True)
+    return {name: float(norm(b - a) / norm(a)) for name, a, b in rows}
 
 
 def serve(form: dict) -> None:
     """Compiles a form, then runs it for the seconds of each line of the input."""
-    call, images = (_case if "case" in form else _form)(form)
+    call, images = _case(form) if form else _trainer()
     call()
     print("ready", flush=True)
     for line in sys.stdin:
@@ -153,11 +109,11 @@ def _case(form: dict):
     return step.ours(case, form["precision"]), images
 
 
-def _form(form: dict):
-    """Returns a function that runs a form of the trainer's step, and its images."""
+def _trainer():
+    """Returns a function that runs the trainer's step, and its images."""
     import numpy as np
 
-    run, _ = build({"examples": 10_000, **form})
+    run = build(10_000, _PRECISIONS[0])
     steps = run.compilation.steps_per_call
     draws = np.random.default_rng(0).integers(0, [9, 9, 2], (steps, 100, 3), "int32")
     batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
@@ -168,10 +124,9 @@ def _form(form: dict):
 
 
 def _start(form: dict, **variables: str) -> subprocess.Popen:
-    flags = " ".join(filter(None, [os.environ.get("XLA_FLAGS"), form.get("flags")]))
     return subprocess.Popen(
         [sys.executable, __file__, "serve", json.dumps(form)],
-        env={**os.environ, "XLA_FLAGS": flags, **variables},
+        env={**os.environ, **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -214,8 +169,8 @@ def time_in_turn(ready: dict[str, subprocess.Popen], output: Path) -> None:
 
 
 def time_together(output: Path, **mps: str) -> None:
-    """Times several processes of the form "all" at once."""
-    group = [_start(FORMS["all"], **mps) for _ in range(max(PROCESSES))]
+    """Times several processes of the trainer's step at once."""
+    group = [_start({}, **mps) for _ in range(max(PROCESSES))]
     if all([_read(process) == "ready" for process in group]):
         for count in PROCESSES:
             speed = _speed(group[:count])
@@ -224,14 +179,11 @@ def time_together(output: Path, **mps: str) -> None:
         process.kill()
 
 
-def time_all(file: Path, output: Path) -> None:
-    """Writes a row of checks, a row for each form, and for each number of processes."""
-    command = [sys.executable, __file__, "check", str(file)]
-    checked = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    ready = compile_all(FORMS)
-    lines = checked.communicate()[0].splitlines()
+def time_all(output: Path) -> None:
+    """Writes a row of checks, and a row for each number of processes."""
+    checked = subprocess.run([sys.executable, __file__, "check"], stdout=subprocess.PIPE, text=True)
+    lines = checked.stdout.splitlines()
     write(output, check="failed" if checked.returncode else json.loads(lines[-1]))
-    time_in_turn(ready, output)
     time_together(output)
     with gpu_queue.mps(dict(os.environ)) as environment:
         if mps := {k: v for k, v in environment.items() if "CUDA_MPS" in k}:
@@ -246,13 +198,12 @@ def store(file: Path, machine: str) -> None:
 
     speeds: dict[tuple[str, str], list[float]] = {}
     for row in map(json.loads, file.read_text().splitlines()):
-        if "form" in row:
-            key = "one process", row["form"]
-        elif "processes" in row:
+        if "check" in row:
+            continue
+        key = "one process", row.get("form")
+        if "processes" in row:
             count = row["processes"]
             key = "all together", f"{count} process{'es' * (count > 1)}{', MPS' * row['mps']}"
-        else:
-            continue
         speeds.setdefault(key, []).append(row["images_per_second"])
     rows = []
     for (case, form), values in speeds.items():
@@ -264,26 +215,24 @@ def store(file: Path, machine: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("verb", choices=["losses", "check", "time", "steps", "rows", "serve"])
-    parser.add_argument("argument")
-    parser.add_argument("output", nargs="?", type=Path)
+    parser.add_argument("verb", choices=["time", "steps", "rows", "check", "serve"])
+    parser.add_argument(
+        "argument", nargs="?", help="a file; a form for serve, which the others run"
+    )
     parser.add_argument("--machine", default="")
     given = parser.parse_args()
-    file = Path(given.argument)
-    if given.verb == "losses":
-        rows = {p: losses({"precision": p}) for p in ("bfloat16_conv", "float32")}
-        file.write_text(json.dumps(rows))
-    elif given.verb == "check":
-        print(json.dumps(check(file)))
-    elif given.verb == "serve":
+    file = Path(given.argument or "")
+    if given.verb == "serve":
         serve(json.loads(given.argument))
+    elif given.verb == "check":
+        print(json.dumps(check()))
     elif given.verb == "rows":
         store(file, given.machine)
     elif given.verb == "steps":
         for forms in STEPS:
             time_in_turn(compile_all(forms), file)
     else:
-        time_all(file, given.output)
+        time_all(file)
 
 
 if __name__ == "__main__":

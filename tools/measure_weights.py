@@ -30,10 +30,7 @@ _ROOT = Path(__file__).resolve().parent.parent
 _CHANGES = _ROOT / "configs" / "results" / "image_changes.csv"
 _GOLDEN = _ROOT / "tests" / "weights" / "golden.json"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
-_TWIN = flags.DEFINE_multi_string("twin", [], "Folder of a finished twin run.")
-_IMAGES = flags.DEFINE_integer(
-    "images", None, "Number of test images that are changed, from the first; by default all.", 1
-)
+_TWIN = flags.DEFINE_string("twin", None, "Folder of a finished twin run.")
 
 
 def outputs(entry: manifest.Entry) -> list[list[float]]:
@@ -46,12 +43,11 @@ def outputs(entry: manifest.Entry) -> list[list[float]]:
 
 
 def calibrated(
-    entry: manifest.Entry, data: ImageData, evaluator: Evaluator, twin: Path | None
+    entry: manifest.Entry, data: ImageData, evaluator: Evaluator, twin: manifest.Entry | None
 ) -> dict:
-    """Returns the field `calibration` of an entry; `twin` is the folder of its twin."""
+    """Returns the field `calibration` of an entry; `twin` is the entry of its twin."""
     if twin is not None:
-        other = result.find(twin)
-        temperature, source = calibrate.fit(other, _evaluator(other, twin), data)
+        temperature, source = calibrate.fit(twin, _evaluator(twin, _TWIN.value), data)
     else:
         # Without the stored temperature, so that the temperature is fitted again.
         uncalibrated = {k: v for k, v in entry.items() if k != "calibration"}
@@ -63,17 +59,14 @@ def calibrated(
     return {**rounded, key: source}
 
 
-def changed(
-    entry: manifest.Entry, data: ImageData, evaluator: Evaluator, images: int | None
-) -> list[results.Row]:
+def changed(entry: manifest.Entry, data: ImageData, evaluator: Evaluator) -> list[results.Row]:
     """Returns the rows of image_changes.csv of a classifier."""
-    test = data.test if images is None else data.test.first(images)
     described = {
         **{key: entry[key] for key in ("tag", "model", "dataset", "seed")},
         "config": entry["config"]["name"],
         "activation": manifest.variant(entry["arguments"]),
     }
-    rows = corruptions.measure(evaluator, test)
+    rows = corruptions.measure(evaluator, data.test)
     return [{k: str(v) for k, v in {**described, **row}.items()} for row in rows]
 
 
@@ -96,13 +89,13 @@ def main(argv: list[str]) -> None:
     tags = argv[1:] or [tag for tag in manifest.list_weights() if tag not in golden]
     for tag in tags:
         errors.check_choice("weights", tag, published)
-    twins = {path: result.find(path) for path in map(Path, _TWIN.value)}
-    for path, other in twins.items():
-        if not other or not any(calibration.is_twin(published[tag], other) for tag in tags):
-            raise errors.UsageError(
-                f"--twin={path} must be the finished run of the config and seed of one of "
-                "the weights, trained with validation=True."
-            )
+    twin = result.find(Path(_TWIN.value)) if _TWIN.value else None
+    paired = [tag for tag in tags if twin and calibration.is_twin(published[tag], twin)]
+    if _TWIN.value and not paired:
+        raise errors.UsageError(
+            f"--twin={_TWIN.value} must be the finished run of the config and seed of one of "
+            "the weights, trained with validation=True."
+        )
     for tag in tags:
         entry = published[tag]
         golden.setdefault(tag, outputs(entry))
@@ -110,11 +103,10 @@ def main(argv: list[str]) -> None:
         if not entry["classes"]:
             continue
         data, evaluator = load.load(entry["dataset"]), _evaluator(entry, tag)
-        own = (path for path, other in twins.items() if calibration.is_twin(entry, other))
-        measured = calibrated(entry, data, evaluator, next(own, None))
+        measured = calibrated(entry, data, evaluator, twin if tag in paired else None)
         _store({**entry, "calibration": measured})
         rows = [r for r in results.read_file(_CHANGES) if r["tag"] in {*published} - {tag}]
-        rows += changed(entry, data, evaluator, _IMAGES.value)
+        rows += changed(entry, data, evaluator)
         rows.sort(key=lambda row: manifest.list_weights().index(row["tag"]))
         results.write(_CHANGES, cards_measures.COLUMNS, rows)
         print(tag, calibration.describe(measured))

@@ -9,7 +9,6 @@ adds the rows alone. Run tools/measure_weights.py and tools/results_table.py aft
 """
 
 import shutil
-import zlib
 from pathlib import Path
 
 from absl import flags
@@ -24,8 +23,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results" / "results.csv"
 _MANIFEST = _ROOT / "elu_zoo/weights/manifest.json"
 _WEIGHTS = _MANIFEST.with_name("files")
-# Of compressed weights and statistics. The wheel has 60 MB at most, and other files.
-_LIMIT_BYTES = 56_500_000
 
 _RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows to results.csv only.")
 
@@ -47,26 +44,13 @@ def check_run(workdir: Path, entry: manifest.Entry) -> None:
         )
 
 
-def check_package(runs: dict[Path, manifest.Entry]) -> None:
-    """Checks that the package has the statistics of runs, and room for their weights."""
-    for entry in runs.values():
-        statistics = entry["preprocessing"].get("statistics")
-        if statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
-            raise errors.UsageError(
-                f"{entry['tag']} needs the statistics {statistics}, which the package does "
-                "not have. Set --push=hf:owner/repo of elu-zoo-export to publish both."
-            )
-    new = {entry["tag"] + manifest.SUFFIX: path for path, entry in runs.items()}
-    paths = [p for kind in ("*" + manifest.SUFFIX, "*.npz") for p in _WEIGHTS.glob(kind)]
-    paths = [p for p in paths if p.name not in new]
-    paths += [folder / name for name, folder in new.items()]
-    # A wheel compresses each file by deflate.
-    size = sum(len(zlib.compress(path.read_bytes())) for path in paths)
-    if size > _LIMIT_BYTES:
-        raise errors.ResourceError(
-            f"With {', '.join(new)} the package would have {size} bytes of compressed "
-            f"weights and statistics; {_LIMIT_BYTES} is the limit. Set "
-            "--push=hf:owner/repo of elu-zoo-export to publish them elsewhere."
+def check_statistics(entry: manifest.Entry) -> None:
+    """Checks that the package has the statistics of a run."""
+    statistics = entry["preprocessing"].get("statistics")
+    if statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
+        raise errors.UsageError(
+            f"{entry['tag']} needs the statistics {statistics}, which the package does "
+            "not have. Set --push=hf:owner/repo of elu-zoo-export to publish both."
         )
 
 
@@ -90,8 +74,8 @@ def main(argv: list[str]) -> None:
         raise errors.UsageError("Pass the folders of finished runs.")
     for path, entry in runs.items():
         check_run(path, entry)
-    if not _RESULTS_ONLY.value:
-        check_package(runs)
+        if not _RESULTS_ONLY.value:
+            check_statistics(entry)
     for path, entry in runs.items():
         results.add(_RESULTS, results.row(path, entry))
         if not _RESULTS_ONLY.value:

@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import keras
@@ -91,35 +90,19 @@ class Command:
     flags: tuple[str, ...]
     backend: str = "tensorflow"
 
-    def start(self, workdir: Path, calls: int | None = None) -> subprocess.Popen:
-        """Starts or resumes a run, which dies after a number of calls, see _DYING."""
+    def run(self, workdir: Path, calls: int | None = None) -> bool:
+        """Starts or resumes a run, which dies after a number of calls, see _DYING.
+
+        Returns whether the run ended before its death.
+        """
         fault, before = ("", []) if calls is None else (_DYING, [str(calls)])
         code = f"{fault}\nfrom elu_zoo.bin import train; train.run()"
-        return subprocess.Popen(
-            [sys.executable, "-c", code, *before, *self.flags, f"--workdir={workdir}"],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            env={**os.environ, "KERAS_BACKEND": self.backend},
-        )
-
-    def end(self, workdir: Path, calls: int | None = None) -> int:
-        """Starts or resumes a run; returns 0, or the code of a kill."""
-        with self.start(workdir, calls) as process:
-            output = process.communicate(timeout=600)[0]
-        if process.returncode not in (0, -signal.SIGKILL):
-            raise errors.EluZooError(f"A run ended with {process.returncode}: {output}")
-        return process.returncode
-
-
-def commands(kills: int) -> list[tuple[Command, int]]:
-    """Returns the commands to kill, and the number of kills of each."""
-    on_jax, on_images = kills // 6, kills // 3
-    return [
-        (Command("digits", _DIGITS), kills - on_jax - on_images),
-        (Command("CIFAR-10", _IMAGES), on_images),
-        (Command("digits on JAX", _DIGITS, "jax"), on_jax),
-    ]
+        command = [sys.executable, "-c", code, *before, *self.flags, f"--workdir={workdir}"]
+        variables = {**os.environ, "KERAS_BACKEND": self.backend}
+        ended = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=600)
+        if ended.returncode not in (0, -signal.SIGKILL):
+            raise errors.EluZooError(f"A run ended with {ended.returncode}: {ended.stderr}")
+        return ended.returncode == 0
 
 
 def result(workdir: Path) -> dict[str, str]:
@@ -141,24 +124,23 @@ def steps(path: Path, key: str) -> list[int]:
 
 def kill_runs(command: Command, count: int, generator: random.Random, folder: Path, kept: Kept):
     """Kills and resumes runs `count` times."""
-    command.end(folder / "reference")
+    command.run(folder / "reference")
     expected, kills = result(folder / "reference"), 0
-    few_lost = f"kills that lost at most {_LOST} iterations"
     while kills < count:
-        workdir = folder / f"killed-{kills}"
-        for attempt in range(_KILLS_A_RUN + 1):
+        workdir, is_ended = folder / f"killed-{kills}", False
+        last = min(count, kills + _KILLS_A_RUN)
+        while not is_ended:
             before = unfinished.newest_step(workdir) or 0
             earlier = len(steps(workdir / "timing.jsonl", "strategy"))
-            is_last = attempt == _KILLS_A_RUN or kills == count
-            code = command.end(workdir, None if is_last else int(generator.expovariate(1 / 40)))
+            calls = int(generator.expovariate(1 / 40)) if kills < last else None
+            is_ended = command.run(workdir, calls)
             starts = steps(workdir / "timing.jsonl", "strategy")[earlier:]
             kept["starts from the last checkpoint"] += [step == before for step in starts]
-            if code == 0:
-                break
-            kills += 1
-            row = steps(workdir / "metrics.jsonl", "epoch")[-1]
-            newest = unfinished.newest_step(workdir) or 0
-            kept[few_lost].append(newest >= max(before, row - _LOST))
+            if not is_ended:
+                kills += 1
+                least = max(before, steps(workdir / "metrics.jsonl", "epoch")[-1] - _LOST)
+                newest = unfinished.newest_step(workdir) or 0
+                kept[f"kills that lost at most {_LOST} iterations"].append(newest >= least)
         kept["killed runs that ended bit-identical"].append(result(workdir) == expected)
         shutil.rmtree(workdir)
         print(f"{command.name}: {kills} kills", flush=True)
@@ -199,33 +181,38 @@ def damage_checkpoints(count: int, generator: random.Random, folder: Path, kept:
 
 def damage_runs(command: Command, count: int, generator: random.Random, folder: Path, kept: Kept):
     """Damages the newest checkpoint of killed runs, and resumes the runs."""
-    command.end(folder / "reference")
+    command.run(folder / "reference")
     expected = result(folder / "reference")
     promise = "runs with a damaged checkpoint that ended bit-identical"
     for number in range(count):
         workdir = folder / f"damaged-{number}"
-        with command.start(workdir) as process:
-            while (unfinished.newest_step(workdir) or 0) <= 3 * EVERY and process.poll() is None:
-                time.sleep(0.001)
-            process.kill()
+        while (unfinished.newest_step(workdir) or 0) <= 3 * EVERY:
+            command.run(workdir, generator.randrange(50, 80))
         *_, older, newest = sorted((workdir / "checkpoints").glob("step-*"))
         kind = generator.choice(("swapped", "zeroed", "truncated", "flipped"))
         newest.write_bytes(damaged(kind, newest.read_bytes(), older.read_bytes(), generator))
-        command.end(workdir)
+        command.run(workdir)
         kept[promise].append(result(workdir) == expected)
         shutil.rmtree(workdir)
 
 
 def main(argv: list[str]) -> None:
     generator, kept = random.Random(0), collections.defaultdict(list)
+    digits = Command("digits", _DIGITS)
+    on_jax, on_images = _KILLS.value // 6, _KILLS.value // 3
+    kills = {
+        digits: _KILLS.value - on_jax - on_images,
+        Command("CIFAR-10", _IMAGES): on_images,
+        Command("digits on JAX", _DIGITS, "jax"): on_jax,
+    }
     with tempfile.TemporaryDirectory() as name:
         os.environ["ELU_ZOO_HOME"] = f"{name}/home"
-        for number, (command, count) in enumerate(commands(_KILLS.value)):
+        for command, count in kills.items():
             if count:
-                kill_runs(command, count, generator, Path(name, str(number)), kept)
+                kill_runs(command, count, generator, Path(name, command.name), kept)
         damage_checkpoints(_CORRUPTIONS.value, generator, Path(name), kept)
         if count := _CORRUPTIONS.value // 10:
-            damage_runs(Command("digits", _DIGITS), count, generator, Path(name, "damaged"), kept)
+            damage_runs(digits, count, generator, Path(name, "damaged"), kept)
     row = {promise: f"{sum(trials)} of {len(trials)}" for promise, trials in kept.items()}
     results.write(Path(_CSV.value), row, [row])
     if not all(map(all, kept.values())):

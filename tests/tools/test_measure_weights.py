@@ -18,12 +18,11 @@ ROW = dict.fromkeys(cards_measures.COLUMNS, "1")
 def script(monkeypatch, tmp_path):
     """The script, without flags, on files with rows of an unpublished file and of FIRST."""
     flag = mock.MagicMock(**{"return_value.value": None})
-    monkeypatch.setattr("absl.flags.DEFINE_integer", flag)
-    monkeypatch.setattr("absl.flags.DEFINE_multi_string", flag)
+    monkeypatch.setattr("absl.flags.DEFINE_string", flag)
     script = scripts.load("measure_weights")
     script._GOLDEN, script._CHANGES = tmp_path / "golden.json", tmp_path / "rows.csv"
     script._WEIGHTS = tmp_path
-    script._TWIN = mock.Mock(value=[])
+    script._TWIN = mock.Mock(value=None)
     script._GOLDEN.write_text(json.dumps({FIRST: [[1.0]]}))
     rows = [ROW | {"tag": tag} for tag in (SECOND, "unpublished", FIRST)]
     results.write(script._CHANGES, cards_measures.COLUMNS, rows)
@@ -40,7 +39,7 @@ def test_all_arguments_are_checked_before_a_measurement(script, tmp_path):
     script.outputs = None  # a call would raise TypeError
     with pytest.raises(errors.UsageError, match=f"Did you mean '{FIRST}'"):
         script.main(["", FIRST, FIRST[:-1]])
-    script._TWIN.value = [str(tmp_path)]
+    script._TWIN.value = str(tmp_path)
     with pytest.raises(errors.UsageError, match="--twin"):
         script.main(["", FIRST])
 

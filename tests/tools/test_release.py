@@ -2,9 +2,7 @@
 
 import csv
 import json
-import shutil
 import types
-import zlib
 
 import published_weights as made_weights
 import pytest
@@ -108,21 +106,4 @@ def test_folders_of_finished_runs_are_required(monkeypatch, tmp_path):
 def test_statistics_in_the_package_are_enough(repository, tmp_path):
     entry = finish_run(tmp_path / "run", preprocessing={"statistics": "mean"})
     (repository / "weights" / "mean.npz").touch()
-    release_weights.check_package({tmp_path / "run": entry})
-
-
-@pytest.mark.parametrize("suffix", [".npz", manifest.SUFFIX])
-def test_weights_that_do_not_fit_are_refused(repository, tmp_path, monkeypatch, suffix):
-    entry, content, _ = made_weights.make()
-    weights, runs = repository / "weights", {tmp_path / "run": entry}
-    file = made_weights.write(tmp_path / "run", entry, content)
-    packed = len(zlib.compress(content))
-    monkeypatch.setattr(release_weights, "_LIMIT_BYTES", 2 * packed - 1)
-    shutil.copy(file, weights)
-    release_weights.check_package(runs)  # the file is replaced
-    other = weights / ("x" + suffix)
-    other.write_bytes(bytes(10 * packed))  # zeros, which become small
-    release_weights.check_package(runs)
-    shutil.copy(file, other)
-    with pytest.raises(errors.ResourceError, match="limit"):
-        release_weights.check_package(runs)
+    release_weights.check_statistics(entry)

@@ -13,28 +13,29 @@ WHOLE = "elu_cifar_11-cifar100"  # the paper's whole schedule
 START = f"{WHOLE}-paper10"  # its first epochs
 _PANELS = {
     "mnist_mlp_8x128": "MNIST, 8 hidden layers:\nthe paper's {epochs} epochs, {seeds}",
-    START: (
-        "CIFAR-100, 11 convolutional layers:\nfirst {epochs} of the paper's 330 epochs, {seeds}"
-    ),
+    START: "CIFAR-100, 11 convolutional layers:\nfirst {epochs} of the paper's 330 epochs, {seeds}",
 }
 
 
 def points(rows: runs.Rows) -> runs.Rows:
     """Returns the rows of the figure, sorted by panel, activation and seed."""
+    panels = list(_PANELS)
     shown = [
         {column: row[column] for column in _COLUMNS}
         for row in rows
-        if row["config"] in _PANELS
+        if row["config"] in panels
         and row["activation"] in _ACTIVATIONS
         and row["batch_norm"] == "False"
         and (row["config"] == START or float(row["schedule_share"]) == 1)
     ]
-    return sorted(shown, key=_sort_key)
-
-
-def _sort_key(row: dict[str, str]) -> tuple:
-    panel = list(_PANELS).index(row["config"])
-    return panel, _ACTIVATIONS.index(row["activation"]), int(row["seed"])
+    return sorted(
+        shown,
+        key=lambda row: (
+            panels.index(row["config"]),
+            _ACTIVATIONS.index(row["activation"]),
+            int(row["seed"]),
+        ),
+    )
 
 
 def text(rows: runs.Rows) -> str:

@@ -8,15 +8,14 @@ from typing import Any
 
 from elu_zoo import results
 from elu_zoo.data import catalog
+from elu_zoo.pairs import tables
 
 Rows = list[results.Row]
 
 # Fine-tuned networks have another table, other depths a figure.
 _ELSEWHERE = re.compile("finetune-|mnist_depth-")
-_ORDER = ["elu", "relu", "leaky_relu", "shifted_relu", "prelu", "rrelu"]
-_HEAD = """\
-| config | data | activation | runs | test error | the paper's | training loss | schedule |
-|---|---|---|---|---|---|---|---|"""
+_ORDER = "elu relu leaky_relu shifted_relu prelu rrelu".split()
+_TITLES = "config,data,activation,runs,test error,the paper's,training loss,schedule".split(",")
 
 
 def table(rows: Rows, paper: Rows) -> str:
@@ -28,23 +27,18 @@ def table(rows: Rows, paper: Rows) -> str:
     """
     groups = defaultdict(list)
     for row in rows:
-        key = row["config"], row["dataset"], row["batch_norm"], row["activation"]
         if not _ELSEWHERE.match(row["config"]) and float(row["schedule_share"]) == 1:
-            groups[key].append(row)
-    lines = [_HEAD]
-    order = {name: index for index, name in enumerate(_ORDER)}
-    for key in sorted(groups, key=lambda k: (*k[:3], order.get(k[3], 99), k[3])):
-        config, dataset, batch_norm, activation = key
-        runs = groups[key]
-        name = activation + (" + batch norm" if batch_norm == "True" else "")
-        schedules = {schedule(run) for run in runs}
-        losses = statistics.mean(float(r["train_loss"]) for r in runs)
-        lines.append(
-            f"| {config} | {dataset} | {name} | {len(runs)} | "
-            f"{error(runs)} | {papers_error(runs, paper)} | {losses:.3g} | "
-            f"{' / '.join(sorted(schedules))} |"
-        )
-    return "\n".join(lines)
+            name = row["activation"]
+            order = _ORDER.index(name) if name in _ORDER else len(_ORDER)
+            groups[row["config"], row["dataset"], row["batch_norm"], order, name].append(row)
+    lines = []
+    for (config, dataset, batch_norm, _, name), runs in sorted(groups.items()):
+        name += " + batch norm" * (batch_norm == "True")
+        schedules = " / ".join(sorted({schedule(run) for run in runs}))
+        loss = f"{statistics.mean(float(r['train_loss']) for r in runs):.3g}"
+        errors = error(runs), papers_error(runs, paper)
+        lines.append((config, dataset, name, len(runs), *errors, loss, schedules))
+    return tables.markdown(_TITLES, lines)
 
 
 def error(runs: Rows) -> str:

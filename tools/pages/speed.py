@@ -1,6 +1,6 @@
 """Results of elu-zoo-benchmark: tables of results.md, and a summary for the README."""
 
-import string
+import functools
 from collections.abc import Iterable
 
 from elu_zoo import errors
@@ -11,6 +11,8 @@ Rows = list[report.Row]
 
 _PARTS = "step", "unit", "fit", "replicas", "inference"  # as ratios
 _STEP = "elu_cifar_11, batch of 100"
+_LIBRARIES = {"fit": "Keras fit", "fit_bfloat16": "Keras fit, mixed_bfloat16"}
+_LIBRARIES |= {"torch": "PyTorch", "torch_bfloat16": "PyTorch, bfloat16"}
 _SINGLE = "elu_cifar_11, batch of 1"
 _CLIENTS = "elu_cifar_11, 32 clients, throughput"
 # Part, case and words of each use of the op on the front page. In the part `fit` the
@@ -24,18 +26,7 @@ _USES = (
     ("fit", "mnist_mlp_8x128, batch of 64, jit_compile", "in its compiled `fit`"),
     ("fit", "elu_cifar_11, batch of 100, default", "in `fit` of `elu_cifar_11`"),
 )
-_FASTER, _SAME, _SLOWER = "faster", "as fast within the interval", "slower"
-_SUMMARY = string.Template("""\
-- **A training step** of `elu_cifar_11`, with products in bfloat16, takes $ours. \
-Keras' `fit` takes $fit_bfloat16 times as long with its policy mixed_bfloat16 and $fit \
-in float32; PyTorch $torch_bfloat16 in bfloat16 and $torch.
-- **Where the op pays**: compared with `tf.nn.elu` (ratios of times, 1e7 floats unless \
-stated), `elu_xla` is $uses.
-- **ELU in place of ReLU** makes that training step $unit times as long.
-- **A single prediction**, after a pause: the SavedModel takes $predicted for an \
-image; `model.predict` takes $predict times as long.
-- **The server** predicts $served images a second over gRPC, for 32 clients that send \
-one image at a time: $share of the rate of 32 threads that predict in one process.""")
+_VERDICTS = "faster", "as fast within the interval", "slower"
 
 
 def measured(rows: Rows) -> dict[str, str]:
@@ -88,39 +79,36 @@ def _machines(rows: Rows) -> str:
 
 def summary(rows: Rows) -> str:
     """Returns a Markdown list of five results of the benchmark."""
-    served = _row(rows, "serving", _CLIENTS, "gRPC").value
-    alone = _row(rows, "serving", _CLIENTS, "in process").value
-    return _SUMMARY.substitute(
-        ours=_value(_row(rows, "step", _STEP, "ours")),
-        fit=_ratio(_row(rows, "step", _STEP, "Keras fit")),
-        torch=_ratio(_row(rows, "step", _STEP, "PyTorch")),
-        fit_bfloat16=_ratio(_row(rows, "step", _STEP, "Keras fit, mixed_bfloat16")),
-        torch_bfloat16=_ratio(_row(rows, "step", _STEP, "PyTorch, bfloat16")),
-        uses=_uses(rows),
-        unit=_ratio(_row(rows, "unit", _STEP, "elu")),
-        predicted=_value(_row(rows, "inference", _SINGLE, "SavedModel")),
-        predict=_ratio(_row(rows, "inference", _SINGLE, "model.predict")),
-        served=f"{served:,.0f}",
-        share=f"{served / alone:.0%}",
-    )
-
-
-def _uses(rows: Rows) -> str:
-    """Returns where `elu_xla` is faster, as fast and slower than the stock op."""
-    found: dict[str, list[str]] = {_FASTER: [], _SAME: [], _SLOWER: []}
+    row = functools.partial(_row, rows)
+    step = {name: _ratio(row("step", _STEP, form)) for name, form in _LIBRARIES.items()}
+    served, alone = (row("serving", _CLIENTS, form).value for form in ("gRPC", "in process"))
+    uses: dict[str, list[str]] = {verdict: [] for verdict in _VERDICTS}
     for part, case, words in _USES:
-        row = _row(rows, part, case, "elu_xla")
-        found[_verdict(row)].append(f"{words} {_ratio(row)}")
-    return "; ".join(f"{verdict} {', '.join(uses)}" for verdict, uses in found.items() if uses)
+        use = row(part, case, "elu_xla")
+        uses[_verdict(use)].append(f"{words} {_ratio(use)}")
+    texts = (f"{verdict} {', '.join(names)}" for verdict, names in uses.items() if names)
+    return f"""\
+- **A training step** of `elu_cifar_11`, with products in bfloat16, takes \
+{_value(row("step", _STEP, "ours"))}. Keras' `fit` takes {step["fit_bfloat16"]} times as long \
+with its policy mixed_bfloat16 and {step["fit"]} in float32; PyTorch {step["torch_bfloat16"]} \
+in bfloat16 and {step["torch"]}.
+- **Where the op pays**: compared with `tf.nn.elu` (ratios of times, 1e7 floats unless \
+stated), `elu_xla` is {"; ".join(texts)}.
+- **ELU in place of ReLU** makes that training step {_ratio(row("unit", _STEP, "elu"))} times \
+as long.
+- **A single prediction**, after a pause: the SavedModel takes \
+{_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \
+{_ratio(row("inference", _SINGLE, "model.predict"))} times as long.
+- **The server** predicts {served:,.0f} images a second over gRPC, for 32 clients that send \
+one image at a time: {served / alone:.0%} of the rate of 32 threads that predict in one process."""
 
 
 def _verdict(row: report.Row) -> str:
+    faster, same, slower = _VERDICTS
     # Rounds that do not vary have no interval.
     if abs(row.ratio - 1) < 0.01 or row.ratio_low == row.ratio_high:
-        return _SAME
-    if row.ratio_high < 1:
-        return _FASTER
-    return _SLOWER if row.ratio_low > 1 else _SAME
+        return same
+    return faster if row.ratio_high < 1 else slower if row.ratio_low > 1 else same
 
 
 def _row(rows: Rows, part: str, case: str, form: str) -> report.Row:
@@ -128,9 +116,8 @@ def _row(rows: Rows, part: str, case: str, form: str) -> report.Row:
         if (row.part, row.case, row.form) == (part, case, form):
             return row
     raise errors.UsageError(
-        f"benchmark.csv has no row {part!r}, {case!r}, {form!r}, which the README "
-        "needs. Install the libraries of that part and measure it again: "
-        f"elu-zoo-benchmark --parts={part} --csv=configs/results/benchmark.csv"
+        f"benchmark.csv has no row {part!r}, {case!r}, {form!r}, which the README needs. Measure "
+        f"it: elu-zoo-benchmark --parts={part} --csv=configs/results/benchmark.csv"
     )
 
 

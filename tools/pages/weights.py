@@ -5,30 +5,28 @@ from collections import defaultdict
 from collections.abc import Sequence
 
 from elu_zoo import results
+from elu_zoo.pairs import tables
 from elu_zoo.weights import card, manifest
 from elu_zoo.weights.manifest import Entry
 from pages import runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _SAME = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
-_FILES_HEAD = """\
-| weights | this file | its recipe | the paper | schedule | size |
-|---|---|---|---|---|---|"""
+_TITLES = "weights", "this file", "its recipe", "the paper", "schedule", "size"
 
 
 def files_table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
     """Returns a Markdown table with a row for each weight file."""
-    lines = [_FILES_HEAD]
+    lines = []
     for entry in published:
+        link = f"[{entry['tag']}](#{entry['tag'].lower().replace('.', '')})"
         errors = results.file_error(entry), results.recipe_error(entry, rows)
         cells = [f"{e.value} ({e.interval})" if e.interval else e.value for e in errors]
         theirs = results.paper_error(entry, paper)
-        lines.append(
-            f"| [{entry['tag']}](#{entry['tag'].lower().replace('.', '')}) "
-            f"| {' | '.join(cells)} | {theirs.value if theirs else ''} "
-            f"| {runs.schedule(entry)} | {entry['bytes'] / 1e6:.1f} MB |"
-        )
-    return "\n".join(lines)
+        size = f"{entry['bytes'] / 1e6:.1f} MB"
+        value = theirs.value if theirs else ""
+        lines.append((link, *cells, value, runs.schedule(entry), size))
+    return tables.markdown(_TITLES, lines)
 
 
 def cards(published: Sequence[Entry], rows: runs.Rows) -> str:
@@ -56,24 +54,18 @@ def table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
         activation = entry["arguments"]["activation"]["name"]
         groups[_recipe(entry)].setdefault(activation, entry)
     others = {a for group in groups.values() for a in group} - {*_ACTIVATIONS}
-    activations = [*_ACTIVATIONS, *sorted(others)]
-    lines = [
-        f"| network | data | {' | '.join(activations)} | schedule | the paper's |",
-        "|---" * (len(activations) + 4) + "|",
-    ]
+    activations, lines = [*_ACTIVATIONS, *sorted(others)], []
     for group in groups.values():
         first = next(iter(group.values()))
-        name = f"`{first['model']}`"
-        name += " + batch norm" if first["arguments"]["batch_norm"] else ""
+        name = f"`{first['model']}`" + " + batch norm" * first["arguments"]["batch_norm"]
         cells = [
             _error(group[a], rows) if a in group else _unshipped(first, a, rows)
             for a in activations
         ]
-        lines.append(
-            f"| {name} | {first['dataset']} | {' | '.join(cells)} | "
-            f"{_schedule(first)} | {_papers_errors(group, paper)} |"
-        )
-    return "\n".join(lines)
+        theirs = _papers_errors(group, paper)
+        lines.append((name, first["dataset"], *cells, _schedule(first), theirs))
+    titles = ["network", "data", *activations, "schedule", "the paper's"]
+    return tables.markdown(titles, lines)
 
 
 def _order(entry: Entry) -> tuple:
