@@ -1,6 +1,7 @@
 """File system: checked reads, atomic writes, hashes and locks."""
 
 import contextlib
+import fcntl
 import hashlib
 import json
 import os
@@ -14,7 +15,6 @@ from typing import Any, BinaryIO
 
 from elu_zoo import errors
 
-_WINDOWS = os.name == "nt"
 _MAX_BYTES = 1 << 31  # of a file that is read whole; the limit of protocol buffers
 _SUFFIX = ".partial"  # of temporary names, which no other program gives to its files
 _TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.partial")
@@ -51,9 +51,9 @@ def check_room(folder: Path, needed: int) -> None:
     """Raises `ResourceError` unless a folder, which may not exist, has `needed` bytes free."""
     try:
         check_writable(folder)
+        free = shutil.disk_usage(_nearest(folder)).free
     except OSError as error:
         raise errors.ResourceError(f"{folder} cannot be used: {error}.") from None
-    free = shutil.disk_usage(_nearest(folder)).free
     if free < needed:
         raise errors.ResourceError(
             f"The disk of {folder} has {free} bytes free; {needed} are needed. "
@@ -72,9 +72,8 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Opens a regular file, or no link, and never waits for the writer of a named pipe."""
     check_regular(path.stat())  # before `open`, which may change the state of a device
     # O_NONBLOCK, because the path may have become a named pipe since the check.
-    flags = ["O_NONBLOCK", "O_CLOEXEC", "O_BINARY", *["O_NOFOLLOW"] * (not follow_links)]
-    options = sum(getattr(os, flag, 0) for flag in flags)  # 0: no such flag here
-    return os.fdopen(os.open(path, os.O_RDONLY | options), "rb")
+    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
+    return os.fdopen(os.open(path, flags), "rb")
 
 
 def read_regular(
@@ -146,9 +145,7 @@ def sha256(data: bytes | Path) -> str:
 
 
 def _sync(path: Path) -> None:
-    if _WINDOWS and path.is_dir():
-        return  # Windows cannot open folders.
-    descriptor = os.open(path, os.O_RDWR if _WINDOWS else os.O_RDONLY)
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -217,15 +214,6 @@ def remove_leftovers(folder: Path) -> None:
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Holds the lock of the file `path` until the block or the process ends."""
-    import socket
-
-    try:
-        import fcntl
-    except ModuleNotFoundError:
-        raise errors.ResourceError(
-            "Training locks its folder with fcntl, which Windows does not have. Train "
-            "under WSL or Linux; models, predictions and exports work on Windows."
-        ) from None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         file = path.open("a+")
@@ -241,21 +229,18 @@ def exclusive(path: Path) -> Iterator[None]:
                 f"{path.parent} is in use by {owner}. Wait until that process ends, "
                 "stop it, or pass another folder."
             ) from None
-        file.seek(0)
-        file.truncate()
-        file.write(f"process {os.getpid()} on {socket.gethostname()}\n")
+        file.truncate(0)
+        file.write(f"process {os.getpid()} on {os.uname().nodename}\n")
         file.flush()
         yield
 
 
 @contextlib.contextmanager
 def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Holds the lock of a folder; yields False where Windows or the disk has no locks."""
+    """Holds the lock of a folder; yields False where the disk has no locks."""
     is_locked = False
     with contextlib.ExitStack() as stack:
-        with contextlib.suppress(ModuleNotFoundError, OSError):
-            import fcntl
-
+        with contextlib.suppress(OSError):
             descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))

@@ -66,7 +66,7 @@ def load_image(
     """
     errors.check_bool("invert", invert)
     errors.check_bool("digit", digit)
-    trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+    trained = _find(name, weights, allow_unverified)
     shape = _raw_shape(registry.entry(name), trained)
     if digit:
         digits.check_shape(shape, "digit=True", invert and "invert=True")
@@ -75,13 +75,20 @@ def load_image(
     complaint = " ".join(read.remarks)
     complaint = complaint or plausibility.scale_complaint(read.pixels, read.names)
     # Nearly black pixels, probably 0..1, say nothing about the background.
-    dataset = trained and trained.dataset
-    if not complaint and plausibility.takes_light_on_black(shape, dataset):
-        ground = plausibility.ground_complaint
-        complaint = "" if digit else ground(images, read.names, "{}=True", invert)
+    on_black = plausibility.takes_light_on_black(shape, trained and trained.dataset)
+    if on_black and not (complaint or digit):
+        complaint = plausibility.ground_complaint(images, read.names, "{}=True", invert)
+    _warn(complaint)
+    return images
+
+
+def _find(name: str, weights: Weights, allow_unverified: bool) -> Pretrained | None:
+    return pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+
+
+def _warn(complaint: str) -> None:
     if complaint:
         logging.warning("%s", complaint)
-    return images
 
 
 def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> tuple[int, int, int]:
@@ -113,7 +120,7 @@ def preprocess_input(
     Raises:
         UsageError: the model or the weights are unknown, or the shape is wrong.
     """
-    found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+    found = _find(name, weights, allow_unverified)
     registered = registry.entry(name)
     images, sizes = np.asarray(images), ["height", "width", "channels"]
     if found and "input_shape" in found.arguments:
@@ -126,9 +133,7 @@ def preprocess_input(
             f"images must have the shape (batch, {', '.join(map(str, sizes))}). "
             f"Received: {images.shape}."
         )
-    names = [f"images[{i}]" for i in range(len(images))]
-    if complaint := plausibility.scale_complaint(images, names):
-        logging.warning("%s", complaint)
+    _warn(plausibility.scale_complaint(images, [f"images[{i}]" for i in range(len(images))]))
     return preprocess(images, found.preprocessing if found else untrained(registered))
 
 
@@ -176,8 +181,7 @@ def decode_predictions(
     if weights is None:
         classes = _published_classes(name)
     else:
-        found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
-        classes = found.classes
+        classes = _find(name, weights, allow_unverified).classes
     if not classes and values.ndim == 2:  # weights without an entry
         classes = [str(index) for index in range(values.shape[1])]
     if values.ndim != 2 or values.shape[1] != len(classes):
@@ -199,15 +203,11 @@ def decode_predictions(
 def _published_classes(name: str) -> list[str]:
     """Returns the class names that all published weights of a network have."""
     published = [e for e in manifest.published().values() if e["model"] == name]
-    if not published:
-        raise errors.UsageError(
-            f"{name} has no published weights that name the classes. Pass weights=, "
-            "with the weights that made the predictions."
-        )
-    if len({tuple(e["classes"]) for e in published}) > 1:
+    if len({tuple(e["classes"]) for e in published}) != 1:
         datasets = sorted({e["dataset"] for e in published})
+        found = "weights of several data sets: " if datasets else "no published weights"
         raise errors.UsageError(
-            f"{name} has weights of several data sets: {', '.join(datasets)}. Pass "
-            "weights=, with the weights that made the predictions."
+            f"{name} has {found}{', '.join(datasets)}. Pass weights=, with the weights that "
+            "made the predictions."
         )
     return published[0]["classes"]

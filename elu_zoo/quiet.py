@@ -4,14 +4,15 @@ import contextlib
 import importlib.util
 import logging
 import os
+import re
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator
 
 from elu_zoo import errors
 
 _INHERITED = "ELU_ZOO_QUIET"  # environment variable, inherited by worker processes
+_LIBRARY = re.compile("-packages/(?!elu_zoo/)")  # in paths of installed modules
 
 
 def start() -> None:
@@ -19,7 +20,7 @@ def start() -> None:
     os.environ[_INHERITED] = "1"
     handler = logging.StreamHandler()
     handler.setFormatter(_Sentence())
-    handler.addFilter(_is_for_the_user)
+    handler.addFilter(lambda r: r.levelno >= logging.ERROR or not _LIBRARY.search(r.pathname))
     logging.getLogger().handlers[:] = [handler]
     warnings.showwarning = lambda *_, **__: None
     os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
@@ -36,14 +37,6 @@ def follow() -> None:
         start()
 
 
-def _is_for_the_user(record: logging.LogRecord) -> bool:
-    """Whether a record is an error, or not of a library."""
-    # A clone in a folder elu_zoo/ may contain the environment with the libraries.
-    _, packages, module = record.pathname.rpartition("-packages" + os.sep)
-    is_library = packages and not module.startswith("elu_zoo" + os.sep)
-    return record.levelno >= logging.ERROR or not is_library
-
-
 class _Sentence(logging.Formatter):
     """Formats a record as its message, without time and file."""
 
@@ -58,20 +51,16 @@ class _Sentence(logging.Formatter):
 
 @contextlib.contextmanager
 def native() -> Iterator[None]:
-    """Hides output of C++ code on stderr in the block, unless the block fails."""
+    """Hides output of C++ code on stderr in the block, after `start`."""
     if _INHERITED not in os.environ:
         yield
         return
     sys.stderr.flush()
     stderr = os.dup(2)
-    with tempfile.TemporaryFile() as hidden:
+    with open(os.devnull, "wb") as hidden:
         os.dup2(hidden.fileno(), 2)
-        try:
-            yield
-        except BaseException:
-            hidden.seek(0)
-            os.write(stderr, hidden.read())
-            raise
-        finally:
-            os.dup2(stderr, 2)
-            os.close(stderr)
+    try:
+        yield
+    finally:
+        os.dup2(stderr, 2)
+        os.close(stderr)

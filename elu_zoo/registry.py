@@ -9,7 +9,7 @@ import importlib
 import inspect
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -119,8 +119,7 @@ def register_model(
         if not inspect.isfunction(builder):
             raise errors.UsageTypeError(f"register_model needs a function. Received: {builder!r}.")
         name = builder.__name__
-        taken = _MODELS.get(name)
-        if taken:
+        if taken := _MODELS.get(name):
             owner, is_free = taken.builder.__module__, same_origin(taken.builder, builder)
         else:
             owner = network_modules().get(name, builder.__module__)
@@ -166,12 +165,12 @@ def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Call
                 _CHECKS[name](name, value)
         if "input_shape" in arguments:
             shape = check_image_shape(arguments["input_shape"], any_size)
+            arguments["input_shape"] = shape
             if any(size is not None and size < smallest for size in shape[:2]):
                 raise errors.UsageError(
-                    f"Images of this network must be at least {smallest} x {smallest} "
-                    f"pixels. Received: input_shape={shape}."
+                    f"Images of this network must be at least {smallest} x {smallest} pixels. "
+                    f"Received: input_shape={shape}."
                 )
-            arguments["input_shape"] = shape
         return builder(*args, **arguments)
 
     return checked
@@ -193,10 +192,7 @@ _CHECKS = {
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
-    try:
-        shape = tuple(input_shape)
-    except TypeError:
-        shape = ()
+    shape = tuple(input_shape) if isinstance(input_shape, Sequence) else ()
     if len(shape) != 3:
         raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
     for i, size in enumerate(shape):
@@ -212,10 +208,9 @@ def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
 
 def same_origin(old: Any, new: Any) -> bool:
     """Returns whether `old` and `new` are one definition that a notebook ran twice."""
-    if old.__qualname__ != new.__qualname__:
-        return False
-    files = {_file(old), _file(new)}
-    return old.__module__ == new.__module__ or (len(files) == 1 and None not in files)
+    file = _file(old)
+    is_same = old.__module__ == new.__module__ or (file is not None and file == _file(new))
+    return is_same and old.__qualname__ == new.__qualname__
 
 
 def _file(definition: Any) -> str | None:
@@ -253,10 +248,8 @@ def entry(name: str) -> ModelEntry:
 def check_name(name: str) -> None:
     """Checks the name of a model without importing its module."""
     if not isinstance(name, str):
-        raise errors.UsageTypeError(
-            f"A model's name must be a string. Received: {reprlib.repr(name)} of type "
-            f"{type(name).__name__}."
-        )
+        received = f"{reprlib.repr(name)} of type {type(name).__name__}"
+        raise errors.UsageTypeError(f"A model's name must be a string. Received: {received}.")
     if name not in names():
         raise errors.UsageError(
             f"{errors.unknown_name_error('model', name, names())} Register your own model "
@@ -266,8 +259,7 @@ def check_name(name: str) -> None:
 
 def unknown_activation(name: str, known: Iterable[str]) -> errors.UsageError:
     """Returns the error for an activation whose name is not `known`."""
-    unknown = errors.unknown_name_error("activation", name, [*known, "maxout"])
     return errors.UsageError(
-        f"{unknown} Register your own activation with elu_zoo.register_activation. "
-        "In a command, pass its file as --module."
+        f"{errors.unknown_name_error('activation', name, [*known, 'maxout'])} Register your own "
+        "activation with elu_zoo.register_activation. In a command, pass its file as --module."
     )

@@ -1,14 +1,13 @@
 """Rows of results.csv and paper.csv, and error tables of model cards."""
 
 import csv
-import dataclasses
 import io
 import math
 import statistics
 from collections.abc import Iterable, Sequence
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from elu_zoo import files
 
@@ -71,8 +70,7 @@ def student(values: Sequence[float]) -> tuple[float, float]:
     return mean - half, mean + half
 
 
-@dataclasses.dataclass(frozen=True)
-class ErrorLine:
+class ErrorLine(NamedTuple):
     """One line of an error table, as text."""
 
     name: str  # of the weights or runs that have this test error
@@ -88,9 +86,8 @@ def read(name: str) -> list[Row]:
 
 def read_file(path: Path) -> list[Row]:
     """Returns the rows of a CSV file, or an empty list if the file does not exist."""
-    if not path.exists():
-        return []
-    return list(csv.DictReader(files.read(path).decode().splitlines()))
+    text = files.read(path).decode() if path.exists() else ""
+    return list(csv.DictReader(text.splitlines()))
 
 
 def row(workdir: Path, entry: Entry) -> dict[str, Any]:
@@ -119,11 +116,10 @@ def add(path: Path, new: dict[str, Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
     with files.locked(path.parent):  # Another process may add a row.
         rows = read_file(path)
-        if any(old["sha256"] == new["sha256"] for old in rows):
-            return
-        rows.append(new)
-        rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
-        write(path, COLUMNS, rows)
+        if all(old["sha256"] != new["sha256"] for old in rows):
+            rows.append(new)
+            rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
+            write(path, COLUMNS, rows)
 
 
 def text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
@@ -157,24 +153,24 @@ def file_error(entry: Entry) -> ErrorLine:
     A squared error has no interval, because errors of single images are not recorded.
     """
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
+    interval = ""
+    if metric(entry) != SQUARED:
+        interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
     name = f"this file, on {count:,} test images"
-    if metric(entry) == SQUARED:
-        return ErrorLine(name, f"{value:.2f}, squared")
-    interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
-    return ErrorLine(name, f"{value:.2f} %", interval)
+    return ErrorLine(name, f"{value:.2f}{_unit(entry)}", interval)
 
 
 def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     """Returns the mean test error of a recipe, with an interval for other seeds."""
     found = find_runs(entry, rows)
     classes, key = len(entry.get("classes", ())), metric(entry)
-    runs = [run for run in found if is_trained(float(run[key]), classes)]
-    values = [float(run[key]) for run in runs]
-    seeds = ", ".join(sorted((run["seed"] for run in runs), key=int))
+    runs = sorted((int(run["seed"]), float(run[key])) for run in found)
+    runs = [(seed, error) for seed, error in runs if is_trained(error, classes)]
+    if not runs:
+        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
+    seeds, values = ", ".join(str(seed) for seed, _ in runs), [error for _, error in runs]
     left_out = len(found) - len(runs)
     more = f"; {left_out} more at chance, not trained" * bool(left_out)
-    if not values:
-        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
     value = f"{statistics.mean(values):.2f}"
     if len(values) == 1:
         name = f"its recipe, seed {seeds}{more}"
@@ -191,11 +187,10 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     in_paper = published(_key(entry), paper)
     if in_paper is None or entry["arguments"].get("width", 1.0) != 1.0:
         return ErrorLine("the paper", "no number")
-    runs = "as others reported it"  # the baselines of table 1
-    if in_paper["runs"]:
-        runs = f"{in_paper['runs']} run" + "s" * (int(in_paper["runs"]) > 1)
-    name = f"the paper, section {in_paper['section']}, {runs}"
-    share = entry["schedule_share"]
+    runs, share = in_paper["runs"], entry["schedule_share"]
+    # The baselines of table 1 have no number of runs.
+    whose = f"{runs} run" + "s" * (runs != "1") if runs else "as others reported it"
+    name = f"the paper, section {in_paper['section']}, {whose}"
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"
     return ErrorLine(name, published_error(in_paper))

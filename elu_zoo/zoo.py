@@ -17,17 +17,10 @@ from elu_zoo.weights.pretrained import Pretrained
 # Arguments of other zoos whose names are unlike ours.
 _OF_OTHER_ZOOS = {
     "pretrained": "weights",
-    "checkpoint_path": "weights",
     "in_chans": "input_shape",
-    "in_channels": "input_shape",
     "img_size": "input_shape",
-    "image_size": "input_shape",
-    "input_tensor": "input_shape",
     "global_pool": "pooling",
     "act_layer": "activation",
-    "norm_layer": "batch_norm",
-    "out_indices": "features",
-    "include_rescaling": "preprocessing",
 }
 
 

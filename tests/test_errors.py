@@ -37,7 +37,6 @@ def test_errors_have_their_base_class_and_exit_code():
     [
         ("eluu", ["relu", "elu"], "Did you mean 'elu'? Known: relu, elu."),
         ("ELU_CIFAR", ["nin", "elu_cifar"], "Did you mean 'elu_cifar'? Known: nin, elu_cifar."),
-        ("abc", ["xyz"], "Known: xyz."),
         ("abc", [], "Known: none."),
         (3, ["30"], "Did you mean '30'? Known: 30."),
     ],

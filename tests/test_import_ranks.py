@@ -6,7 +6,6 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -33,21 +32,6 @@ RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()
 UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
 # Names of elu_zoo that all modules may use.
 FREE = ("keras_registration", "__version__", "__file__", "configs")
-TENSORFLOW_AT_MODULE_LEVEL = (
-    "elu_zoo/activations/xla.py",
-    "elu_zoo/benchmark/inference.py",
-    "elu_zoo/benchmark/op.py",
-    "elu_zoo/data/orientation.py",
-    "elu_zoo/data/images.py",
-    "elu_zoo/data/records.py",
-    "elu_zoo/export/",
-    "elu_zoo/serving/",
-    "elu_zoo/training/step/devices.py",
-    "elu_zoo/training/workers/peers.py",
-    "elu_zoo/training/step/resident.py",
-    "elu_zoo/training/step/stream.py",
-    "elu_zoo/training/step/update.py",
-)
 # A config may import these packages, the first two ranks and the standard library.
 CONFIG_IMPORTS = ("elu_zoo.configs", "ml_collections")
 # This module reads data files of the package elu_zoo.configs, such as results.csv, but
@@ -188,15 +172,6 @@ def test_a_circle_is_found(first, second, is_circle):
     assert bool(circle(texts)) == is_circle
 
 
-def test_few_modules_import_tensorflow_at_module_level():
-    importing = {
-        path.relative_to(ROOT).as_posix()
-        for path in modules("elu_zoo", "configs")
-        if any(name.split(".")[0] == "tensorflow" for name in at_module_level(path.read_text()))
-    }
-    assert {name for name in importing if not name.startswith(TENSORFLOW_AT_MODULE_LEVEL)} == set()
-
-
 def at_module_level(source: str) -> set[str]:
     """Returns what a module imports outside of functions and of TYPE_CHECKING."""
     names, pending = set(), list(ast.parse(source).body)
@@ -215,19 +190,13 @@ def at_module_level(source: str) -> set[str]:
     return names
 
 
-def test_imports_in_functions_are_not_at_module_level():
-    assert at_module_level("try:\n import tensorflow as tf\nfinally:\n pass") == {"tensorflow"}
-    assert at_module_level("def f():\n    import tensorflow") == set()
-    assert at_module_level("if TYPE_CHECKING:\n    import tensorflow") == set()
-
-
 SHARED_BY_BINARIES = "__init__ config early flags streams table".split()
+BINARIES = [p for p in modules("elu_zoo/bin") if p.stem not in SHARED_BY_BINARIES]
 
 
 def test_files_have_at_most_the_allowed_lines():
-    binaries = [p for p in modules("elu_zoo/bin") if p.stem not in SHARED_BY_BINARIES]
     for path in modules("elu_zoo", "configs", "tools", "tests"):
-        assert len(path.read_text().splitlines()) <= (85 if path in binaries else 350), path
+        assert len(path.read_text().splitlines()) <= (85 if path in BINARIES else 350), path
 
 
 def test_every_package_is_listed_for_the_wheel():
@@ -238,24 +207,8 @@ def test_every_package_is_listed_for_the_wheel():
     assert set(settings["tool"]["setuptools"]["packages"]) == packages
 
 
-def test_files_are_found_through_the_installed_package():
-    for package, names in (
-        ("elu_zoo", ["py.typed", "weights/manifest.json"]),
-        ("elu_zoo.configs", ["quickstart.py", "results/results.csv", "results/results.md"]),
-    ):
-        for name in names:
-            assert resources.files(package).joinpath(name).is_file(), name
-
-
 def test_every_binary_is_a_command():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    names = [p.stem for p in modules("elu_zoo/bin") if p.stem not in SHARED_BY_BINARIES]
     assert settings["project"]["scripts"] == {
-        f"elu-zoo-{name}": f"elu_zoo.bin.{name}:run" for name in names
+        f"elu-zoo-{path.stem}": f"elu_zoo.bin.{path.stem}:run" for path in BINARIES
     }
-
-
-def test_test_files_have_different_names():
-    # Folders of tests are not packages, so pytest imports each file by its name alone.
-    names = [p.name for p in modules("tests") if p.name != "conftest.py"]
-    assert len(names) == len(set(names))

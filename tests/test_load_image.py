@@ -1,6 +1,5 @@
 """load_image: pixels, warnings and errors, compared with other readers of images."""
 
-import base64
 import io
 import logging
 import re
@@ -14,7 +13,6 @@ from PIL import Image, ImageOps
 import elu_zoo
 from elu_zoo import errors
 from elu_zoo.data import images, load
-from elu_zoo.data.encoded import EncodedSplit, Example
 from elu_zoo.export import inputs, predictor, signatures
 
 GREY, COLOUR = "mnist_mlp_8x128", "elu_cifar_11"
@@ -51,11 +49,6 @@ LIKE_PILLOW = [name for name in FILES if name not in ("16_bit", "cmyk")]
 
 # The decoder of the signature `serve_bytes`.
 serve_bytes = tf.function(signatures.decode_images)
-
-
-class Examples(list):
-    def read(self, positions):
-        return [self[i] for i in positions]
 
 
 def assert_equals_pillow(name):
@@ -101,12 +94,6 @@ def test_all_readers_return_equal_pixels(tmp_path, model, name):
     data = load.load(str(fill(tmp_path / "photos", photos)), None, shape)
     np.testing.assert_array_equal(data.test.images[:1], loaded)
 
-    if shape[2] == 3:  # EncodedSplit only has colour images
-        examples = Examples([Example("one", FILES[name], 0)])
-        split = EncodedSplit(examples, np.arange(1), shape[0])
-        (batch,) = split.batches(np.arange(1), 1)
-        np.testing.assert_array_equal(batch.images, loaded)
-
 
 IN_MEMORY = "colour_png grey_with_alpha 16_bit transparent_palette one_bit exif_6".split()
 
@@ -149,16 +136,13 @@ def test_webp_is_read_like_pillow(tmp_path, mode):
 @pytest.mark.parametrize(
     ("source", "options", "word"),
     [
-        (None, {}, "Received: NoneType"),
         (Image.fromarray(np.full((40, 40), 30_000, "int32")), {}, "30000.*Scale them"),
         (Image.fromarray(np.full((40, 40), 0.5, "float32")), {}, "by 255"),
         ([], {}, "Received: .0,"),
-        ({"a": 1}, {}, "a path"),
         ("https://example.com/a.png", {}, "a URL"),
         (np.zeros((3, 40, 40), np.uint8), {}, "channels"),
         (np.full((40, 40, 3), 0.5), {}, "by 255"),
         (np.full((40, 40, 3), np.nan), {}, "0..255.*Scale"),
-        (noise(40, 40), {"invert": "yes"}, "True or False"),
         (noise(40, 40), {"digit": True}, "Remove digit=True"),
         (noise(40, 40), {"digit": True, "name": GREY, "invert": True}, "invert=True"),
     ],
@@ -167,20 +151,6 @@ def test_other_sources_and_options_are_refused(source, options, word):
     with pytest.raises(errors.UsageError, match=word) as caught:
         elu_zoo.load_image(source, **{"name": COLOUR, **options})
     assert "\n" not in str(caught.value)
-
-
-def test_digits_get_the_form_of_mnist(tmp_path, caplog):
-    paper = np.full((90, 120, 1), 240, np.uint8)
-    with pytest.raises(errors.DataError, match="no ink"):
-        elu_zoo.load_image(paper, GREY, digit=True)
-    paper[10:60, 80:86] = 20
-    image = elu_zoo.load_image([paper, png(255 - paper)], GREY, digit=True)
-    rows, columns = (np.flatnonzero(image[0].any(axis)) for axis in ((1, 2), (0, 2)))
-    assert (rows[0], rows[-1]) in ((4, 23), (3, 24)) and 13 <= columns.mean() <= 14.5
-    assert (image[0] == image[1]).mean() > 0.99 and not caplog.messages
-    paper[10:60, 20:26] = 20
-    elu_zoo.load_image(paper, GREY, digit=True)
-    assert "2 separate shapes" in caplog.text
 
 
 INK = np.zeros((40, 40, 1), np.uint8)
@@ -207,14 +177,3 @@ def test_unlikely_pixels_are_reported(tmp_path, caplog, pixels, model, invert, w
     np.testing.assert_array_equal(inverted, 255 - as_is)
     if warning:
         assert re.search(warning, message)
-
-
-def test_unusable_files_and_names_are_refused(tmp_path):
-    gif = base64.b64decode("R0lGODlhAQABAIAAAAAAAP///yH5BAEAAAAALAAAAAABAAEAAAIBRAA7")
-    (tmp_path / "my.gif").write_bytes(gif)
-    with pytest.raises(errors.DataError, match="my.gif .* it is a GIF; expected"):
-        elu_zoo.load_image(tmp_path / "my.gif", GREY)
-    with pytest.raises(errors.NotFoundError, match="none.png does not exist"):
-        elu_zoo.load_image(tmp_path / "none.png", GREY)
-    with pytest.raises(errors.UsageError, match="Did you mean 'mnist_mlp_8x128'"):
-        elu_zoo.load_image(tmp_path / "my.gif", "mnist_mlp")

@@ -1,7 +1,6 @@
 """Intervals compared with closed forms, rows of runs, and the paper's numbers."""
 
 import importlib
-import itertools
 import math
 import re
 import time
@@ -14,17 +13,6 @@ from scipy import stats
 
 from elu_zoo import results
 from elu_zoo.weights import manifest
-
-Z = 1.959963984540054  # the 0.975 quantile of the normal distribution
-
-
-def test_wilson_solves_its_equation():
-    """The ends p of the interval solve (share - p)^2 = z^2 p (1 - p) / count."""
-    for count, share in itertools.product([1, 10_000], [0.0, 0.3524, 1.0]):
-        z2 = Z**2 / count
-        expected = sorted(np.roots([1 + z2, -2 * share - z2, share**2]).real)
-        # A double root at 0 or 1 is exact to half of the digits.
-        assert results.wilson(share, count) == pytest.approx(expected, abs=1e-8)
 
 
 def test_student_is_the_interval_of_the_mean():

@@ -3,17 +3,11 @@
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+import test_import_ranks
 
-import elu_zoo
-
-BINARIES = sorted(
-    path.stem
-    for path in Path(elu_zoo.__file__).with_name("bin").glob("*.py")
-    if path.stem not in "__init__ config early flags streams table".split()
-)
+BINARIES = [path.stem for path in test_import_ranks.BINARIES]
 OWN_FLAGS = {
     "train": "--config",
     "benchmark": "--parts",

@@ -73,17 +73,12 @@ AUTOENCODER = "mnist_autoencoder"
 @pytest.mark.parametrize(
     ("name", "arguments", "words"),
     [
-        (MODEL, {"allow_unverifed": True}, "mean 'allow_unverified'"),
         (MODEL, {"batchnorm": True}, "mean 'batch_norm'.*Known: activation.*, weights, prepro"),
         (MODEL, {"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
         (MODEL, {"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
         (AUTOENCODER, {"classifier_activation": "softmax"}, "'sigmoid' or 'linear', .*'softmax"),
         (AUTOENCODER, {"num_classes": 5}, "has no classes. Remove num_classes"),
-        (
-            AUTOENCODER,
-            {"classifier_activation": "linear", "weights": "mnist"},
-            "must be 'sigmoid', ",
-        ),
+        (AUTOENCODER, {"classifier_activation": "linear", "weights": "mnist"}, "be 'sigmoid', "),
     ],
 )
 def test_wrong_arguments_are_refused(name, arguments, words):
@@ -169,11 +164,7 @@ def test_another_num_classes_keeps_the_body(published, caplog):
 
 @pytest.mark.parametrize(
     ("weights", "arguments", "warns"),
-    [
-        ("mnist", {}, True),
-        ("mnist", {"activation": "relu"}, False),
-        ("tag", {}, False),
-    ],
+    [("mnist", {}, True), ("mnist", {"activation": "relu"}, False), ("tag", {}, False)],
 )
 def test_weights_of_another_activation_than_the_default_warn(
     made, images, tmp_path, monkeypatch, caplog, weights, arguments, warns
