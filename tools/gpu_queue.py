@@ -47,12 +47,14 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
     """Writes the kit, and refuses a kit of which a call would carry too much."""
     import gpu_kit  # needs the package, which `run` has not prepared yet
 
+    from elu_zoo.training import result
+
     jobs = [job for job in read_queue(queue) if not job.is_stored(results)]
     shutil.rmtree(kit / "runs", ignore_errors=True)
     (kit / "wheels").mkdir(parents=True, exist_ok=True)
     lines = "".join(f"{job.images()} {job.line}\n" for job in jobs)
     (kit / "queue.txt").write_text(lines)
-    (kit / "commit.txt").write_text(_commit())
+    (kit / "commit.txt").write_text(result.commit())
     for name in sorted({job.config().data.name for job in jobs}):
         if not list(kit.glob(f"data/{name}.zip.*")):
             gpu_kit.pack_data(name, kit / "data")
@@ -73,12 +75,6 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
             f"A call with one part of the data would carry {largest / 1e6:.1f} MB; "
             f"--max_mb is {max_mb}. Leave files out with git sparse-checkout."
         )
-
-
-def _commit() -> str:
-    from elu_zoo.training import result
-
-    return result.commit()
 
 
 def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:

@@ -76,10 +76,10 @@ def _evaluator(entry: manifest.Entry, weights: str | Path) -> Evaluator:
 
 
 def _store(entry: manifest.Entry) -> None:
-    tag = entry["tag"]
-    if (_WEIGHTS / (tag + manifest.SUFFIX)).is_file():
-        files.write_json(_WEIGHTS / f"{tag}.json", entry)
-    table = {**manifest.published(), tag: entry}
+    path = _WEIGHTS / "files" / f"{entry['tag']}.json"
+    if path.is_file():
+        files.write_json(path, entry)
+    table = {**manifest.published(), entry["tag"]: entry}
     files.write_json(_WEIGHTS / "manifest.json", {"entries": table})
     manifest.published.cache_clear()
 

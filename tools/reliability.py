@@ -35,27 +35,16 @@ EVERY = 5  # iterations a checkpoint
 # A checkpoint is written while the run trains to the next one.
 _LOST = 2 * EVERY
 _KILLS_A_RUN = 10
-_SHARED = (
-    "--config.train.momentum=0.9",
-    "--config.train.boundaries=()",
-    "--config.train.learning_rates=(0.005,)",
-    "--config.train.evaluate_every=1",
-    f"--config.train.checkpoint_every={EVERY}",
-)
-_DIGITS = "--config=quickstart:smoke=True", "--config.train.epochs=30", *_SHARED
-_RATES = "0.0,0.1,0.2,0.3,0.4,0.5,0.0", "0.0,0.2,0.3,0.4,0.5,0.5,0.0"
-_IMAGES = (
-    "--config=elu_cifar_11:smoke=True",
-    "--config.model.width=0.03",
-    "--config.train.batch_size=32",
-    "--config.train.epochs=5",
-    "--config.train.phase_boundaries=(0.5,)",
-    f"--config.train.dropout=(({_RATES[0]}),({_RATES[1]}))",
-    "--config.train.dropout_placement=('last','all')",
-    "--data=cifar10",
-    "--config.data.train_examples=640",
-    *_SHARED,
-)
+_SHARED = f"""
+    --config.train.momentum=0.9 --config.train.boundaries=() --config.train.evaluate_every=1
+    --config.train.learning_rates=(0.005,) --config.train.checkpoint_every={EVERY}"""
+_DIGITS = f"--config=quickstart:smoke=True --config.train.epochs=30 {_SHARED}"
+_RATES = "(0.0,0.1,0.2,0.3,0.4,0.5,0.0),(0.0,0.2,0.3,0.4,0.5,0.5,0.0)"
+_IMAGES = f"""
+    --config=elu_cifar_11:smoke=True --config.model.width=0.03 --config.train.epochs=5
+    --config.train.phase_boundaries=(0.5,) --config.train.dropout=({_RATES})
+    --config.train.dropout_placement=('last','all') --config.train.batch_size=32
+    --data=cifar10 --config.data.train_examples=640 {_SHARED}"""
 # Code that kills the process before the call after the first sys.argv[1] calls.
 _DYING = """
 import functools, importlib, os, signal, sys
@@ -87,7 +76,7 @@ class Command:
     """A command elu-zoo-train: its name in the results, its flags, and its backend."""
 
     name: str
-    flags: tuple[str, ...]
+    flags: str
     backend: str = "tensorflow"
 
     def run(self, workdir: Path, calls: int | None = None) -> bool:
@@ -97,7 +86,7 @@ class Command:
         """
         fault, before = ("", []) if calls is None else (_DYING, [str(calls)])
         code = f"{fault}\nfrom elu_zoo.bin import train; train.run()"
-        command = [sys.executable, "-c", code, *before, *self.flags, f"--workdir={workdir}"]
+        command = [sys.executable, "-c", code, *before, *self.flags.split(), f"--workdir={workdir}"]
         variables = {**os.environ, "KERAS_BACKEND": self.backend}
         ended = subprocess.run(command, capture_output=True, text=True, env=variables, timeout=600)
         if ended.returncode not in (0, -signal.SIGKILL):
