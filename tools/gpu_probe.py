@@ -80,8 +80,7 @@ def check() -> dict[str, float]:
         names = [v.path for v in run.model.trainable_variables]
         gradients.append([np.asarray(g, np.float64) for g in found])
     norm = np.linalg.norm
-    rows = zip(names, *gradients, strict=True)
-    return {name: float(norm(b - a) / norm(a)) for name, a, b in rows}
+    return {n: float(norm(b - a) / norm(a)) for n, a, b in zip(names, *gradients, strict=True)}
 
 
 def serve(form: dict) -> None:
@@ -198,17 +197,15 @@ def store(file: Path, machine: str) -> None:
 
     speeds: dict[tuple[str, str], list[float]] = {}
     for row in map(json.loads, file.read_text().splitlines()):
-        if "check" in row:
-            continue
         key = "one process", row.get("form")
         if "processes" in row:
             count = row["processes"]
             key = "all together", f"{count} process{'es' * (count > 1)}{', MPS' * row['mps']}"
-        speeds.setdefault(key, []).append(row["images_per_second"])
+        if "check" not in row:
+            speeds.setdefault(key, []).append(row["images_per_second"])
     rows = []
     for (case, form), values in speeds.items():
-        arrays = {form: np.array(values)}
-        rows += report.rows("gpu", case, arrays, form, "images/s")
+        rows += report.rows("gpu", case, {form: np.array(values)}, form, "images/s")
     rows = [dataclasses.replace(row, machine=machine) for row in rows]
     report.update(gpu_queue.RESULTS / "benchmark.csv", rows)
 

@@ -1,34 +1,47 @@
-"""Releases finished runs: a row of results.csv, and weights in the package.
+"""Releases finished runs: rows of results.csv, weights in the package, and measurements.
 
-python tools/release_weights.py runs/mnist_mlp_8x128/elu-s0 ...
-python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
+    python tools/release_weights.py runs/mnist_mlp_8x128/elu-s0 ...
+    python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
+    python tools/release_weights.py --twin=runs/... TAG     measures the file TAG again
 
 Weights are copied to elu_zoo/weights/files and listed in the manifest; --results_only
-adds the rows alone. Run tools/measure_weights.py and tools/results_table.py afterwards.
-`elu-zoo-export --push=hf:owner/repo` publishes weights on the Hugging Face Hub.
+adds the rows alone. Outputs for four images of noise go to tests/weights/golden.json; they
+must never change. Classifiers get their calibration, in the entry, and their errors on
+changed images, in image_changes.csv. The temperature is fitted on validation images. A run
+that was trained on these images needs a twin, whose temperature is used: a finished run of
+the same config and seed, trained with validation=True. Run tools/results_table.py
+afterwards. `elu-zoo-export --push=hf:owner/repo` publishes weights on the Hugging Face Hub.
 """
 
+import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 from absl import flags
 
-from elu_zoo import errors, files, results
+from elu_zoo import errors, files, results, zoo
 from elu_zoo.bin import flags as binary
-from elu_zoo.evaluation import loss
+from elu_zoo.data import load
+from elu_zoo.data.dataset import ImageData
+from elu_zoo.evaluation import calibrate, corruptions, loss
+from elu_zoo.evaluation.evaluator import Evaluator
+from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training import result
-from elu_zoo.weights import manifest
+from elu_zoo.weights import calibration, cards_measures, manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
-_RESULTS = _ROOT / "configs" / "results" / "results.csv"
-_MANIFEST = _ROOT / "elu_zoo/weights/manifest.json"
-_WEIGHTS = _MANIFEST.with_name("files")
-
+_RESULTS = _ROOT / "configs" / "results"
+_GOLDEN = _ROOT / "tests" / "weights" / "golden.json"
+_WEIGHTS = _ROOT / "elu_zoo" / "weights"
 _RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows to results.csv only.")
+_TWIN = flags.DEFINE_string("twin", None, "Folder of a finished twin run.")
 
 
-def check_run(workdir: Path, entry: manifest.Entry) -> None:
-    """Checks that a run can be reproduced, and that its weights are whole."""
+def check_run(workdir: Path, entry: manifest.Entry | None) -> None:
+    """Checks that a run is finished, can be reproduced, and that its weights are whole."""
+    if entry is None:
+        raise errors.UsageError(f"{workdir} is not the folder of a finished run.")
     if entry["config"]["smoke"]:
         raise errors.UsageError(f"{workdir} is a smoke run; it cannot be released.")
     if "config_changes" in entry:
@@ -42,45 +55,109 @@ def check_run(workdir: Path, entry: manifest.Entry) -> None:
             f"{path} is damaged: its SHA-256 is not that of its entry, "
             f"{entry['sha256']}. Train again into another folder."
         )
-
-
-def check_statistics(entry: manifest.Entry) -> None:
-    """Checks that the package has the statistics of a run."""
     statistics = entry["preprocessing"].get("statistics")
-    if statistics and not (_WEIGHTS / f"{statistics}.npz").is_file():
+    is_stored = (_WEIGHTS / "files" / f"{statistics}.npz").is_file()
+    if statistics and not (is_stored or _RESULTS_ONLY.value):
         raise errors.UsageError(
             f"{entry['tag']} needs the statistics {statistics}, which the package does "
             "not have. Set --push=hf:owner/repo of elu-zoo-export to publish both."
         )
 
 
-def add_to_package(workdir: Path, entry: manifest.Entry) -> None:
-    """Copies the weights of a run to the package, and lists them."""
-    tag = entry["tag"]
-    name = tag + manifest.SUFFIX
-    shutil.copyfile(workdir / name, _WEIGHTS / name)
-    files.write_json(_WEIGHTS / f"{tag}.json", entry)
-    listed = {**manifest.published(), tag: entry}
-    files.write_json(_MANIFEST, {"entries": listed})
+def outputs(entry: manifest.Entry) -> list[list[float]]:
+    """Returns the outputs of weights for four images of noise, to six digits."""
+    shape = (4, *entry["arguments"]["input_shape"])
+    images = np.random.default_rng(0).integers(0, 256, shape, "uint8")
+    model = zoo.get_model(entry["model"], weights=entry["tag"])
+    flat = np.asarray(model(images)).reshape(len(images), -1)
+    return [[float(f"{value:.6g}") for value in row] for row in flat]
+
+
+def calibrated(
+    entry: manifest.Entry, data: ImageData, evaluator: Evaluator, twin: manifest.Entry | None
+) -> dict:
+    """Returns the field `calibration` of an entry; `twin` is the entry of its twin."""
+    if twin is not None:
+        temperature, source = calibrate.fit(twin, _evaluator(twin, _TWIN.value), data)
+    else:
+        # Without the stored temperature, so that the temperature is fitted again.
+        uncalibrated = {k: v for k, v in entry.items() if k != "calibration"}
+        temperature, source = calibrate.temperature(uncalibrated, evaluator, data)
+    _, logits, labels = evaluator.responses(data.test)
+    measured = calibration.measure(logits, labels, temperature)
+    rounded = {name: float(f"{value:.6g}") for name, value in measured.items()}
+    key = "no_temperature" if temperature is None else "temperature_source"
+    return {**rounded, key: source}
+
+
+def changed(entry: manifest.Entry, data: ImageData, evaluator: Evaluator) -> list[results.Row]:
+    """Returns the rows of image_changes.csv of a classifier."""
+    described = {
+        **{key: entry[key] for key in ("tag", "model", "dataset", "seed")},
+        "config": entry["config"]["name"],
+        "activation": manifest.variant(entry["arguments"]),
+    }
+    rows = corruptions.measure(evaluator, data.test)
+    return [{k: str(v) for k, v in {**described, **row}.items()} for row in rows]
+
+
+def _evaluator(entry: manifest.Entry, weights: str | Path) -> Evaluator:
+    model = zoo.get_model(entry["model"], weights=weights)
+    return Evaluator(model, Objective(manifest.loss(entry), entry["preprocessing"]))
+
+
+def _store(entry: manifest.Entry) -> None:
+    """Lists an entry, which is also beside its weight file if the package has the file."""
+    if (_WEIGHTS / "files" / (entry["tag"] + manifest.SUFFIX)).is_file():
+        files.write_json(_WEIGHTS / "files" / f"{entry['tag']}.json", entry)
+    table = {**manifest.published(), entry["tag"]: entry}
+    files.write_json(_WEIGHTS / "manifest.json", {"entries": table})
     manifest.published.cache_clear()
 
 
+def measure(tag: str, twin: manifest.Entry | None) -> None:
+    """Writes outputs, and of a classifier calibration and errors on changed images."""
+    entry, golden = manifest.published()[tag], json.loads(_GOLDEN.read_text())
+    golden.setdefault(tag, outputs(entry))
+    files.write_json(_GOLDEN, golden)
+    if entry["classes"]:
+        data, evaluator = load.load(entry["dataset"]), _evaluator(entry, tag)
+        is_paired = twin is not None and calibration.is_twin(entry, twin)
+        measured = calibrated(entry, data, evaluator, twin if is_paired else None)
+        _store({**entry, "calibration": measured})
+        path, tags = _RESULTS / "image_changes.csv", manifest.list_weights()
+        rows = [r for r in results.read_file(path) if r["tag"] in tags and r["tag"] != tag]
+        rows += changed(entry, data, evaluator)
+        rows.sort(key=lambda row: tags.index(row["tag"]))
+        results.write(path, cards_measures.COLUMNS, rows)
+        print(tag, calibration.describe(measured))
+
+
 def main(argv: list[str]) -> None:
-    runs = {path: result.find(path) for path in map(Path, argv[1:])}
-    for path, entry in runs.items():
-        if entry is None:
-            raise errors.UsageError(f"{path} is not the folder of a finished run.")
-    if not runs:
-        raise errors.UsageError("Pass the folders of finished runs.")
+    runs = {Path(name): result.find(Path(name)) for name in argv[1:] if Path(name).is_dir()}
     for path, entry in runs.items():
         check_run(path, entry)
-        if not _RESULTS_ONLY.value:
-            check_statistics(entry)
+    tags = [name for name in argv[1:] if Path(name) not in runs]
+    for tag in tags:
+        errors.check_choice("weights", tag, manifest.published())
+    entries = [*runs.values(), *(manifest.published()[tag] for tag in tags)]
+    if not entries:
+        raise errors.UsageError("Pass the folders of finished runs, or tags.")
+    twin = result.find(Path(_TWIN.value)) if _TWIN.value else None
+    if _TWIN.value and not (twin and any(calibration.is_twin(e, twin) for e in entries)):
+        raise errors.UsageError(
+            f"--twin={_TWIN.value} must be the finished run of the config and seed of one of "
+            "the weights, trained with validation=True."
+        )
     for path, entry in runs.items():
-        results.add(_RESULTS, results.row(path, entry))
+        results.add(_RESULTS / "results.csv", results.row(path, entry))
         if not _RESULTS_ONLY.value:
-            add_to_package(path, entry)
+            name = entry["tag"] + manifest.SUFFIX
+            shutil.copyfile(path / name, _WEIGHTS / "files" / name)
+            _store(entry)
         print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")
+    for entry in [] if _RESULTS_ONLY.value else entries:
+        measure(entry["tag"], twin)
 
 
 if __name__ == "__main__":

@@ -31,8 +31,7 @@ _KILLS = flags.DEFINE_integer("kills", 60, "Number of kills.", 0)
 _CSV = flags.DEFINE_string("csv", "configs/results/reliability.csv", "File of the counts.")
 _CORRUPTIONS = flags.DEFINE_integer("corruptions", 100, "Flipped bits of a checkpoint.", 0)
 
-EVERY = 5  # iterations a checkpoint
-# A checkpoint is written while the run trains to the next one.
+EVERY = 5  # iterations a checkpoint, which is written while the run trains to the next one
 _LOST = 2 * EVERY
 _KILLS_A_RUN = 10
 _SHARED = f"""
@@ -67,8 +66,7 @@ dying('elu_zoo.data.load', 'load')
 dying('elu_zoo.zoo', 'get_model')
 dying('elu_zoo.training.record.checkpoint', 'Checkpoints', 'restore')
 """
-# By promise: whether it was kept in each trial.
-Kept = collections.defaultdict[str, list[bool]]
+Kept = collections.defaultdict[str, list[bool]]  # for each trial, by promise
 
 
 @dataclasses.dataclass(frozen=True)

@@ -79,9 +79,8 @@ def generate(root: Path) -> dict[str, str]:
         rows = results.read_file(folder / f"{name}.csv")
         table = tables.markdown(list(rows[0]), [row.values() for row in rows])
         pages[f"elu_zoo/{guide}/README.md"] = {name: table}
-    texts = {page: fill(page, (root / page).read_text(), contents)
-             for page, contents in pages.items()}  # fmt: skip
-    return texts | {f"{_FIGURE}.csv": overview.text(measured)}
+    texts = {page: fill(page, (root / page).read_text(), pages[page]) for page in pages}
+    return texts | {f"{_FIGURE}.csv": results.text(overview.COLUMNS, overview.points(measured))}
 
 
 def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
@@ -110,10 +109,8 @@ def write(root: Path) -> None:
 def main(argv: list[str]) -> None:
     if not _CHECK.value:
         write(_ROOT)
-        return
-    names = find_stale(_ROOT, generate(_ROOT))
-    remedy = "Run python tools/results_table.py."
-    sys.exit(f"Not up to date: {', '.join(names)}. {remedy}" if names else 0)
+    elif names := find_stale(_ROOT, generate(_ROOT)):
+        sys.exit(f"Not up to date: {', '.join(names)}. Run python tools/results_table.py.")
 
 
 if __name__ == "__main__":

@@ -1,17 +1,21 @@
-"""tools/release_weights.py: what it adds to the package, and what it refuses."""
+"""tools/release_weights.py: what it adds and measures, and what it refuses."""
 
-import csv
 import json
 import types
+from unittest import mock
 
 import published_weights as made_weights
 import pytest
 from scripts import release_weights
 
-from elu_zoo import errors, files
-from elu_zoo.weights import manifest
+from elu_zoo import errors, files, results
+from elu_zoo.data.dataset import ImageData
+from elu_zoo.weights import cards_measures, manifest
 
 METRICS = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
+ROW = dict.fromkeys(cards_measures.COLUMNS, "1")
+FIRST, SECOND, *_ = (tag for tag in manifest.list_weights() if manifest.published()[tag]["classes"])
+CALIBRATION = {"nll_nats": 1.0, "ece_percent": 2.0}
 
 
 def finish_run(folder, **changes):
@@ -30,60 +34,82 @@ def finish_run(folder, **changes):
 
 @pytest.fixture
 def repository(tmp_path, monkeypatch):
-    """The folder of a repository without weights, which the script changes."""
-    weights = tmp_path / "repository" / "weights"
-    weights.mkdir(parents=True)
-    monkeypatch.setattr(release_weights, "_RESULTS", weights.parent / "results.csv")
-    monkeypatch.setattr(release_weights, "_WEIGHTS", weights)
-    monkeypatch.setattr(release_weights, "_MANIFEST", weights / "manifest.json")
-    yield weights.parent
+    """A repository without weights; FIRST has outputs, and stale rows of changed images."""
+    root = tmp_path / "repository"
+    (root / "files").mkdir(parents=True)
+    for name, value in {
+        "_RESULTS": root,
+        "_WEIGHTS": root,
+        "_GOLDEN": root / "golden.json",
+        "_TWIN": types.SimpleNamespace(value=None),
+        "outputs": lambda entry: [[2.0]],
+        "_evaluator": lambda entry, weights: None,
+        "calibrated": lambda *arguments: CALIBRATION,
+        "changed": lambda entry, *rest: [ROW | {"tag": entry["tag"], "error_percent": "2"}],
+    }.items():
+        monkeypatch.setattr(release_weights, name, value)
+    monkeypatch.setattr(release_weights.load, "load", lambda name: mock.Mock(spec=ImageData))
+    files.write_json(root / "golden.json", {FIRST: [[1.0]]})
+    rows = [ROW | {"tag": tag} for tag in (SECOND, "unpublished", FIRST)]
+    results.write(root / "image_changes.csv", cards_measures.COLUMNS, rows)
+    yield root
     manifest.published.cache_clear()
 
 
-def release(monkeypatch, *workdirs, results_only=False):
+def release(monkeypatch, *names, results_only=False):
     # The flag is replaced, because other tests may have removed it.
     flag = types.SimpleNamespace(value=results_only)
     monkeypatch.setattr(release_weights, "_RESULTS_ONLY", flag)
-    release_weights.main(["", *map(str, workdirs)])
+    release_weights.main(["", *map(str, names)])
 
 
-def names(folder):
-    return sorted(path.name for path in folder.rglob("*") if path.is_file())
+def read(path):
+    return json.loads(path.read_text())
 
 
-def test_a_release_adds_a_row_and_weights_once(repository, tmp_path, monkeypatch):
-    workdir, weights = tmp_path / "run", repository / "weights"
+def test_a_release_adds_a_row_weights_and_measures_once(repository, tmp_path, monkeypatch):
+    workdir, table = tmp_path / "run", {tag: {} for tag in manifest.list_weights()}
     entry = finish_run(workdir)
-    name = entry["tag"] + manifest.SUFFIX
+    tag, name = entry["tag"], entry["tag"] + manifest.SUFFIX
     release(monkeypatch, workdir, results_only=True)
-    assert names(repository) == ["results.csv"]
+    assert [r["sha256"] for r in results.read_file(repository / "results.csv")] == [entry["sha256"]]
+    assert not (repository / "manifest.json").exists()
+    listed = {**manifest.published(), tag: entry}
+    monkeypatch.setattr(manifest, "published", mock.Mock(return_value=listed))
     for _ in range(2):  # the second time changes nothing
         release(monkeypatch, workdir)
-        assert (weights / name).read_bytes() == (workdir / name).read_bytes()
-        listed = json.loads((weights / "manifest.json").read_text())["entries"]
-        assert listed[entry["tag"]] == entry
-        assert manifest.read(weights / f"{entry['tag']}.json") == entry
-        rows = csv.DictReader((repository / "results.csv").read_text().splitlines())
-        assert [row["sha256"] for row in rows] == [entry["sha256"]]
+        assert (repository / "files" / name).read_bytes() == (workdir / name).read_bytes()
+        stored = read(repository / "manifest.json")["entries"]
+        assert stored.keys() == {*table, tag} and stored[tag]["calibration"] == CALIBRATION
+        assert read(repository / "files" / f"{tag}.json") == stored[tag]
+        assert len(results.read_file(repository / "results.csv")) == 1
+        assert read(repository / "golden.json") == {FIRST: [[1.0]], tag: [[2.0]]}
+
+
+def test_outputs_stay_and_other_measures_are_new(repository, monkeypatch):
+    release(monkeypatch, FIRST)
+    assert read(repository / "golden.json") == {FIRST: [[1.0]]}
+    rows = results.read_file(repository / "image_changes.csv")
+    assert [(r["tag"], r["error_percent"]) for r in rows] == [(FIRST, "2"), (SECOND, "1")]
+    listed = read(repository / "manifest.json")["entries"]
+    assert listed.keys() == {*manifest.published()}
+    assert listed[FIRST]["calibration"] == CALIBRATION
 
 
 @pytest.mark.parametrize(
-    ("changes", "error", "word"),
+    ("changes", "word"),
     [
-        ({"config": {"smoke": True}}, errors.UsageError, "smoke"),
-        ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, errors.UsageError, "config"),
-        ({"preprocessing": {"statistics": "mean"}}, errors.UsageError, "statistics"),
+        ({"config": {"smoke": True}}, "smoke"),
+        ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, "config"),
+        ({"preprocessing": {"statistics": "mean"}}, "statistics"),
     ],
 )
-def test_runs_that_cannot_be_released_are_refused(
-    repository, tmp_path, monkeypatch, changes, error, word
-):
-    whole, broken = tmp_path / "whole", tmp_path / "broken"
-    finish_run(whole)
-    finish_run(broken, **changes)
-    with pytest.raises(error, match=word):
-        release(monkeypatch, whole, broken)
-    assert names(repository) == []
+def test_runs_that_cannot_be_released_are_refused(repository, tmp_path, monkeypatch, changes, word):
+    finish_run(tmp_path / "whole")
+    finish_run(tmp_path / "broken", **changes)
+    with pytest.raises(errors.UsageError, match=word):
+        release(monkeypatch, tmp_path / "whole", tmp_path / "broken")
+    assert not (repository / "results.csv").exists()
 
 
 def test_a_weight_file_of_another_hash_is_not_released(repository, tmp_path, monkeypatch):
@@ -92,18 +118,17 @@ def test_a_weight_file_of_another_hash_is_not_released(repository, tmp_path, mon
     path.write_bytes(path.read_bytes() + b"more")
     with pytest.raises(errors.CorruptError, match="SHA-256"):
         release(monkeypatch, tmp_path)
-    assert names(repository) == []
 
 
-def test_folders_of_finished_runs_are_required(monkeypatch, tmp_path):
-    finish_run(tmp_path / "run")
-    with pytest.raises(errors.UsageError, match="finished run"):
-        release(monkeypatch, tmp_path / "run", tmp_path)
-    with pytest.raises(errors.UsageError, match="Pass"):
-        release(monkeypatch)
-
-
-def test_statistics_in_the_package_are_enough(repository, tmp_path):
-    entry = finish_run(tmp_path / "run", preprocessing={"statistics": "mean"})
-    (repository / "weights" / "mean.npz").touch()
-    release_weights.check_statistics(entry)
+def test_wrong_arguments_are_refused_before_a_measurement(repository, monkeypatch, tmp_path):
+    monkeypatch.setattr(release_weights, "outputs", None)  # a call would raise TypeError
+    for names, words in (
+        ([tmp_path], "finished run"),
+        ([], "Pass"),
+        ([FIRST, FIRST[:-1]], f"Did you mean '{FIRST}'"),
+    ):
+        with pytest.raises(errors.UsageError, match=words):
+            release(monkeypatch, *names)
+    monkeypatch.setattr(release_weights._TWIN, "value", str(tmp_path))
+    with pytest.raises(errors.UsageError, match="--twin"):
+        release(monkeypatch, FIRST)

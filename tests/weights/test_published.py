@@ -135,7 +135,7 @@ def test_each_network_and_data_set_has_one_default():
 
 
 def test_the_golden_file_has_outputs_of_every_tag():
-    assert sorted(json.loads(GOLDEN.read_text())) == TAGS, "run tools/measure_weights.py"
+    assert sorted(json.loads(GOLDEN.read_text())) == TAGS, "run tools/release_weights.py"
 
 
 @published

@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from elu_zoo import results
 from elu_zoo.pairs import grouping, plots, statistics
 from pages import runs
 
-_COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
+COLUMNS = "config", "activation", "seed", "epochs", "test_error_percent"
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu", "prelu"
 _REPORT = "configs/results/reproduction.md#figure-4-four-units-on-cifar-100"
 WHOLE = "elu_cifar_11-cifar100"  # the paper's whole schedule
@@ -21,35 +20,26 @@ def points(rows: runs.Rows) -> runs.Rows:
     """Returns the rows of the figure, sorted by panel, activation and seed."""
     panels = list(_PANELS)
     shown = [
-        {column: row[column] for column in _COLUMNS}
+        {column: row[column] for column in COLUMNS}
         for row in rows
         if row["config"] in panels
         and row["activation"] in _ACTIVATIONS
         and row["batch_norm"] == "False"
         and (row["config"] == START or float(row["schedule_share"]) == 1)
     ]
-    return sorted(
-        shown,
-        key=lambda row: (
-            panels.index(row["config"]),
-            _ACTIVATIONS.index(row["activation"]),
-            int(row["seed"]),
-        ),
-    )
 
+    def key(row):
+        return panels.index(row["config"]), _ACTIVATIONS.index(row["activation"]), int(row["seed"])
 
-def text(rows: runs.Rows) -> str:
-    """Returns overview.csv, the points of the figure."""
-    return results.text(_COLUMNS, points(rows))
+    return sorted(shown, key=key)
 
 
 def caption(rows: runs.Rows, paper: runs.Rows) -> str:
     """Returns what runs show at the start and the end of the paper's schedule."""
     first, *_ = shown = [row for row in points(rows) if row["config"] == START]
-    errors: dict[str, dict[str, float]] = {}
+    errors: dict[str, dict[str, float]] = {row["activation"]: {} for row in shown}
     for row in shown:
-        by_seed = errors.setdefault(row["activation"], {})
-        by_seed[row["seed"]] = float(row["test_error_percent"])
+        errors[row["activation"]][row["seed"]] = float(row["test_error_percent"])
     elu, texts = errors.pop("elu"), []
     for name, others in errors.items():
         own = [elu[seed] for seed in others]

@@ -12,6 +12,7 @@ from pages import runs
 
 _ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 _SAME = "config", "model", "dataset", "batch_norm", "schedule", "epochs"
+_RECIPE = "model", "dataset", "schedule", "epochs", "schedule_share"
 _TITLES = "weights", "this file", "its recipe", "the paper", "schedule", "size"
 
 
@@ -50,9 +51,11 @@ def table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
         paper: rows of paper.csv.
     """
     groups: dict[tuple, dict[str, Entry]] = defaultdict(dict)
-    for entry in sorted(published, key=_order):
-        activation = entry["arguments"]["activation"]["name"]
-        groups[_recipe(entry)].setdefault(activation, entry)
+    # Default weights are in the first row of a data set.
+    for entry in sorted(published, key=lambda e: (e["model"], e["dataset"], manifest.rank(e))):
+        arguments = entry["arguments"]
+        recipe = *(entry[key] for key in _RECIPE), arguments["batch_norm"]
+        groups[recipe].setdefault(arguments["activation"]["name"], entry)
     others = {a for group in groups.values() for a in group} - {*_ACTIVATIONS}
     activations, lines = [*_ACTIVATIONS, *sorted(others)], []
     for group in groups.values():
@@ -66,16 +69,6 @@ def table(published: Sequence[Entry], rows: runs.Rows, paper: runs.Rows) -> str:
         lines.append((name, first["dataset"], *cells, _schedule(first), theirs))
     titles = ["network", "data", *activations, "schedule", "the paper's"]
     return tables.markdown(titles, lines)
-
-
-def _order(entry: Entry) -> tuple:
-    """Returns a sort key that puts default weights in the first row of a data set."""
-    return entry["model"], entry["dataset"], manifest.rank(entry)
-
-
-def _recipe(entry: Entry) -> tuple:
-    keys = "model", "dataset", "schedule", "epochs", "schedule_share"
-    return *(entry[key] for key in keys), entry["arguments"]["batch_norm"]
 
 
 def _error(entry: Entry, rows: runs.Rows) -> str:
