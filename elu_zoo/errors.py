@@ -138,22 +138,17 @@ def check_numbers(
     name: str, value: Any, count: int, expected: str, fits: Callable[[Any], bool]
 ) -> None:
     """Raises `UsageError` unless a value has `count` entries that fit, such as "rates > 0"."""
-    try:
-        entries = tuple(value)
-    except TypeError:
-        entries = ()
+    entries = tuple(value) if isinstance(value, Iterable) else ()
     if len(entries) != count or not all(map(fits, entries)):
         raise UsageError(f"{name} must have {count} {expected}. Received: {value!r}.")
 
 
 def positive_float32(name: str, value: Any) -> float:
     """Returns a value as a Python float; `UsageError` unless it is > 0 in float32."""
-    fits = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if fits:
-        # A comparison with a float16 scalar of NumPy would overflow.
-        number = value.item() if hasattr(value, "item") else value
-        # Activations compute in float32, where other numbers become infinite or 0.
-        fits = 2.0**-126 <= number < 2.0**128
-    if not fits:
+    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    # A comparison with a float16 scalar of NumPy would overflow.
+    number = value.item() if is_real and hasattr(value, "item") else value
+    # Activations compute in float32, where other numbers become infinite or 0.
+    if not (is_real and 2.0**-126 <= number < 2.0**128):
         raise UsageError(f"{name} must be a finite number > 0. Received: {name}={value!r}")
     return float(value)

@@ -9,7 +9,7 @@ import importlib
 import inspect
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -192,7 +192,7 @@ _CHECKS = {
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
-    shape = tuple(input_shape) if isinstance(input_shape, Sequence) else ()
+    shape = tuple(input_shape) if isinstance(input_shape, Iterable) else ()
     if len(shape) != 3:
         raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
     for i, size in enumerate(shape):

@@ -16,15 +16,10 @@ def load(module: str) -> Path:
     """
     path, folder = Path(module).expanduser(), os.getcwd()
     is_file = path.suffix == ".py"
-    if is_file and not path.is_file():
-        raise errors.NotFoundError(f"There is no file {module} (--module).")
-    name_is_taken = errors.UsageError(
-        f"--module={module}: another module is named {path.stem}. Rename the file."
-    )
     if is_file:
+        if not path.is_file():
+            raise errors.NotFoundError(f"There is no file {module} (--module).")
         folder = str(path.parent.resolve())
-        if path.stem in sys.stdlib_module_names:
-            raise name_is_taken
     if folder not in sys.path:
         sys.path.insert(0, folder)
     try:
@@ -39,5 +34,7 @@ def load(module: str) -> Path:
         ) from error
     file = getattr(imported, "__file__", None) or os.devnull
     if is_file and not os.path.samefile(file, path):
-        raise name_is_taken
+        raise errors.UsageError(
+            f"--module={module}: another module is named {path.stem}. Rename the file."
+        )
     return Path(file)

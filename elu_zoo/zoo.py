@@ -120,7 +120,10 @@ def get_model(
         from elu_zoo.models import cut
 
         cut.check(*cuts)
-    _check_model_name(model_name)
+    if model_name is not None and (not isinstance(model_name, str) or "/" in model_name):
+        raise errors.UsageError(
+            f"model_name must be a text without '/', such as 'first_net'. Received: {model_name!r}."
+        )
     errors.check_bool("allow_unverified", allow_unverified)
     trained = pretrained.find(
         name,
@@ -145,8 +148,7 @@ def get_model(
     model = building.build(registered, arguments, trained)
     if is_cut:
         model = cut.cut(model, registered, *cuts)
-    if model_name is not None:
-        model.name = model_name
+    model.name = model_name or model.name
     return model
 
 
@@ -162,13 +164,6 @@ def _check_saved(
             f"{trained.name} has no layer {registered.classifier!r}. Pass "
             "num_classes=<number> for a new one, or include_top=False. Load a "
             "model with a head of your own with keras.models.load_model."
-        )
-
-
-def _check_model_name(name: Any) -> None:
-    if name is not None and (not isinstance(name, str) or not name or "/" in name):
-        raise errors.UsageError(
-            f"model_name must be a text without '/', such as 'first_net'. Received: {name!r}."
         )
 
 
@@ -194,10 +189,9 @@ def _check_output_activation(
     registered: registry.ModelEntry, trained: Pretrained | None, activation: str
 ) -> None:
     """Checks that an activation turns an autoencoder's outputs into pixels."""
+    origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if trained and trained.entry:
         origin, fits = trained.name, [registry.OUTPUT_ACTIVATION[trained.loss]]
-    else:
-        origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
     if activation not in fits:
         raise errors.UsageError(
             f"classifier_activation must be {' or '.join(map(repr, fits))}, so that "
@@ -218,12 +212,11 @@ def list_models(
         pretrained: True for models with pretrained weights, as in other zoos.
     """
     errors.check_bool("pretrained", pretrained)
+    weights = weights or pretrained
+    published = manifest.published().values()
+    trained = {e["model"] for e in published if weights in (True, e["dataset"])}
     names = manifest.matching(registry.names(), pattern)
-    if weights := weights or pretrained:
-        published = manifest.published().values()
-        trained = {e["model"] for e in published if weights in (True, e["dataset"])}
-        names = [name for name in names if name in trained]
-    return names
+    return [name for name in names if name in trained or not weights]
 
 
 @dataclasses.dataclass(frozen=True)

@@ -114,7 +114,6 @@ def test_modules_import_their_own_package_and_lower_ranks():
         ("elu_zoo.layers.dropout", "importlib.import_module('elu_zoo.training.loop')"),
         ("elu_zoo.results", "from elu_zoo.configs import quickstart"),
         ("elu_zoo.zoo", "import tools.release_weights"),
-        ("elu_zoo.zoo", "import elu_zoo.utils"),
         ("elu_zoo.paper.claims", "from elu_zoo.compare import trials"),
         ("elu_zoo.configs.quickstart", "import numpy"),
     ],

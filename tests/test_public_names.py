@@ -28,11 +28,6 @@ def test_each_name_is_a_documented_function_or_class(name):
     assert getattr(elu_zoo, name) is value
 
 
-def test_an_unknown_attribute_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="'elu_zoo' has no attribute 'get_modle'"):
-        elu_zoo.get_modle  # noqa: B018
-
-
 def test_elu_zoo_imports_no_numpy_and_a_layers_module_may_be_the_first_import():
     code = "import sys, elu_zoo; assert 'numpy' not in sys.modules; dir(elu_zoo)\n"
     code += "import elu_zoo.layers.preprocessing as first; first.image_input"

@@ -10,7 +10,6 @@ import pytest
 from readmes import FENCES, NAMES, ROOT, TEXTS, anchors, prose
 
 import elu_zoo
-from elu_zoo import errors
 from elu_zoo.bin import config
 
 INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)]
@@ -61,12 +60,6 @@ def test_flags_in_the_running_text_exist(helps):
         name = word.lstrip("-").partition("=")[0]
         if word.startswith("--") and not name.startswith("config."):
             assert f"  --{name}\n" in shown or f"  --[no]{name}\n" in shown, word
-
-
-def test_a_wrong_command_is_found():
-    assert len(commands()) >= 3
-    with pytest.raises(errors.UsageError, match="Did you mean 'quickstart'"):
-        config.resolve_flag(["elu-zoo-train", "--config=quickstrat"])
 
 
 def test_python_compiles_and_uses_public_names():

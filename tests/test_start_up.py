@@ -15,22 +15,19 @@ OWN_FLAGS = {
     "reproduce": "--budget",
     "compare": "--activations",
 }
-MLP, MNIST, NO_MODEL = "--model=mnist_mlp_8x128", "--weights=mnist", "--model=nett"
+MLP, MNIST = "--model=mnist_mlp_8x128", "--weights=mnist"
 # Command lines with a missing file, folder or name, and the error.
 EARLY_ERRORS = [
     ("train --config=nothing/x.py", "no config file nothing/x.py"),
     ("train --config=finetune:weights=nothing.weights.h5", "no file nothing.weights"),
     ("train --config=quickstart --config.model.name=nett", "Unknown model 'nett'"),
-    ("train --config=quickstart:activation=eluu", "Unknown activation 'eluu'"),
     ("compare --config=quickstart --activations=elu,rleu", "Unknown activation 'rleu'"),
     (f"export {MLP} {MNIST} --activation=rleu --export_dir=x", "Unknown activation 'rleu'"),
     ("train --config=quickstart --data=mnist5k", "Unknown data set 'mnist5k'"),
     ("train --config=quickstart --data=nothing.npz", "no file nothing.npz"),
-    (f"evaluate {NO_MODEL} {MNIST} --data=mnist", "Unknown model 'nett'"),
     (f"evaluate {MLP} --weights=mnits --data=mnist", "Unknown weights of mnist_mlp"),
     (f"evaluate {MLP} {MNIST} --data=nothing/", "no folder or .npz file nothing/"),
     (f"predict {MLP} {MNIST} nothing.png", "nothing.png does not exist"),
-    ("predict --saved_model=nothing --data=mnist", "nothing does not exist"),
     (f"export {MLP} --weights=nothing.weights.h5 --export_dir=x", "no file nothing.weights.h5"),
     ("reproduce fig99", "Unknown experiment 'fig99'"),
     ("serve --model_base_path=nothing", "no folder nothing"),
