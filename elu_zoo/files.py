@@ -33,25 +33,20 @@ def home() -> Path:
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
 
 
-def _nearest(folder: Path) -> Path:
-    """Returns the folder if it exists, otherwise the nearest parent that exists."""
-    return next(p for p in (folder, *folder.parents) if p.exists())
-
-
-def check_writable(folder: Path) -> None:
-    """Raises `OSError` unless a folder, or its nearest existing parent, is writable."""
-    existing = _nearest(folder)
+def check_writable(folder: Path) -> Path:
+    """Returns a folder, or its nearest existing parent; `OSError` unless it is writable."""
+    existing = next(p for p in (folder, *folder.parents) if p.exists())
     if not existing.is_dir():
         raise NotADirectoryError(f"{existing} is no folder")
     if not os.access(existing, os.W_OK | os.X_OK):
         raise PermissionError(f"{existing} is not writable")
+    return existing
 
 
 def check_room(folder: Path, needed: int) -> None:
     """Raises `ResourceError` unless a folder, which may not exist, has `needed` bytes free."""
     try:
-        check_writable(folder)
-        free = shutil.disk_usage(_nearest(folder)).free
+        free = shutil.disk_usage(check_writable(folder)).free
     except OSError as error:
         raise errors.ResourceError(f"{folder} cannot be used: {error}.") from None
     if free < needed:

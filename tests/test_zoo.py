@@ -162,24 +162,19 @@ def test_another_num_classes_keeps_the_body(published, caplog):
     assert "The layer 'classifier' keeps" in caplog.text
 
 
-@pytest.mark.parametrize(
-    ("weights", "arguments", "warns"),
-    [("mnist", {}, True), ("mnist", {"activation": "relu"}, False), ("tag", {}, False)],
-)
-def test_weights_of_another_activation_than_the_default_warn(
-    made, images, tmp_path, monkeypatch, caplog, weights, arguments, warns
+def test_only_a_model_of_another_activation_than_the_default_warns(
+    made, images, tmp_path, monkeypatch, caplog
 ):
     made_weights.publish(monkeypatch, tmp_path, made["relu"])
-    weights = made["relu"][0].get(weights, weights)
-    model = elu_zoo.get_model(MODEL, weights=weights, **arguments)
+    model = elu_zoo.get_model(MODEL, weights=made["relu"][0]["tag"])
     assert_weights_of(model, made["relu"][2], ["dense1", "classifier"])
-    words = "no 'mnist' weights with elu, its default activation. Those with relu are"
-    assert (words in caplog.text) == ("default activation" in caplog.text) == warns
-    caplog.clear()
-    elu_zoo.preprocess_input(images, MODEL, weights)
-    elu_zoo.decode_predictions(model(images), MODEL, weights)
-    elu_zoo.load_image(png(noise(28, 28)), MODEL, weights)
+    elu_zoo.get_model(MODEL, weights="mnist", activation="relu")
+    elu_zoo.preprocess_input(images, MODEL, "mnist")
+    elu_zoo.decode_predictions(model(images), MODEL, "mnist")
+    elu_zoo.load_image(png(noise(28, 28)), MODEL, "mnist")
     assert "activation" not in caplog.text
+    elu_zoo.get_model(MODEL, weights="mnist")
+    assert "no 'mnist' weights with elu, its default activation. Those with relu" in caplog.text
 
 
 def test_cuts_exclude_each_other():
