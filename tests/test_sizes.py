@@ -51,7 +51,7 @@ def test_functions_above_a_limit_are_found():
 # The most lines of Python that folders may have: folders (or files) of elu_zoo/ and of
 # tests/, lines of the package, lines of the tests. Growth pays by a cut.
 BUDGETS = (
-    ("*.py", 1735, 2862),
+    ("*.py", 1735, 2847),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),

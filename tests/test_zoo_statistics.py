@@ -29,14 +29,13 @@ def assert_close(first, second):
 
 @pytest.fixture(scope="module")
 def home(tmp_path_factory):
-    """A new $ELU_ZOO_HOME with two means of 256 x 256 images; `photos` is brighter by 1."""
+    """A new $ELU_ZOO_HOME with the mean of images of 256 x 256 pixels."""
     folder = tmp_path_factory.mktemp("home")
     mean = np.random.default_rng(0).uniform(90, 160, (256, 256, 3)).astype(np.float32)
     statistics_file.write_mean(folder / "statistics", "imagenet2012", mean)
-    statistics_file.write_mean(folder / "statistics", "photos", mean + 1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("ELU_ZOO_HOME", str(folder))
-        yield mean
+        yield
 
 
 @pytest.fixture(scope="module")
@@ -82,20 +81,6 @@ def test_whitening_uses_the_statistics_of_a_data_set(preprocessing, statistics):
     assert 0.2 < x.std() < 5
     bare = elu_zoo.get_model(CIFAR, **SMALL[CIFAR], preprocessing=False)
     assert_close(model(images), bare(x))
-
-
-def test_the_mean_is_subtracted_from_raw_images(home):
-    raw, bare, photos = (
-        elu_zoo.get_model(IMAGENET, preprocessing=x, **SMALL[IMAGENET])
-        for x in (True, False, "photos")
-    )
-    images = random_images(256)
-    assert raw.input_shape == (None, 256, 256, 3)
-    centres = (images - home)[:, 16:240, 16:240]
-    np.testing.assert_allclose(elu_zoo.preprocess_input(images, IMAGENET), centres, atol=1e-4)
-    assert_close(raw(images), bare(centres))
-    assert "photos_mean-" in photos.get_layer("subtract_mean").statistics
-    assert_close(photos(images), bare(centres - 1))
 
 
 @pytest.mark.parametrize("shape", [None, (97, 128, 3), (None, None, 3)])
