@@ -207,11 +207,12 @@ def rank(entry: Entry) -> tuple:
     """Returns a sort key that puts the default of several entries first.
 
     The criteria are, in this order: the loss with which the network was registered
-    before other losses, the schedules `paper`, `quick` and others, longer runs before
-    shorter runs, and lower seeds before higher seeds. The test error is no criterion.
+    before other losses, the schedule `quick`, which is made for weights, before `paper`,
+    which is made for comparison, and these before others, longer runs before shorter
+    runs, and lower seeds before higher seeds. The test error is no criterion.
     """
     other_loss = loss(entry) != registry.entry(entry["model"]).loss
-    schedule = entry["schedule"] != "paper", entry["schedule"] != "quick"
+    schedule = entry["schedule"] != "quick", entry["schedule"] != "paper"
     length = -entry["schedule_share"], -entry["epochs"]
     return other_loss, *schedule, *length, entry["seed"]
 
