@@ -85,7 +85,7 @@ def load(
     expected = hdf5.shapes(model if is_equal else _abstract(registered, arguments, weights))
     if weights.saved and not weights.has_classifier:
         del expected[classifier]
-    arrays = weights.read(expected)
+    arrays = hdf5.read(weights.path, expected, weights.entry and weights.entry["sha256"])
     if not is_equal or not weights.has_classifier:
         arrays.pop(classifier, None)
         logging.info(

@@ -13,38 +13,25 @@ from elu_zoo.weights.manifest import Entry
 BINS = 15
 FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
-_HALVINGS = 60
 
 
 def measure(
     logits: np.ndarray, labels: np.ndarray, temperature: float | None = None
 ) -> dict[str, float]:
-    """Returns the negative log-likelihood and the expected calibration error.
+    """Returns `nll_nats`, in nats per image, and `ece_percent`, in percentage points.
 
-    Args:
-        logits: `(n, classes)`.
-        labels: integer classes, `(n,)`.
-        temperature: divisor of the logits; None to measure without a temperature.
-
-    Returns:
-        `nll_nats`, in nats per image, and `ece_percent`, in percentage points. With a
-        temperature also `temperature`, `nll_nats_at_temperature` and
-        `ece_percent_at_temperature`.
+    With a temperature also `temperature`, `nll_nats_at_temperature` and
+    `ece_percent_at_temperature`.
     """
-    result = _measure(logits, labels)
+    logarithms = _log_softmax(logits)
+    log_likelihoods = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
+    error = calibration_error(np.exp(logarithms.max(1)), logarithms.argmax(1) == labels)
+    result = {"nll_nats": -float(log_likelihoods.mean()), "ece_percent": 100 * error}
     if temperature is not None:
-        scaled = _measure(np.asarray(logits, np.float64) / temperature, labels)
+        scaled = measure(np.asarray(logits, np.float64) / temperature, labels)
         result["temperature"] = temperature
         result |= {f"{name}_at_temperature": value for name, value in scaled.items()}
     return result
-
-
-def _measure(logits: np.ndarray, labels: np.ndarray) -> dict[str, float]:
-    logarithms = _log_softmax(logits)
-    log_likelihoods = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
-    confidences = np.exp(logarithms.max(1))
-    error = calibration_error(confidences, logarithms.argmax(1) == labels)
-    return {"nll_nats": -float(log_likelihoods.mean()), "ece_percent": 100 * error}
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:
@@ -53,19 +40,19 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
 
 
+def _sums(confidences: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Returns the sum of the values in each bin: i has (i / 15, (i + 1) / 15]."""
+    bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
+    return np.bincount(bins, values, BINS)
+
+
 def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
     """Returns the expected calibration error, in [0, 1], with 15 bins of equal width.
 
-    Bin i has the images whose largest probability is in (i / 15, (i + 1) / 15]. A bin
-    contributes the distance between the mean of these probabilities and the accuracy,
-    weighted by the number of its images.
-
-    Args:
-        confidences: the largest probability of each image, `(n,)`, in (0, 1].
-        is_right: whether the class of the largest probability is the label, `(n,)`.
+    A bin contributes the distance between the mean largest probability and the accuracy
+    of its images, weighted by their number.
     """
-    bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
-    gaps = np.bincount(bins, confidences - is_right, BINS)
+    gaps = _sums(confidences, confidences - is_right)
     return float(np.abs(gaps).sum() / len(confidences))
 
 
@@ -76,9 +63,7 @@ def expected_error(logits: np.ndarray) -> float:
     `sqrt(2 / pi)` times its standard deviation.
     """
     c = np.exp(_log_softmax(logits).max(1))
-    bins = np.clip(np.ceil(c * BINS).astype(int) - 1, 0, BINS - 1)
-    variances = np.bincount(bins, c * (1 - c), BINS)
-    return float(np.sqrt(2 / np.pi * variances).sum() / len(c))
+    return float(np.sqrt(2 / np.pi * _sums(c, c * (1 - c))).sum() / len(c))
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
@@ -86,10 +71,6 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 
     The negative log-likelihood is convex in 1 / T, so that bisection of its derivative
     finds the smallest value.
-
-    Args:
-        logits: `(n, classes)`, of images on which the network was not trained.
-        labels: integer classes, `(n,)`.
     """
     logits = np.asarray(logits, np.float64)
     label_logit = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()
@@ -105,17 +86,10 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
             f"negative log-likelihood on these {len(logits)} images. Fit the "
             "temperature on more images, of which some are classified wrongly."
         )
-    for _ in range(_HALVINGS):
+    for _ in range(60):  # halvings
         middle = (low * high) ** 0.5
         low, high = (low, middle) if slope(middle) > 0 else (middle, high)
     return (low * high) ** -0.5
-
-
-# Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
-_OF_TWINS = {
-    "data": ("train_on_validation", "measure_test"),
-    "train": ("boundaries", "evaluate_every", "checkpoint_every"),
-}
 
 
 def has_held_out(entry: Entry) -> bool:
@@ -128,21 +102,12 @@ def is_twin(entry: Entry, other: Entry) -> bool:
     """Returns whether `other` repeats `entry`'s run, but holds out validation images.
 
     The temperature of `other` then applies to `entry`, because both runs differ only in
-    the number of their training images.
+    the number of their training images. Configs are compared by name.
     """
-    same = "model", "dataset", "arguments", "seed"
-    is_same = all(entry[key] == other[key] for key in same)
-    return is_same and _recipe(entry) == _recipe(other) and has_held_out(other)
-
-
-def _recipe(entry: Entry) -> dict:
-    """Returns the config without the fields in which twins differ."""
-    config = entry["config"]
-    sections = {
-        section: {k: v for k, v in config.get(section, {}).items() if k not in fields}
-        for section, fields in _OF_TWINS.items()
-    }
-    return config | sections | {"name": config["name"].removesuffix("-validation")}
+    same = "model", "dataset", "arguments", "seed", "epochs"
+    name = other["config"]["name"].removesuffix("-validation")
+    is_same = all(entry[key] == other[key] for key in same) and entry["config"]["name"] == name
+    return is_same and has_held_out(other)
 
 
 def describe(found: dict[str, float]) -> str:

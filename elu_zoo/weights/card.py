@@ -4,6 +4,7 @@ The content comes from the entry of the file (see `manifest`), from CSV files in
 configs/results/, and from `_DATA`.
 """
 
+import contextlib
 import json
 import os
 from collections.abc import Sequence
@@ -12,6 +13,7 @@ from typing import Any
 
 from elu_zoo import errors, registry, results
 from elu_zoo.weights import cards_measures, manifest, training_cost
+from elu_zoo.weights.manifest import Entry
 
 # The fields that a card needs; loading weights needs manifest.FIELDS alone.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
@@ -28,30 +30,29 @@ _CITATION = (
 _DUPLICATES = (
     "About {} % of the test images have near-duplicates among the training images "
     "([Barz and Denzler, 2020](https://arxiv.org/abs/1902.00423)): expect a larger "
-    "error on new photographs."
+    "error on new photographs.{}"
 )
-_PEOPLE = " Five classes are people: baby, boy, girl, man, woman."
-_CIFAR100 = "uoft-cs/cifar100", _DUPLICATES.format(10)
 _MNIST = (
     "ylecun/mnist",
     "MNIST's digits are light on dark, scaled to 20 x 20 pixels and centred by their "
     "mass in 28 x 28 pixels. Convert photographs to this form first.",
 )
+_PEOPLE = " Five classes are people: baby, boy, girl, man, woman."
 # Data set: (name on the Hugging Face hub, limit of models trained on the data set).
 _DATA = {
-    "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3)),
-    "cifar100": (_CIFAR100[0], _CIFAR100[1] + _PEOPLE),
-    "cifar100_coarse": _CIFAR100,
+    "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3, "")),
+    "cifar100": ("uoft-cs/cifar100", _DUPLICATES.format(10, _PEOPLE)),
+    "cifar100_coarse": ("uoft-cs/cifar100", _DUPLICATES.format(10, "")),
     "mnist": _MNIST,
     "mnist_5k": _MNIST,
 }
 # Fields of the config that other lines of a card state, or that change no weight.
-_STATED = {
-    *("data.name", "data.folder", "data.measure_test", "model.name", "model.activation"),
-    *("model.batch_norm", "train.batch_size", "train.epochs", "train.boundaries"),
-    *("train.learning_rates", "train.learning_rate_shape", "train.checkpoint_every"),
-    *("train.checkpoints_kept", "train.evaluate_every"),
-}
+_STATED = set(
+    "data.name data.folder data.measure_test model.name model.activation model.batch_norm "
+    "train.batch_size train.epochs train.boundaries train.learning_rates "
+    "train.learning_rate_shape train.checkpoint_every train.checkpoints_kept "
+    "train.evaluate_every".split()
+)
 # Values of fields that do nothing, beside 0, "", None and False.
 _NEUTRAL = {"model.width": 1.0, "train.heads_until": 1.0, "train.momentum_rise": [0.0, 0]}
 
@@ -83,13 +84,12 @@ def model_card(tag: str | os.PathLike) -> None:
     print(*map(errors.printable, lines), sep="\n", end="")
 
 
-def _read(name: str | os.PathLike) -> manifest.Entry:
-    path = Path(os.path.expanduser(name))
-    if not name or (isinstance(name, str) and os.sep not in name and not path.exists()):
+def _read(name: str | os.PathLike) -> Entry:
+    if not name or (isinstance(name, str) and os.sep not in name and not os.path.exists(name)):
         raise errors.unknown_name_error("weights", name, manifest.list_weights())
     from elu_zoo.weights import local
 
-    path, entry = local.with_entry(path)
+    path, entry = local.with_entry(Path(name))
     if entry is None:
         raise errors.NotFoundError(
             f"{path} has no entry beside it, which a model card needs. Pass the folder of "
@@ -98,7 +98,7 @@ def _read(name: str | os.PathLike) -> manifest.Entry:
     return entry
 
 
-def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
+def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
     """Returns the model card of a weight file, in Markdown.
 
     Args:
@@ -117,20 +117,19 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
             "has data.measure_test=False. Train with data.measure_test=True in another "
             "--workdir."
         )
-    paper, changes = results.read("paper.csv"), results.read("image_changes.csv")
-    command = entry.get("command")
+    paper, command = results.read("paper.csv"), entry.get("command")
     parts = [
         f"# {entry['tag']}",
         _summary(entry, paper),
         "## Training",
         f"```sh\n{command}\n```" if command else "The config was made in Python.",
-        "| | |\n|---|---|\n" + "\n".join(f"| {key} | {x} |" for key, x in _facts(entry).items()),
+        "| | |\n|---|---|\n" + "\n".join(f"| {k} | {x} |" for k, x in _facts(entry).items()),
         "## Evaluation",
         cards_measures.error_table(entry, rows, paper),
         *cards_measures.calibration(entry),
-        *cards_measures.changes(entry, changes),
+        *cards_measures.changes(entry, results.read("image_changes.csv")),
         "## Limits",
-        "\n".join(f"- {limit}" for limit in _limits(entry, rows)),
+        "\n".join(f"- {limit}" for limit in _limits(entry, rows) if limit),
         "## How to use",
         _how_to_use(entry),
         "## Citation",
@@ -139,11 +138,11 @@ def text(entry: manifest.Entry, rows: Sequence[results.Row], *, front_matter: bo
     return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
 
 
-def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
+def _summary(entry: Entry, paper: Sequence[results.Row]) -> str:
     activation = dict(entry["arguments"]["activation"])
     name = f"`{activation.pop('name')}`"
     name += "".join(f" ({key} {value})" for key, value in activation.items())
-    name += " after batch normalisation" if entry["arguments"]["batch_norm"] else ""
+    name += " after batch normalisation" * entry["arguments"]["batch_norm"]
     ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
     interval = f" (95 %: {ours.interval})" if ours.interval else ""
     comparison = f"; {theirs.name}: {theirs.value}" if theirs else ""
@@ -156,121 +155,108 @@ def _summary(entry: manifest.Entry, paper: Sequence[results.Row]) -> str:
     )
 
 
-def _facts(entry: manifest.Entry) -> dict[str, Any]:
-    """Returns the facts of the run and of the file, and the fields of the config."""
-    splits = ("train", "validation", "test")
-    images = ", ".join(f"{entry['examples'][split]:,} {split}" for split in splits)
-    classes = entry["classes"]
-    more = f" and {len(classes) - 10} more" if len(classes) > 10 else ""
-    versions = (f"{key} {value}" for key, value in entry["versions"].items() if key != "elu_zoo")
+# The lines of the table of facts: the label, and a format of the fields of an entry and of
+# `_texts`. A line is left out if the entry lacks a field, or if the text is empty.
+_FACTS = {
+    "images": "{dataset}: {examples[train]:,} train, {examples[validation]:,} validation, "
+    "{examples[test]:,} test",
+    "classes": "{first_classes}",
+    "terms of the data": "{data_terms}",
+    "preprocessing of raw pixels, 0 to 255": "{description}",
+    "schedule": "{origin}: {epochs} epochs, {step:,} iterations",
+    "learning rate": "{rates} ({config[train][learning_rate_shape]}){boundaries}",
+    "batch size": "{batch_size}",
+    "seed": "{seed}",
+    "code": "commit {commit}, {packages}",
+    "duration": "{time} on {hardware}",
+    "cost": f"{{training_pflop:g}} PFLOP ({training_cost.FORMULA}), {{training_hours:g}} hours",
+    "replicas, each with an equal share of every batch": "{replicas}",
+    "iteration of the weights, with the lowest validation loss": "{kept_step}",
+    "initial weights, except for the classifier": "{parent}",
+    "file": f"`{{tag}}{manifest.SUFFIX}`, {{bytes:,}} bytes",
+    "sha256": "`{sha256}`",
+    "also at": "{also_at}",
+    "licence": "{licence} for our rights",
+}
+
+
+def _facts(entry: Entry) -> dict[str, str]:
+    """Returns the lines of the table of facts, and the config's other fields."""
+    fields, facts = entry | _texts(entry), {}
+    for label, form in _FACTS.items():
+        with contextlib.suppress(KeyError):
+            facts[label] = form.format(**fields)
+    facts |= _config(entry["config"])
+    return {label: fact for label, fact in facts.items() if fact}
+
+
+def _texts(entry: Entry) -> dict[str, Any]:
+    """Returns the facts that are no fields of an entry."""
+    names, train = entry["classes"], entry["config"]["train"]
+    ours, share = entry["schedule"] != "paper", entry["schedule_share"]
+    origin = f"ours, `{entry['schedule']}`" if ours else "of the network's paper"
+    # A boundary is an iteration or a fraction of the run.
+    bounds = [
+        f"{b if isinstance(b, int) else round(b * entry['step']):,}" for b in train["boundaries"]
+    ]
     hours = entry["wall_time_seconds"] / 3600
-    duration = f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes"
-    facts = {
-        "images": f"{entry['dataset']}: {images}",
-        "classes": ", ".join(classes[:10]) + more,
-        "terms of the data": entry["data_terms"],
-        "preprocessing of raw pixels, 0 to 255": _values(entry["preprocessing"]),
-        "schedule": _schedule(entry),
-        "learning rate": _learning_rate(entry),
-        "batch size": training_cost.batch_size(entry),
-        **_config(entry["config"]),
-        "seed": entry["seed"],
-        "code": f"commit {entry['commit']}, {', '.join(versions)}",
-        "duration": f"{duration} on {entry['hardware']}",
+    described = entry["preprocessing"].items()
+    return {
+        "first_classes": ", ".join(names[:10]) + f" and {len(names) - 10} more" * (len(names) > 10),
+        "description": ", ".join(
+            f"{key} {x:.4g}" if isinstance(x, float) else f"{key} {x}" for key, x in described
+        ),
+        "origin": origin + f", {share:.0%} of it" * (share != 1),
+        "rates": ", ".join(f"{rate:g}" for rate in train["learning_rates"]),
+        "boundaries": f", boundaries at {', '.join(bounds)}" * bool(bounds),
+        "batch_size": training_cost.batch_size(entry),
+        "packages": ", ".join(f"{k} {v}" for k, v in entry["versions"].items() if k != "elu_zoo"),
+        "time": f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes",
+        "also_at": ", ".join(entry["sources"]),
     }
-    if "training_pflop" in entry:
-        cost = f"{entry['training_pflop']:g} PFLOP ({training_cost.FORMULA})"
-        facts["cost"] = f"{cost}, {entry['training_hours']:g} hours"
-    for field, name in (
-        ("replicas", "replicas, each with an equal share of every batch"),
-        ("kept_step", "iteration of the weights, with the lowest validation loss"),
-        ("parent", "initial weights, except for the classifier"),
-    ):
-        facts[name] = entry.get(field, "")
-    facts |= {
-        "file": f"`{entry['tag']}{manifest.SUFFIX}`, {entry['bytes']:,} bytes",
-        "sha256": f"`{entry['sha256']}`",
-        "also at": ", ".join(entry["sources"]),
-        "licence": f"{entry['licence']} for our rights",
-    }
-    return {name: fact for name, fact in facts.items() if fact != ""}
-
-
-def _values(described: dict[str, Any]) -> str:
-    return ", ".join(
-        f"{key} {value:.4g}" if isinstance(value, float) else f"{key} {value}"
-        for key, value in described.items()
-    )
 
 
 def _config(config: dict[str, Any]) -> dict[str, str]:
     """Returns the config's fields that do something and are no facts of their own."""
-    fields = {
-        f"{section}.{name}": value
-        for section in ("data", "model", "train")
-        for name, value in config[section].items()
-    }
     return {
-        name: json.dumps(value).replace('"', "")
-        for name, value in fields.items()
-        if value and name not in _STATED and value != _NEUTRAL.get(name)
+        f"{section}.{key}": json.dumps(value).replace('"', "")
+        for section in ("data", "model", "train")
+        for key, value in config[section].items()
+        if value and (name := f"{section}.{key}") not in _STATED and value != _NEUTRAL.get(name)
     }
 
 
-def _schedule(entry: manifest.Entry) -> str:
-    """Returns the origin, the completed fraction and the length of the schedule."""
-    ours = entry["schedule"] != "paper"
-    origin = f"ours, `{entry['schedule']}`" if ours else "of the network's paper"
-    if entry["schedule_share"] != 1:
-        origin += f", {entry['schedule_share']:.0%} of it"
-    return f"{origin}: {entry['epochs']} epochs, {entry['step']:,} iterations"
-
-
-def _learning_rate(entry: manifest.Entry) -> str:
-    train, steps = entry["config"]["train"], entry["step"]
-    # A boundary is an iteration or a fraction of the run.
-    bounds = [b if isinstance(b, int) else round(b * steps) for b in train["boundaries"]]
-    rates = ", ".join(f"{rate:g}" for rate in train["learning_rates"])
-    changes = f", boundaries at {', '.join(f'{b:,}' for b in bounds)}" if bounds else ""
-    return f"{rates} ({train['learning_rate_shape']}){changes}"
-
-
-def _limits(entry: manifest.Entry, rows: Sequence[results.Row]) -> list[str]:
-    share, dataset = entry["schedule_share"], entry["dataset"]
+def _limits(entry: Entry, rows: Sequence[results.Row]) -> list[str]:
+    share, dataset, count = entry["schedule_share"], entry["dataset"], len(entry["classes"])
     height, width, _ = entry["arguments"]["input_shape"]
-    limits = [
-        "For comparisons of activations, fine-tuning, trials of export and serving, and "
-        "teaching. **Not** for decisions about people, for uses in which a wrong prediction "
-        f"does harm, or for images unlike those of {dataset}, on which nothing was measured."
-    ]
+    schedule = f"Trained for {share:.0%} of the paper's schedule only." * (share < 1)
     if entry["schedule"] != "paper":
-        limits.append(
+        schedule = (
             f"Trained with our schedule `{entry['schedule']}` instead of the paper's. "
             "The test error and the differences between activations are therefore not "
             "comparable with the paper's."
         )
-    elif share < 1:
-        limits.append(f"Trained for {share:.0%} of the paper's schedule only.")
-    if len(results.find_runs(entry, rows)) < 2:
-        limits.append("One seed: the spread over seeds was not measured.")
-    if count := len(entry["classes"]):
-        limits.append(
-            f"Every image gets one of the {count} classes, even if it shows something else. "
-            "The model's probabilities are not calibrated."
-        )
-    if dataset in _DATA:
-        limits.append(_DATA[dataset][1])
-    if "note" in entry:
-        limits.append(entry["note"])
-    limits += [
+    one_seed = "One seed: the spread over seeds was not measured."
+    classes = (
+        f"Every image gets one of the {count} classes, even if it shows something else. "
+        "The model's probabilities are not calibrated."
+    )
+    return [
+        "For comparisons of activations, fine-tuning, trials of export and serving, and "
+        "teaching. **Not** for decisions about people, for uses in which a wrong prediction "
+        f"does harm, or for images unlike those of {dataset}, on which nothing was measured.",
+        schedule,
+        one_seed * (len(results.find_runs(entry, rows)) < 2),
+        classes * bool(count),
+        _DATA.get(dataset, ("", ""))[1],
+        entry.get("note", ""),
         f"Trained on images of {height} x {width} pixels only. The effect of resizing other "
         "images and of attacks was not measured.",
         "Weights are rounded to float16. The test error is that of rounded weights.",
     ]
-    return limits
 
 
-def _how_to_use(entry: manifest.Entry) -> str:
+def _how_to_use(entry: Entry) -> str:
     name, tag = entry["model"], entry["tag"]
     weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
     extra, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
@@ -289,7 +275,7 @@ def _how_to_use(entry: manifest.Entry) -> str:
     )
 
 
-def _metadata(entry: manifest.Entry) -> str:
+def _metadata(entry: Entry) -> str:
     """Returns the front matter as JSON, which is YAML too."""
     error, name = entry["metrics"][results.metric(entry)], entry["dataset"]
     task, metric = "image-classification", {"type": "accuracy", "value": round(1 - error / 100, 6)}

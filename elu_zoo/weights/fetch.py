@@ -44,20 +44,19 @@ class File:
     def find(self) -> Path | None:
         """Returns the unverified path in the package or in `folder`, or None."""
         packaged = Path(str(resources.files("elu_zoo.weights"))) / "files" / self.name
-        paths = packaged, self.folder / self.name
-        return next((path for path in paths if path.is_file()), None)
+        return next((p for p in (packaged, self.folder / self.name) if p.is_file()), None)
 
-    def check(self, content: bytes | Path, remedy: str) -> None:
+    def check(self, content: bytes | Path) -> None:
         """Checks the hash of the file's content, or of the file at a path."""
-        actual = files.sha256(content)
-        if not actual.startswith(self.sha256):
+        if not (actual := files.sha256(content)).startswith(self.sha256):
             raise errors.CorruptError(
-                f"{self.name} is damaged or another file: its SHA-256 is {actual}, "
-                f"expected {self.sha256}. {remedy} again."
+                f"{self.name} is damaged or another file: its SHA-256 is {actual}, expected "
+                f"{self.sha256}. Delete it and download it again, or install elu-zoo again."
             )
 
     def write(self, content: bytes) -> Path:
-        """Writes the file into its folder and returns the path."""
+        """Writes the file into its folder, after a check of its hash; returns the path."""
+        self.check(content)
         path = self.folder / self.name
         try:
             files.write_bytes(path, content)
@@ -81,10 +80,7 @@ def files_of(entry: manifest.Entry) -> list[File]:
 
 
 def ensure(entry: manifest.Entry) -> list[Path]:
-    """Returns the paths of `files_of(entry)`, after downloading missing files.
-
-    Existing files are not verified.
-    """
+    """Returns the unverified paths of `files_of(entry)`; downloads missing files."""
     return [file.find() or _download(file) for file in files_of(entry)]
 
 
@@ -93,9 +89,7 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
     for file in files_of(entry)[1:]:
         path = folder / file.name
         if path.is_file() and not file.find():
-            content = untrusted.read(path, file.size, "a file of statistics")
-            file.check(content, "Download it")
-            file.write(content)
+            file.write(untrusted.read(path, file.size, "a file of statistics"))
 
 
 def fetch_weights(pattern: str = "*") -> list[Path]:
@@ -132,10 +126,12 @@ def _undamaged(file: File) -> Path:
     path = file.find()
     if path is None:
         return _download(file)
-    is_downloaded = path.parent == file.folder
-    if is_downloaded and file.sources and not files.sha256(path).startswith(file.sha256):
+    try:
+        file.check(path)
+    except errors.CorruptError:
+        if path.parent != file.folder or not file.sources:
+            raise
         return _download(file)
-    file.check(path, "Delete the file and download it" if is_downloaded else "Install elu-zoo")
     return path
 
 
@@ -145,17 +141,17 @@ def _download(file: File) -> Path:
     for source in file.sources:
         try:
             content = _content(source, file)
-            file.check(content, "Download it")
+            file.check(content)
         except (OSError, http.client.HTTPException, ValueError, errors.EluZooError) as error:
             failures.append(f"{source}: {untrusted.printable(str(error), 200)}")
         else:
-            logging.info("Downloaded %s, %d bytes, from %s.", file.name, len(content), source)
+            logging.info("Downloaded %s from %s.", file.name, source)
             return file.write(content)
     kind = errors.ResourceError if failures else errors.NotFoundError
-    why = f"no source sent the file: {'; '.join(failures)}" if failures else "no source is known"
     raise kind(
-        f"{file.name} is neither in the package nor in {file.folder}, and {why}. "
-        f"Copy {file.name} to this folder (SHA-256 {file.sha256})."
+        f"{file.name} is neither in the package nor in {file.folder}, and no source sent it: "
+        f"{'; '.join(failures) or 'none is known'}. Copy {file.name} to this folder (SHA-256 "
+        f"{file.sha256})."
     )
 
 

@@ -10,11 +10,9 @@ HDF5, if its hash is not known (see SECURITY.md).
 """
 
 import collections
-import contextlib
 import io
 import itertools
 import math
-import os
 import re
 import zipfile
 from collections.abc import Callable
@@ -37,10 +35,6 @@ Shapes = dict[str, list[tuple[int, ...]]]
 
 KERAS = ".keras"
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-_FORMAT = (
-    f"a file {SUFFIX}, as elu_zoo's training and keras.Model.save_weights write it, or "
-    f"a file {KERAS} of keras.Model.save"
-)
 _OVERHEAD_BYTES = 4 << 20  # an upper bound of the size of groups and attributes
 _MAX_BYTES = 1 << 32  # the largest weight file of any network
 _MAX_LEVELS = 7  # Keras needs 5, and 2 more for a model in a model
@@ -65,9 +59,8 @@ def write(model: "keras.Model") -> bytes:
         file.create_group("vars")
         for layer in model.layers:
             kind = _snake_case(type(layer).__name__)
-            number = counts[kind]
+            group = file.create_group(f"layers/{kind}_{counts[kind]}".removesuffix("_0"))
             counts[kind] += 1
-            group = file.create_group(f"layers/{kind}_{number}".removesuffix("_0"))
             group.attrs["name"] = layer.name
             values = group.create_group("vars")
             for index, variable in enumerate(layer.weights):
@@ -90,29 +83,36 @@ def rounded(variable: "keras.Variable") -> np.ndarray:
     return half if np.isfinite(half).all() else value
 
 
-def read(
-    path: Path,
-    expected: Shapes,
-    sha256: str | None,
-    remedy: str = "Delete the file and download it again.",
-) -> Arrays:
+def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
     """Returns the arrays of a weight file by layer name, in float32, after all checks.
 
     Args:
         path: a regular file named `*.weights.h5` or `*.keras`.
         expected: the expected shapes by layer name, see `shapes`.
         sha256: the expected hash of the file; None skips the verification.
-        remedy: the advice in the error message about a wrong hash.
     """
     # Four times the size in float64, because Keras may save the optimizer in the file.
-    limit = min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES)
-    content = _content(path, limit)
+    content = _content(path, min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES))
     if sha256 is not None and (actual := files.sha256(content)) != sha256:
         raise errors.CorruptError(
-            f"{path} is damaged or another file: its SHA-256 is {actual}, "
-            f"expected {sha256}. {remedy}"
+            f"{path} is damaged or another file: its SHA-256 is {actual}, expected {sha256}. "
+            "Delete the file and download it again; published weights are downloaded by their "
+            "next use."
         )
-    return _parsed(path, content, lambda file: _arrays(file, expected, path))
+
+    def parse(file: h5py.File) -> Arrays:
+        datasets = _datasets(file, path)
+        check_shapes(_shapes(datasets), expected, path)
+        arrays = {
+            name: [items[i][...].astype(np.float32) for i in range(len(items))]
+            for name, items in datasets.items()
+        }
+        for name, values in arrays.items():
+            if not all(np.isfinite(value).all() for value in values):
+                raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
+        return arrays
+
+    return _parsed(path, content, parse)
 
 
 def stored_shapes(path: Path) -> Shapes:
@@ -136,17 +136,9 @@ def check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
 
 
 def check_size(path: Path, expected: Shapes) -> None:
-    """Checks that a file can hold weights of these shapes.
-
-    This check runs before the network is built, because an entry can describe a network
-    that is larger than the memory.
-    """
-    try:
-        size = path.stat().st_size
-    except FileNotFoundError:
-        raise not_found(path) from None
-    count = _count(expected)
-    if count * np.dtype(np.float16).itemsize > size:
+    """Checks that a file can hold weights, before a network of a forged entry is built."""
+    size, count = path.stat().st_size, _count(expected)
+    if path.is_file() and count * np.dtype(np.float16).itemsize > size:
         raise errors.CorruptError(
             f"{path} has {size} bytes, too few for the {count} weights of the network in its "
             "entry. Delete the file and its entry and download them again."
@@ -170,64 +162,38 @@ def member(path: Path, name: str, limit: int) -> bytes:
             if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"{name} is compressed")
             content = archive.read(name)
+        if len(content) > limit:
+            raise ValueError(f"{name} has {len(content)} bytes, at most {limit} are expected")
+        return content
     # zipfile raises errors of many types for damaged files.
     except Exception as error:
         reason = printable(str(error), 300)
         raise errors.CorruptError(f"{path} is not a file of keras.Model.save: {reason}.") from None
-    if len(content) > limit:
-        raise errors.CorruptError(
-            f"{path} has {len(content)} bytes of {name}; at most {limit} are expected."
-        )
-    return content
 
 
 def check_name(path: Path) -> None:
     """Raises `UsageError` for a name of another suffix, such as `.h5`."""
     if not path.name.endswith((SUFFIX, KERAS)):
         raise errors.UsageError(
-            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor "
-            f"{KERAS}. Expected: {_FORMAT}. Load it with Keras, and save it as one."
+            f"{path} is not a weight file: its name ends in neither {SUFFIX}, as elu_zoo's "
+            f"training and keras.Model.save_weights write it, nor {KERAS}, of "
+            "keras.Model.save. Load it with Keras, and save it as one."
         )
-
-
-def not_found(path: Path) -> errors.NotFoundError:
-    """Returns the error for a path that does not exist, with similar paths."""
-    return errors.NotFoundError(f"There is no file {path}. {nearby(path)}")
-
-
-def nearby(path: Path) -> str:
-    """Returns a similar path and the weights beside a path, for messages."""
-    existing = (p for p in path.parents if p != p.parent and p.is_dir())
-    folder = next(existing, path.parent)
-    names: list[str] = []
-    counts: collections.Counter[str] = collections.Counter()
-    with contextlib.suppress(OSError):  # The folder may be missing or unreadable.
-        names = sorted(p.name for p in folder.iterdir() if p != path)
-        for level in ("*", "*/*"):  # runs/<run>, and the default runs/<config>/<run>
-            files_below = folder.glob(f"{level}/*{SUFFIX}")
-            counts.update(str(p.parent.relative_to(folder)) for p in files_below)
-    runs = sorted(name for name, count in counts.items() if count == 1)
-    weights = [name for name in names if name.endswith((SUFFIX, KERAS))] + runs
-    prefix = "" if folder == Path() else f"{folder}{os.sep}"
-    closest = errors.did_you_mean(path.relative_to(folder), [*names, *weights], prefix)
-    return f"{closest}Weights in {folder}: {errors.listed(weights) or 'none'}."
 
 
 def _content(path: Path, limit: int, magic: bytes = b"") -> bytes:
     """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
     check_name(path)
-    try:
-        if path.name.endswith(KERAS):
-            return member(path, "model.weights.h5", limit)
-        return untrusted.read(path, limit, "a weight file of this network", magic)
-    except FileNotFoundError:
-        raise not_found(path) from None
+    if path.name.endswith(KERAS):
+        return member(path, "model.weights.h5", limit)
+    return untrusted.read(path, limit, "a weight file of this network", magic)
 
 
 def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> Any:
-    if not content.startswith(_MAGIC):
-        raise errors.CorruptError(f"{path} is not an HDF5 file. Expected: {_FORMAT}.")
     try:
+        # HDF5 searches the signature in the whole file.
+        if not content.startswith(_MAGIC):
+            raise ValueError("it is not an HDF5 file. Save it with keras.Model.save_weights")
         with h5py.File(io.BytesIO(content), "r") as file:
             return parse(file)
     except errors.EluZooError:
@@ -236,19 +202,6 @@ def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> An
     except Exception as error:
         reason = printable(str(error), 300)
         raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
-
-
-def _arrays(file: h5py.File, expected: Shapes, path: Path) -> Arrays:
-    datasets = _datasets(file, path)
-    check_shapes(_shapes(datasets), expected, path)
-    arrays = {
-        name: [items[i][...].astype(np.float32) for i in range(len(items))]
-        for name, items in datasets.items()
-    }
-    for name, values in arrays.items():
-        if not all(np.isfinite(value).all() for value in values):
-            raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
-    return arrays
 
 
 def _datasets(file: h5py.File, path: Path) -> dict[str, dict[int, h5py.Dataset]]:
@@ -260,8 +213,7 @@ def _datasets(file: h5py.File, path: Path) -> dict[str, dict[int, h5py.Dataset]]
         for key in group:
             if level == 0 and key == "optimizer":
                 continue  # Keras saves the optimizer of a compiled model.
-            location = printable(f"{group.name}/{key}".replace("//", "/"))
-            prefix = f"{path} is unsafe: {location}"
+            prefix = f"{path} is unsafe: " + printable(f"{group.name}/{key}".replace("//", "/"))
             if type(group.get(key, getlink=True)) is not h5py.HardLink:
                 raise errors.CorruptError(f"{prefix} is a link.")
             if level == _MAX_LEVELS or next(visited) > _MAX_OBJECTS:
@@ -272,7 +224,7 @@ def _datasets(file: h5py.File, path: Path) -> dict[str, dict[int, h5py.Dataset]]
                 continue
             _check_dataset(item, prefix)
             if layer is None or not re.fullmatch("0|[1-9][0-9]{0,3}", key):
-                raise errors.CorruptError(f"{path} holds {location}, outside a layer.")
+                raise errors.CorruptError(f"{prefix} is outside a layer.")
             datasets.setdefault(layer, {})[int(key)] = item
 
     visit(file, None, 0)
@@ -321,6 +273,5 @@ def _count(expected: Shapes) -> int:
 
 def _snake_case(name: str) -> str:
     """Returns the name of the group that Keras gives to a class of layers."""
-    name = re.sub(r"\W+", "", name)
-    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", name)
+    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
     return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()

@@ -9,7 +9,6 @@ import fnmatch
 import functools
 import hashlib
 import json
-import os
 import re
 import reprlib
 from collections.abc import Callable, Iterable
@@ -20,20 +19,19 @@ from typing import Any
 from elu_zoo import errors, registry
 from elu_zoo.weights import untrusted
 
+Entry = dict[str, Any]
+
 FORMAT = 1
 SUFFIX = ".weights.h5"
+MEANING_HASH = "meaning_sha256"
 FIELDS = frozenset(
-    "format tag model dataset arguments preprocessing classes sha256 bytes "
-    "parameters schedule schedule_share config seed step epochs metrics commit "
-    "backend versions hardware wall_time_seconds licence data_terms sources "
-    "meaning_sha256".split()
+    "format tag model dataset arguments preprocessing classes sha256 bytes parameters schedule "
+    "schedule_share config seed step epochs metrics commit backend versions hardware "
+    f"wall_time_seconds licence data_terms sources {MEANING_HASH}".split()
 )
 # The fields that determine the network and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
-MEANING_HASH = "meaning_sha256"
 _LIMIT_BYTES = 4 << 20
-
-Entry = dict[str, Any]
 
 
 def variant(arguments: dict[str, Any]) -> str:
@@ -55,18 +53,20 @@ def meaning_hash(entry: Entry) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _is_file_name(name: str) -> bool:
-    is_plain = name.isprintable() and not {"/", "\\", os.sep} & set(name)
-    return is_plain and 0 < len(name) <= 200 and name[0] != "."
+def loss(entry: Entry) -> str:
+    """Returns the name of the training loss, a key of `registry.OUTPUT_ACTIVATION`."""
+    return entry["config"]["train"]["loss"]
 
 
 def _are_texts(values: Any) -> bool:
     return isinstance(values, list) and all(isinstance(x, str) for x in values)
 
 
-# What holds, in this order, for the fields that are used before the network is built.
+# What the fields that are used before the network is built must be; a function that
+# raises an error finds a field of another type.
 _RULES: dict[str, Callable[[Entry], Any]] = {
-    "tag must be a file name without a folder": lambda e: _is_file_name(e["tag"]),
+    "tag must be a file name": lambda e: re.fullmatch(r"(?!\.)[^/\\]{1,200}", e["tag"]),
+    "tag must be printable": lambda e: e["tag"].isprintable(),
     "sha256 must have 64 hexadecimal digits": lambda e: re.fullmatch("[0-9a-f]{64}", e["sha256"]),
     "model must be a text": lambda e: isinstance(e["model"], str),
     "dataset must be a text": lambda e: isinstance(e["dataset"], str),
@@ -80,6 +80,9 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
     "preprocessing.scale must be a finite number": lambda e: errors.is_finite(
         e["preprocessing"].get("scale", 1)
     ),
+    f"config.train.loss must be one of {', '.join(registry.OUTPUT_ACTIVATION)}": lambda e: (
+        loss(e) in registry.OUTPUT_ACTIVATION
+    ),
 }
 
 
@@ -92,46 +95,44 @@ def check(entry: Any, origin: str) -> Entry:
         entry: parsed JSON.
         origin: the name of the entry's file, for messages.
     """
+    if fault := _fault(entry):
+        raise errors.CorruptError(f"{origin} {fault}.")
+    return entry
+
+
+def _fault(entry: Any) -> str | None:
+    """Returns what is wrong with an entry, and a remedy; None for a valid entry."""
     if not isinstance(entry, dict):
-        raise errors.CorruptError(f"{origin} is not the entry of a weight file.")
+        return "is not the entry of a weight file. Download it again"
     if entry.get("format") != FORMAT:
-        raise errors.CorruptError(
-            f"{origin} has format {reprlib.repr(entry.get('format'))}; this version of "
-            f"elu_zoo reads format {FORMAT}. Upgrade elu_zoo."
-        )
+        found = reprlib.repr(entry.get("format"))
+        return f"has format {found}; this elu_zoo reads format {FORMAT}. Upgrade elu_zoo"
     if missing := sorted(FIELDS - entry.keys()):
-        raise errors.CorruptError(
-            f"{origin} lacks {', '.join(missing)}. Download the entry again, or train "
-            "again if an older version of elu_zoo wrote it."
-        )
+        return f"lacks {', '.join(missing)}. Download the entry again, or train again"
     for rule, holds in _RULES.items():
         try:
             is_right = holds(entry)
-        except (AttributeError, KeyError, TypeError):  # a field of another type
+        except (AttributeError, KeyError, TypeError):
             is_right = False
         if not is_right:
-            raise errors.CorruptError(f"{origin} is damaged: {rule}. Download the entry again.")
+            return f"is damaged: {rule}. Download the entry again"
     if entry[MEANING_HASH] != meaning_hash(entry):
-        raise errors.CorruptError(
-            f"{origin} was edited: its {MEANING_HASH} is not the hash of "
-            f"{', '.join(_MEANING)}. Download the entry again."
-        )
+        fields = ", ".join(_MEANING)
+        return f"was edited: {MEANING_HASH} is not the hash of {fields}. Download the entry again"
     expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
-        raise errors.CorruptError(
-            f"{origin} contradicts itself: its tag is {entry['tag']}, but the tag for "
-            "its model, dataset, activation, batch_norm and sha256 is "
-            f"{untrusted.printable(expected)}. Download the entry again."
+        return (
+            f"contradicts itself: its tag is {entry['tag']}, but the tag for its model, dataset, "
+            f"activation, batch_norm and sha256 is {untrusted.printable(expected)}. Download the "
+            "entry again"
         )
     listed = published().get(expected, entry)
-    differing = [field for field in _MEANING if entry[field] != listed[field]]
-    if differing:
-        raise errors.CorruptError(
-            f"{origin} differs from the published entry {expected} in "
-            f"{', '.join(differing)}. Delete the entry and pass the tag instead: "
-            f"weights={expected!r}."
+    if differing := [field for field in _MEANING if entry[field] != listed[field]]:
+        return (
+            f"differs from the published entry {expected} in {', '.join(differing)}. Delete the "
+            f"entry and pass the tag instead: weights={expected!r}"
         )
-    return entry
+    return None
 
 
 def read(path: Path) -> Entry:
@@ -190,19 +191,6 @@ def offer(model: str) -> str:
     )
 
 
-def loss(entry: Entry) -> str:
-    """Returns the name of the training loss, a key of `registry.OUTPUT_ACTIVATION`."""
-    try:
-        name = entry["config"]["train"]["loss"]
-        _ = registry.OUTPUT_ACTIVATION[name]
-    except (KeyError, TypeError):
-        raise errors.CorruptError(
-            f"The entry {entry['tag']} must name one of {', '.join(registry.OUTPUT_ACTIVATION)} "
-            "as config.train.loss. The entry is damaged, or a newer elu_zoo wrote it."
-        ) from None
-    return name
-
-
 def rank(entry: Entry) -> tuple:
     """Returns a sort key that puts the default of several entries first.
 
@@ -219,12 +207,9 @@ def rank(entry: Entry) -> tuple:
 
 def is_default(entry: Entry) -> bool:
     """Returns whether `get_model(..., weights=<data set>)` loads this entry's file."""
-    entries = [e for e in published().values() if _selection(e) == _selection(entry)]
-    return min(entries, key=rank)["tag"] == entry["tag"]
 
+    def selection(e: Entry) -> tuple:  # the width, for example, selects nothing
+        return e["model"], e["dataset"], e["arguments"]["activation"], e["arguments"]["batch_norm"]
 
-def _selection(entry: Entry) -> tuple:
-    """Returns what `pretrained.find` compares; the width, for example, is not."""
-    arguments = entry["arguments"]
-    selecting = arguments["activation"], arguments["batch_norm"]
-    return entry["model"], entry["dataset"], *selecting
+    same = (e for e in published().values() if selection(e) == selection(entry))
+    return min(same, key=rank)["tag"] == entry["tag"]

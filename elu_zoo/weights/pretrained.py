@@ -1,6 +1,5 @@
 """Search for the weight file and the entry that the argument `weights=` selects."""
 
-import contextlib
 import dataclasses
 import os
 from pathlib import Path
@@ -8,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from absl import logging
 
-from elu_zoo import errors, files, registry
+from elu_zoo import errors, registry
 from elu_zoo.weights import manifest
 
 if TYPE_CHECKING:
-    from elu_zoo.weights.hdf5 import Arrays, Shapes
     from elu_zoo.weights.unverified import Saved
 
 _OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
@@ -20,7 +18,7 @@ _OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest",
 
 @dataclasses.dataclass(frozen=True)
 class Pretrained:
-    """A weight file with its entry.
+    """A weight file, and what its entry or, for a file of Keras, the file states.
 
     Attributes:
         model: the name of the network.
@@ -45,25 +43,19 @@ class Pretrained:
         return self.entry["tag"] if self.entry else str(self.path)
 
     @property
-    def preprocessing(self) -> dict[str, Any]:
-        """The description of the preprocessing, for `preprocessing_layers`."""
-        if stated := self.stated_preprocessing:
-            return stated
-        return registry.entry(self.model).preprocessing
+    def arguments(self) -> dict[str, Any]:
+        """The builder arguments in the entry or the file; other ones are unknown."""
+        return self.entry["arguments"] if self.entry else self.saved.arguments
 
     @property
     def stated_preprocessing(self) -> dict[str, Any] | None:
         """The preprocessing in the entry or the file; None for a `.weights.h5` file."""
-        if self.entry:
-            return self.entry["preprocessing"]
-        return self.saved.preprocessing if self.saved else None
+        return self.entry["preprocessing"] if self.entry else self.saved.preprocessing
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The builder arguments in the entry or the file; other ones are unknown."""
-        if self.entry:
-            return self.entry["arguments"]
-        return self.saved.arguments if self.saved else {}
+    def preprocessing(self) -> dict[str, Any]:
+        """The description of the preprocessing, for `preprocessing_layers`."""
+        return self.stated_preprocessing or registry.entry(self.model).preprocessing
 
     @property
     def classes(self) -> list[str]:
@@ -77,13 +69,8 @@ class Pretrained:
 
     @property
     def loss(self) -> str:
-        """The name of the training loss, a key of `registry.OUTPUT_ACTIVATION`.
-
-        A file without an entry has the loss with which the network was registered.
-        """
-        if self.entry:
-            return manifest.loss(self.entry)
-        return registry.entry(self.model).loss
+        """The name of the loss, a key of `registry.OUTPUT_ACTIVATION`."""
+        return manifest.loss(self.entry) if self.entry else registry.entry(self.model).loss
 
     @property
     def is_published(self) -> bool:
@@ -91,52 +78,34 @@ class Pretrained:
         return bool(self.entry) and self.entry["tag"] in manifest.published()
 
     def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
-        """Returns the builder arguments of the weights, updated with `requested`.
+        """Returns the builder arguments of the weights, updated with those of the user.
 
-        `num_classes` and `seed` may differ from those of the weights.
-
-        Args:
-            requested: the builder arguments that the user passed.
+        `num_classes`, `seed` and, if the network takes images of any size, height and
+        width may differ from those of the weights.
         """
         from elu_zoo import activations
 
-        tag = self.name
-        if self.entry and requested.get("auxiliary_heads"):
+        stated = self.arguments
+        if requested.get("auxiliary_heads"):
             raise errors.UsageError(
-                f"The weights {tag} do not include auxiliary heads, which exist only "
+                f"The weights {self.name} do not include auxiliary heads, which exist only "
                 "in training. Remove the argument auxiliary_heads."
             )
-        merged = dict(self.arguments)
-        any_size = registry.entry(self.model).any_size
-        for key, value in requested.items():
-            if key not in ("num_classes", "seed") and key in merged:
-                new = activations.describe(value) if key == "activation" else value
-                trained = merged[key]
-                if isinstance(new, tuple):
-                    new = list(new)
-                is_shape = isinstance(new, list) and len(new) == 3
-                if key == "input_shape" and any_size and is_shape:
-                    trained = [*new[:2], trained[2]]  # height and width may differ
-                if new != trained:
-                    raise errors.UsageError(
-                        f"The weights {tag} were trained with {key}={trained}. "
-                        f"Received: {key}={new}. Remove the argument {key}, or pass "
-                        "other weights."
-                    )
-            merged[key] = value
-        return {"activation": self.activation, **merged}
-
-    def read(self, shapes: "Shapes") -> "Arrays":
-        """Returns the arrays of the file by layer name, see `hdf5.read`."""
-        from elu_zoo.weights import hdf5
-
-        entry = self.entry or {}
-        is_downloaded = files.home() / "hub" in self.path.parents
-        if is_downloaded or (files.home() in self.path.parents and entry.get("sources")):
-            remedy = "Delete the file. The next use of the weights downloads it again."
-        else:
-            remedy = "Delete the file and download it again."
-        return hdf5.read(self.path, shapes, entry.get("sha256"), remedy)
+        for key, new in requested.items():
+            if key not in stated or key in ("num_classes", "seed"):
+                continue
+            trained = stated[key]
+            new = activations.describe(new) if key == "activation" else new
+            new = list(new) if isinstance(new, tuple) else new
+            is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
+            if is_shape and registry.entry(self.model).any_size:
+                trained = [*new[:2], trained[2]]
+            if new != trained:
+                raise errors.UsageError(
+                    f"The weights {self.name} were trained with {key}={trained}. Received: "
+                    f"{key}={new}. Remove the argument {key}, or pass other weights."
+                )
+        return {"activation": self.activation, **stated, **requested}
 
 
 def find(
@@ -168,48 +137,42 @@ def find(
     if isinstance(weights, Pretrained):
         _check_model(weights.name, weights.model, model)
         return weights
+    if not isinstance(weights, str | os.PathLike):
+        raise errors.UsageTypeError(
+            "weights must be the name of a data set, a tag or a path. Received: "
+            f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
+        )
     from elu_zoo import activations
+    from elu_zoo.weights import fetch, hub, local, unverified
 
     registered = registry.entry(model)
     arguments = {"activation": activation, "batch_norm": batch_norm}
     requested = {key: v for key, v in arguments.items() if v is not None}
     filled = {key: registered.default(key) for key in arguments} | requested
     filled["activation"] = activations.describe(filled["activation"])
-    if not isinstance(weights, str | os.PathLike):
-        raise errors.UsageTypeError(
-            "weights must be the name of a data set, a tag or a path. Received: "
-            f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
-        )
     if str(weights).startswith("hf:"):
-        from elu_zoo.weights import hub
-
         weights = hub.fetch(str(weights))
     if _is_path(weights):
-        from elu_zoo.weights import local
-
-        path, entry, saved = local.find(Path(weights), registered, allow_unverified, warns)
+        path, entry = local.with_entry(Path(weights))
     else:
-        from elu_zoo.weights import fetch
-
         entry = _from_manifest(str(weights), model, filled, activation is None)
-        used, default = entry["arguments"]["activation"]["name"], filled["activation"]
-        if warns and weights == entry["dataset"] and used != default["name"]:
+        used, default = entry["arguments"]["activation"]["name"], filled["activation"]["name"]
+        if warns and weights == entry["dataset"] and used != default:
             logging.warning(
-                f"{model} has no {weights!r} weights with {default['name']}, its "
-                f"default activation. Those with {used} are used. To choose them, pass "
-                f"activation={used!r}, or set --activation={used}."
+                f"{model} has no {weights!r} weights with {default}, its default activation. "
+                f"Those with {used} are used. To choose them, pass activation={used!r}, or "
+                f"set --activation={used}."
             )
-        path, *_ = fetch.ensure(entry)
+        path = fetch.ensure(entry)[0]
     if entry:
         _check_model(entry["tag"], entry["model"], model)
-        selected = Pretrained(model, path, entry, entry["arguments"]["activation"])
+        found = Pretrained(model, path, entry, entry["arguments"]["activation"])
     else:
+        saved = unverified.find(path, registered, allow_unverified, warns)
         used = saved.arguments.get("activation", filled["activation"])
-        head = saved.has_classifier
-        selected = Pretrained(model, path, None, used, head, saved)
-    # `merged` raises an error if an argument contradicts the entry.
-    selected.merged(requested)
-    return selected
+        found = Pretrained(model, path, None, used, saved.has_classifier, saved)
+    found.merged(requested)  # raises an error if an argument contradicts the file
+    return found
 
 
 def check_exists(model: str, weights: str) -> None:
@@ -217,17 +180,14 @@ def check_exists(model: str, weights: str) -> None:
 
     Commands call this function first, so that a misspelled name fails at once.
     """
+    from elu_zoo.weights import hub, local
+
     if weights.startswith("hf:"):
-        from elu_zoo.weights import hub
-
         hub.check(weights)
-        return
-    if not _is_path(weights):
+    elif _is_path(weights):
+        local.with_entry(Path(weights))
+    else:
         _published_entries(weights, model)
-        return
-    from elu_zoo.weights import local
-
-    local.check_exists(Path(weights))
 
 
 def _check_model(weights: str, trained: str, model: str) -> None:
@@ -238,16 +198,12 @@ def _check_model(weights: str, trained: str, model: str) -> None:
 
 
 def _is_path(weights: str | os.PathLike) -> bool:
-    if not isinstance(weights, str):
-        return True
-    if os.sep in weights or weights.endswith((".h5", ".keras")):
+    if not isinstance(weights, str) or os.sep in weights or weights.endswith((".h5", ".keras")):
         return True
     # A folder with the name of published weights is ignored.
     published = manifest.published().values()
     is_listed = any(weights in (entry["dataset"], entry["tag"]) for entry in published)
-    with contextlib.suppress(OSError, RuntimeError):
-        return bool(weights) and not is_listed and Path(weights).expanduser().exists()
-    return False
+    return bool(weights) and not is_listed and os.path.exists(os.path.expanduser(weights))
 
 
 def _published_entries(name: str, model: str) -> list[manifest.Entry]:
@@ -256,27 +212,17 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     if name in published:
         return [published[name]]
     of_model = [e for e in published.values() if e["model"] == model]
-    datasets = sorted({e["dataset"] for e in of_model})
-    if name in datasets:
-        return [e for e in of_model if e["dataset"] == name]
-    if of_model and any(name == e["dataset"] for e in published.values()):
-        raise errors.UsageError(
-            f"{model} has no weights for {name!r}. There are weights for: {', '.join(datasets)}."
-        )
-    if not name or name.lower().startswith(_OF_OTHER_ZOOS):
+    if found := [e for e in of_model if e["dataset"] == name]:
+        return found
+    is_dataset = any(name == e["dataset"] for e in published.values())
+    if not of_model or is_dataset or not name or name.lower().startswith(_OF_OTHER_ZOOS):
         raise errors.UsageError(
             f"{model} has no weights {name!r}: weights are named after their data set. "
             f"{manifest.offer(model)}"
         )
+    datasets = sorted({e["dataset"] for e in of_model})
     choices = [*datasets, *(e["tag"] for e in of_model)]
-    unknown = errors.unknown_name_error(f"weights of {model}", name, choices)
-    if of_model:
-        raise unknown
-    models = sorted({e["model"] for e in published.values()}, key=manifest.natural)
-    raise errors.UsageError(
-        f"{unknown} Networks with weights: {', '.join(models)}. Use another network, "
-        f"pass the path of a weight file of {model}, or remove the argument weights."
-    )
+    raise errors.unknown_name_error(f"weights of {model}", name, choices)
 
 
 def _from_manifest(

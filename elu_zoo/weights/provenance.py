@@ -1,7 +1,7 @@
 """Comparison and description of the origins of exported models.
 
-An origin is the content of the file elu_zoo.json. Any field may be missing, because an
-earlier version of elu_zoo may have written the file. None stands for an unknown origin.
+An origin is the content of the file elu_zoo.json. Any field may be missing or of any
+type, because other software may have written the file. None is an unknown origin.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from elu_zoo.weights import untrusted
 
 Origin = Mapping[str, Any]
 UNKNOWN = "weights of unknown origin"
-_LENGTH = 300
 
 
 def weights(origin: Origin | None) -> Mapping[str, Any]:
@@ -35,20 +34,16 @@ def is_same(first: Origin | None, second: Origin | None) -> bool:
 def label(origin: Origin | None) -> str:
     """Returns the tag of the weights, or the result of `text` if there is no tag."""
     tag = weights(origin).get("tag")
-    return untrusted.printable(str(tag), _LENGTH) if tag else text(origin)
+    return untrusted.printable(str(tag), 300) if tag else text(origin)
 
 
 def text(origin: Origin | None) -> str:
     """Returns the data set, the activation and the tag of the weights, if known."""
-    dataset, activation, alpha = (
-        (origin or {}).get(field) for field in ("dataset", "activation", "alpha")
-    )
-    parts = [str(dataset)] if dataset else []
-    if activation and isinstance(alpha, int | float):
-        parts.append(f"{activation} (alpha {alpha:g})")
-    elif activation:
-        parts.append(str(activation))
+    fields = origin or {}
     tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
+    alpha = fields.get("alpha")
+    alpha = f" (alpha {alpha:g})" if isinstance(alpha, int | float) else ""
+    activation = f"{fields['activation']}{alpha}" if fields.get("activation") else None
     untagged = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
-    parts.append(str(tag) if tag else untagged)
-    return untrusted.printable(", ".join(parts), _LENGTH)
+    parts = fields.get("dataset"), activation, tag or untagged
+    return untrusted.printable(", ".join(str(part) for part in parts if part), 300)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 
 
 def checkpoints(folder: Path) -> list[Path]:
@@ -25,25 +25,7 @@ def kept(folder: Path) -> str:
 
 def raise_if_unfinished(folder: Path) -> None:
     """Raises `UsageError` if a folder is that of an unfinished run."""
-    newest = newest_step(folder)
-    if newest is None and not (folder / "config.json").is_file():
-        return
-    if newest is None:
-        raise errors.UsageError(f"The run in {folder} has no weights. {kept(folder)}")
-    total = _iterations(folder / "timing.jsonl")
-    of_total = f" of {total:,}" if total else ""
-    raise errors.UsageError(
-        f"The run in {folder} is not finished and has no weights yet: its newest "
-        f"checkpoint is of iteration {newest:,}{of_total}. If no process trains it, "
-        "run the same command again to resume it."
-    )
-
-
-def _iterations(path: Path) -> int | None:
-    """Returns the iterations of the run, from the last row that has them, or None."""
-    try:
-        rows = files.read_rows(path)
-        lengths = [row["iterations"] for row in rows if "iterations" in row]
-    except (OSError, errors.CorruptError, TypeError):
-        return None
-    return lengths[-1] if lengths else None
+    if newest_step(folder) is not None or (folder / "config.json").is_file():
+        raise errors.UsageError(
+            f"The run in {folder} is not finished and has no weights yet. {kept(folder)}"
+        )

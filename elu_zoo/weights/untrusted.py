@@ -10,10 +10,10 @@ from elu_zoo import errors, files
 
 
 def read(path: Path, limit: int, what: str, magic: bytes = b"") -> bytes:
-    """Returns the content of a regular file.
+    """Returns the content of a regular file, or of a link in the file's folder.
 
     Args:
-        path: the path of the file, or of a link to a file in the same folder.
+        path: the path of the file.
         limit: the largest size in bytes.
         what: the kind of file, for messages, such as "a weight file of this network".
         magic: the first bytes; of a file with other ones, only these are read.
@@ -26,18 +26,8 @@ def read(path: Path, limit: int, what: str, magic: bytes = b"") -> bytes:
                 "of the file, for example with cp -rL"
             )
         return files.read_regular(target, limit, what, follow_links=False, magic=magic)
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise FileNotFoundError(str(error)) from None
     except (OSError, RuntimeError) as error:  # RuntimeError for a link to itself
         raise errors.ResourceError(f"{path} cannot be read: {error}.") from None
-    except errors.CorruptError as error:
-        raise errors.CorruptError(f"{path} {error}.") from None
-
-
-def check_regular(path: Path) -> None:
-    """Checks that a path is a regular file, without opening it."""
-    try:
-        files.check_regular(path.stat())
     except errors.CorruptError as error:
         raise errors.CorruptError(f"{path} {error}.") from None
 

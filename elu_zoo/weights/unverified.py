@@ -29,8 +29,8 @@ _KINDS = {
     ("normalize", "subtract_mean"): "gcn_mean",
     ("subtract_mean", "centre_crop"): "mean_crop",
 }
-_PREPROCESSING = ("rescale", "normalize", "whiten", "subtract_mean", "centre_crop")
-_ADDED = ("predictions", "avg_pool", "max_pool")  # by arguments of `get_model`
+_PREPROCESSING = {name for names in _KINDS for name in names}
+_ADDED = {"predictions", "avg_pool", "max_pool"}  # by arguments of `get_model`
 # Entries of a layer's config that change no prediction, and endings of such entries.
 _FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
@@ -88,9 +88,7 @@ class Saved:
 def _differ(old: Layer | None, new: Layer | None, is_classifier: bool) -> bool:
     if not old or not new:
         return True
-    old, new = (
-        {**x["config"], "class": x["class_name"], "inputs": x["inputs"]} for x in (old, new)
-    )
+    old, new = ({**x["config"], "class": x["class_name"], "in": x["inputs"]} for x in (old, new))
     free = [*_FREE, "units", "filters"] if is_classifier else _FREE
     compared = [x for x in old if x in new and x not in free and not x.endswith(_FREE_ENDS)]
     return any(old[key] != new[key] for key in compared)
@@ -109,9 +107,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
         )
     shapes = hdf5.stored_shapes(path)
     classifier = shapes.get(registered.classifier or "")
-    arguments = {}
-    if classifier and classifier[-1]:
-        arguments["num_classes"] = classifier[-1][-1]
+    arguments = {"num_classes": classifier[-1][-1]} if classifier and classifier[-1] else {}
     has_classifier = bool(classifier) or registered.classifier is None
     if not is_model:
         if warns:
@@ -175,17 +171,11 @@ def _arguments(layers: Layers) -> dict[str, Any]:
 def _preprocessing(layers: Layers) -> dict[str, Any]:
     """Returns the description of the preprocessing layers; the kind None for none."""
     names = tuple(name for name in layers if name in _PREPROCESSING)
-    configs = {name: layers[name]["config"] for name in names}
     description = {"kind": _KINDS.get(names)}
-    for name, entries in (
-        ("rescale", ("scale", "offset")),
-        ("whiten", ("statistics",)),
-        ("subtract_mean", ("statistics",)),
-    ):
-        if name in configs:
-            description |= {key: configs[name][key] for key in entries}
-    if not description.get("offset", 1):
-        del description["offset"]  # 0, as in a description without it
-    if "centre_crop" in configs:
+    for name in names:
+        config = layers[name]["config"]
+        stated = ("scale", "offset") if name == "rescale" else ("statistics",)
+        description |= {key: config[key] for key in stated if config.get(key)}
+    if "centre_crop" in names:
         description["crop"] = _arguments(layers)["input_shape"][:2]
     return description

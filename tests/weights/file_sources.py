@@ -10,22 +10,15 @@ from elu_zoo.weights import manifest
 
 CONTENT = np.random.default_rng(0).bytes(150_000)
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-WRONG = CONTENT[:-1] + b"?"
 TAG = f"net.mnist_elu-{SHA256[:8]}"
 NAME = TAG + manifest.SUFFIX
-ENTRY = {
-    "tag": TAG,
-    "model": "net",
-    "dataset": "mnist",
-    "sha256": SHA256,
-    "bytes": len(CONTENT),
-    "preprocessing": {},
-}
 
 
 def entry(*sources: str, **changes) -> dict:
     """Returns the fields of an entry that a download reads."""
-    return {**ENTRY, "sources": list(sources), **changes}
+    fields = {"tag": TAG, "model": "net", "dataset": "mnist", "sha256": SHA256}
+    fields |= {"bytes": len(CONTENT), "preprocessing": {}, "sources": list(sources)}
+    return fields | changes
 
 
 def present(folder: Path) -> list[str]:
@@ -47,16 +40,10 @@ class Handler(loopback.Handler):
     def truncated(self):
         self.answer(self.content[:-9], Content_Length=str(len(self.content)))
 
-    def wrong(self):
-        self.answer(WRONG)
-
     def endless(self):
         self.answer(b"", Content_Length="9" * 18)
         while not self.server.stopped.is_set():
             self.wfile.write(self.content)
-
-    def absent(self):
-        self.send_error(404)
 
     def bad_reason(self):
         self.send_response(500, "no\x1b[2J\rway")
@@ -69,10 +56,7 @@ class Handler(loopback.Handler):
         self.server.stopped.wait()
 
     def moved(self):
-        self.answer(b"", 302, Location=self.folder("good"))
+        self.answer(b"", 302, Location=f"/good/{self.path.rpartition('/')[2]}")
 
     def to_a_file(self):
         self.answer(b"", 302, Location="file:///etc/passwd")
-
-    def folder(self, name):
-        return f"/{name}/{self.path.rpartition('/')[2]}"

@@ -1,48 +1,88 @@
-"""`get_model` refuses bad weight files."""
+"""`get_model` refuses bad weight files, and good ones whose entry is bad."""
 
+import contextlib
+import copy
+import json
 import os
 
 import h5py
 import numpy as np
 import published_weights as made_weights
 import pytest
-from spoiling import check_refused, entry_path
+from file_sources import present
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 import elu_zoo
-from elu_zoo import errors
+from elu_zoo import errors, files
+from elu_zoo.weights import fetch, hdf5, manifest
 
 MODEL = made_weights.MODEL
 UNVERIFIED = {"width": made_weights.WIDTH, "allow_unverified": True}
+STATISTICS = b"no statistics at all"
+NAME = f"x_zca-{files.sha256(STATISTICS)[:16]}"
 NOT_FOUND, USAGE, CORRUPT = errors.NotFoundError, errors.UsageError, errors.CorruptError
 RESOURCE = errors.ResourceError
 
 
-# Each function spoils good weights. Some functions return another path to load.
-def misspell(path):
-    return path.with_name(path.name.replace("elu-", "elo-"))
+def entry_path(path):
+    return path.with_name(path.name.removesuffix(manifest.SUFFIX) + ".json")
 
 
-def delete_file(path):
-    path.unlink()
+# The functions below return a function that spoils the weights or the entry at a path.
+def entry_with(signed=True, **changes):
+    """Changes fields of an entry, by default with the hash of its fields."""
+
+    def change(path):
+        changed = {**json.loads(entry_path(path).read_text()), **changes}
+        changed = made_weights.signed(changed) if signed else changed
+        entry_path(path).write_text(json.dumps(changed))
+
+    return change
 
 
-def make_folder(path):
-    path.unlink()
-    entry_path(path).unlink()
-    path.mkdir()
+def arguments_with(signed=True, **changes):
+    def change(path):
+        arguments = json.loads(entry_path(path).read_text())["arguments"]
+        entry_with(signed, arguments={**arguments, **changes})(path)
+
+    return change
 
 
-def make_pipe(path):
-    path.unlink()
-    os.mkfifo(path)
+def statistics(name, content=STATISTICS):
+    def change(path):
+        entry_with(preprocessing={"kind": "gcn_zca", "statistics": name})(path)
+        path.with_name(f"{NAME}.npz").write_bytes(content)
+
+    return change
 
 
-def truncate(path):
-    os.truncate(path, 1000)
+def outcome(tag):
+    def change(path):
+        entry = json.loads(entry_path(path).read_text())
+        (path.parent / "outcome.json").write_text(json.dumps({**entry, "tag": tag}))
+        return path.parent
+
+    return change
 
 
-def extend(path):
-    os.truncate(path, 1 << 40)
+def moved_away(of):
+    """Replaces a file by a link to a file in another folder."""
+
+    def change(path):
+        target = of(path).parent.parent / of(path).name
+        of(path).rename(target)
+        of(path).symlink_to(target)
+
+    return change
+
+
+def with_kind(make):
+    def change(path):
+        path.unlink()
+        make(path)
+
+    return change
 
 
 def flip_bit(path):
@@ -57,47 +97,140 @@ def write_nan(path):
         file["layers/dense_2/vars/1"][...] = np.nan
 
 
-def write_relu(path):
+def folder_alone(path):
+    entry_path(path).unlink()
+    with_kind(os.mkdir)(path)
+
+
+def another_activation(path):
     """Writes the weights of a network with ReLU, which have the same shapes."""
     path.write_bytes(made_weights.make(activation="relu")[1])
 
 
-def link_to_parent(path):
-    target = path.parent.parent / path.name
-    path.rename(target)
-    path.symlink_to(target)
-
-
-# case: (function that spoils weights, arguments of `get_model`, class of the expected
-# error, pattern of its message).
+# case: (function that spoils weights and may return another path to load, class of the
+# expected error, word of its message).
 ROWS = {
-    "missing": (misspell, {}, NOT_FOUND, "no file .*elo-.*Did you mean .*elu-.*Weig"),
-    "an entry without its file": (delete_file, {}, NOT_FOUND, "no file .*run"),
-    "an unknown user": (lambda path: "~nobody_/x.weights.h5", {}, RESOURCE, "home dir"),
-    "a long name": (lambda path: f"/{'x' * 999}.weights.h5", {}, RESOURCE, "too long"),
-    "a missing folder": (
-        lambda path: "/no/x.weights.h5", {}, NOT_FOUND, "Weights in /no: none"
+    "missing": (
+        lambda p: p.with_name(p.name.replace("elu-", "elo-")), NOT_FOUND, "Did you mean .*elu-"
     ),
-    "a zero byte": (lambda path: "/x\0.weights.h5", {}, NOT_FOUND, "There is no file"),
-    "a folder": (make_folder, {}, USAGE, "is a folder with 0 weight files; expected"),
-    "a named pipe": (make_pipe, {}, CORRUPT, "not a regular file: it is a named pipe"),
-    "truncated": (truncate, {}, CORRUPT, r"1000 bytes, too few"),
-    "a terabyte": (extend, {}, CORRUPT, r"is 1099511627776 bytes; .*at most \d+"),
-    "one bit": (flip_bit, {}, CORRUPT, "is [0-9a-f]{64}, expected [0-9a-f]{64}. De"),
-    "another activation": (write_relu, {}, CORRUPT, "damaged or another file: its"),
-    "NaN": (write_nan, UNVERIFIED, CORRUPT, "layer dense3 is not finite"),
-    "a link out of the folder": (link_to_parent, {}, CORRUPT, "is a link out of its"),
-    "a name with a folder": (lambda path: "../mnist", {}, NOT_FOUND, "file ../mnist"),
+    "an entry without its file": (lambda p: p.unlink(), NOT_FOUND, "no file .*run"),
+    "an unknown user": (lambda p: "~nobody_/x.weights.h5", RESOURCE, "home dir"),
+    "a long name": (lambda p: f"/{'x' * 999}.weights.h5", RESOURCE, "too long"),
+    "a missing folder": (lambda p: "/no/x.weights.h5", NOT_FOUND, "Weights in /no: none"),
+    "a zero byte": (lambda p: "/x\0.weights.h5", NOT_FOUND, "no file"),
+    "a name with a folder": (lambda p: "../mnist", NOT_FOUND, "file ../mnist"),
+    "a folder": (folder_alone, USAGE, "folder with 0"),
+    "a named pipe": (with_kind(os.mkfifo), CORRUPT, "named pipe"),
+    "truncated": (lambda p: os.truncate(p, 1000), CORRUPT, "too few"),
+    "a terabyte": (lambda p: os.truncate(p, 1 << 40), CORRUPT, "at most"),
+    "one bit": (flip_bit, CORRUPT, "SHA-256 is .*Delete"),
+    "weights of ReLU": (another_activation, CORRUPT, "damaged or another"),
+    "NaN": (write_nan, CORRUPT, "layer dense3 is not finite"),
+    "a link out of the folder": (moved_away(lambda p: p), CORRUPT, "out of its folder"),
+    "entry that is a link": (moved_away(entry_path), CORRUPT, "json is a link"),
+    "an edited alpha": (
+        arguments_with(False, activation={"name": "elu", "alpha": 0.3}), CORRUPT, "edited"
+    ),
+    "another activation": (arguments_with(activation={"name": "relu"}), CORRUPT, "contradicts"),
+    "another data set": (entry_with(dataset="../../etc"), CORRUPT, "contradicts"),
+    "tag with a folder": (entry_with(tag="../../etc/x"), CORRUPT, "tag must"),
+    "outcome in another folder": (outcome("../other/x"), CORRUPT, "outcome.json is"),
+    "outcome of another run": (outcome("x.mnist_elu-00000000"), CORRUPT, "contradicts"),
+    "large entry": (
+        lambda p: entry_path(p).write_bytes(b" " * (5 << 20)) and None, CORRUPT, "at most"
+    ),
+    "network larger than its file": (arguments_with(width=1e6), CORRUPT, "too few"),
+    "infinite network": (arguments_with(width=1e308), CORRUPT, "cannot be built"),
+    "another file as an argument": (arguments_with(weights="/etc/passwd"), USAGE, "'weights'"),
+    "object as an argument": (
+        arguments_with(activation={"name": "elu", "alpha": {"class_name": "x"}}), USAGE, "alpha"
+    ),
+    "statistics in another folder": (statistics(f"../{NAME}"), NOT_FOUND, "statistics"),
+    "damaged statistics": (statistics(NAME, b"?"), CORRUPT, "SHA-256"),
+    "large statistics": (
+        statistics(NAME, bytes(fetch._STATISTICS_BYTES + 1)), CORRUPT, "at most"
+    ),
 }  # fmt: skip
 
 
 @pytest.mark.parametrize("row", ROWS)
-def test_bad_weight_files_are_refused(run, home, monkeypatch, row):
-    check_refused(run, home, monkeypatch, ROWS[row])
+def test_bad_weights_are_refused_before_they_are_assigned(run, home, monkeypatch, row):
+    spoil, kind, word = ROWS[row]
+    weights = spoil(run) or run
+    arguments = {} if entry_path(run).exists() else UNVERIFIED
+    before = present(run.parent.parent)
+    monkeypatch.setattr(hdf5, "assign", lambda *_: pytest.fail("weights were assigned"))
+    with pytest.raises(kind, match=word) as caught:
+        elu_zoo.get_model(MODEL, weights=weights, **arguments)
+    assert type(caught.value) is kind
+    assert str(caught.value).replace("\0", "").isprintable()
+    assert present(run.parent.parent) == before and not home.exists()
 
 
-def test_good_weights_are_loaded(run, run_parts):
-    _, _, trained = run_parts
-    model = elu_zoo.get_model(MODEL, weights=run)
-    for value, exact in zip(model.get_weights(), trained.get_weights(), strict=True):
-        np.testing.assert_array_equal(value, exact.astype(np.float16))
+# field of a published entry: function that edits this field beside a weight file.
+CHANGES = {
+    "arguments": arguments_with(activation={"name": "elu", "alpha": 0.5}),
+    "preprocessing": entry_with(preprocessing={"kind": "rescale", "scale": 1.0}),
+    "classes": entry_with(classes=list("9876543210")),
+    "config": entry_with(config={"train": {"loss": "half_squared_error"}}),
+}
+
+
+@pytest.mark.parametrize("field", CHANGES)
+def test_edited_published_entries_are_refused(run, run_parts, monkeypatch, field):
+    tag = run_parts[0]["tag"]
+    monkeypatch.setattr(manifest, "published", lambda: {tag: run_parts[0]})
+    elu_zoo.get_model(MODEL, weights=run)
+    CHANGES[field](run)
+    with pytest.raises(CORRUPT, match=f"published entry {tag} in {field}. Delete"):
+        elu_zoo.get_model(MODEL, weights=run)
+
+
+TEXTS = "", "elu", "relu", "../../x", "/etc/passwd", "\x1b[2J", "\0", "\ud800", "9" * 300
+NUMBERS = -1, 0, 0.5, 3, 1e9, 10**30, 1e308, float("inf"), float("nan"), -0.0
+leaves = st.none() | st.booleans() | st.sampled_from(TEXTS) | st.sampled_from(NUMBERS)
+values = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner)
+)
+
+
+def draw_changed(draw, entry):
+    """Returns a copy of an entry in which one field was changed or deleted."""
+    parent = copied = copy.deepcopy(entry)
+    key = draw(st.sampled_from(sorted(parent)))
+    while isinstance(parent[key], dict) and parent[key] and draw(st.booleans()):
+        parent = parent[key]
+        key = draw(st.sampled_from(sorted(parent)))
+    parent[key] = draw(values)
+    if draw(st.integers(0, 3)) == 0:
+        del parent[key]
+    return copied
+
+
+@pytest.mark.parametrize(
+    "count", [30, pytest.param(2000, marks=[pytest.mark.slow, pytest.mark.nightly])]
+)
+def test_changed_entries_raise_an_error_or_load_the_right_weights(run, run_parts, count):
+    entry, _, trained = run_parts
+
+    @settings(
+        max_examples=count,
+        deadline=None,
+        derandomize=count < 1000,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(st.data())
+    def check(data):
+        changed = draw_changed(data.draw, entry)
+        with contextlib.suppress(KeyError):  # a field that the hash needs was deleted
+            changed = made_weights.signed(changed)
+        entry_path(run).write_text(json.dumps(changed))
+        try:
+            model = elu_zoo.get_model(MODEL, weights=run)
+        except errors.EluZooError:
+            return
+        for value, exact in zip(model.get_weights(), trained.get_weights(), strict=True):
+            np.testing.assert_array_equal(value, exact.astype(np.float16))
+
+    check()

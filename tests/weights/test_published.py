@@ -24,41 +24,22 @@ def model_of(tag):
     return elu_zoo.get_model(manifest.published()[tag]["model"], weights=tag)
 
 
-NUMBER = int | float
-TYPES = {
-    **dict.fromkeys("format bytes parameters multiply_accumulates".split(), int),
-    **dict.fromkeys("seed step epochs".split(), int),
-    **dict.fromkeys("schedule_share wall_time_seconds".split(), NUMBER),
-    **dict.fromkeys("training_pflop training_hours".split(), NUMBER),
-    **dict.fromkeys("arguments preprocessing config metrics".split(), dict),
-    **dict.fromkeys("examples versions".split(), dict),
-    **dict.fromkeys("classes sources".split(), list),
-    **dict.fromkeys("tag model dataset sha256 schedule commit backend".split(), str),
-    **dict.fromkeys("hardware licence data_terms command".split(), str),
-    "calibration": dict,
-    manifest.MEANING_HASH: str,
-}
-# Earlier versions did not write these fields.
-ADDED = {"images": str, "strategy": str, "replicas": int}
-TYPES |= ADDED
-MAY_BE_EMPTY = {"seed", "sources", "classes"}
+# Fields with 0, or nothing, in some entries.
+MAY_BE_EMPTY = {"seed", "sources", "classes", "examples"}
 
 
 @published
 def test_an_entry_has_all_fields_with_valid_values(tag):
     entry = manifest.published()[tag]
-    fields = TYPES.keys() - ([] if entry["classes"] else ["calibration"])
-    assert set(entry) | ADDED.keys() == fields > card.FIELDS > manifest.FIELDS
-    for field, value in entry.items():
-        assert isinstance(value, TYPES[field]) and not isinstance(value, bool), field
-        assert value or field in MAY_BE_EMPTY, field
-        if isinstance(value, NUMBER):
-            assert math.isfinite(value) and value >= 0, field
+    assert set(entry) > card.FIELDS > manifest.FIELDS
+    assert ("calibration" in entry) == bool(entry["classes"])
+    assert all(value or field in MAY_BE_EMPTY for field, value in entry.items())
     assert tag == entry["tag"] and manifest.check(entry, tag) is entry
     assert all(math.isfinite(value) for value in entry["metrics"].values())
     assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
     assert len(entry["classes"]) == entry["arguments"].get("num_classes", 0)
     assert 0 < entry["schedule_share"] <= 1
+    assert training_cost.measure(entry).items() <= entry.items()
 
 
 @published
@@ -101,12 +82,6 @@ def test_an_entry_states_a_temperature_or_the_reason_for_its_absence(tag):
 
 
 @published
-def test_an_entry_states_the_cost_of_its_training(tag):
-    entry = manifest.published()[tag]
-    assert training_cost.measure(entry).items() <= entry.items()
-
-
-@published
 def test_an_entry_states_the_size_of_its_network(tag):
     entry = manifest.published()[tag]
     bare = elu_zoo.get_model(entry["model"], **entry["arguments"], preprocessing=False)
@@ -121,9 +96,9 @@ def test_the_config_of_an_entry_agrees_with_its_other_fields(tag):
     entry = manifest.published()[tag]
     config = ConfigDict(entry["config"])
     assert config.seed == entry["seed"] and config.train.epochs == entry["epochs"]
-    described = activations.describe(config.model.activation)
-    assert described == entry["arguments"]["activation"]
-    assert config.model.batch_norm == entry["arguments"]["batch_norm"]
+    arguments = {"activation": activations.describe(config.model.activation)}
+    arguments["batch_norm"] = config.model.batch_norm
+    assert arguments.items() <= entry["arguments"].items()
 
 
 def test_each_network_and_data_set_has_one_default():
