@@ -277,21 +277,12 @@ def _how_to_use(entry: Entry) -> str:
 
 def _metadata(entry: Entry) -> str:
     """Returns the front matter as JSON, which is YAML too."""
-    error, name = entry["metrics"][results.metric(entry)], entry["dataset"]
-    task, metric = "image-classification", {"type": "accuracy", "value": round(1 - error / 100, 6)}
-    if not entry["classes"]:
-        task, metric = "image-to-image", {"type": "squared_error", "value": error}
-    # A user's data set has no name on the hub.
-    hub = [_DATA[name][0]] if name in _DATA else []
-    data = {"name": name, "type": (hub or ["own images"])[0], "split": "test"}
-    result = {"task": {"type": task}, "dataset": data, "metrics": [metric]}
     fields = {
         "license": entry["licence"].lower(),
         "library_name": "keras",
-        "pipeline_tag": task,
+        "pipeline_tag": "image-classification" if entry["classes"] else "image-to-image",
         "tags": sorted({"elu", entry["arguments"]["activation"]["name"], "arxiv:1511.07289"}),
-        "datasets": hub,
-        "metrics": [metric["type"]],
-        "model-index": [{"name": entry["tag"], "results": [result]}],
+        # A user's data set has no name on the hub.
+        "datasets": [_DATA[entry["dataset"]][0]] if entry["dataset"] in _DATA else [],
     }
     return f"---\n{json.dumps(fields, indent=1)}\n---\n\n"

@@ -10,8 +10,7 @@ from elu_zoo.weights.manifest import Entry
 COLUMNS = ("tag config model dataset activation seed kind severity images error_percent").split()
 _SQUARED = (
     "The squared error is the sum over the pixels of an image, which are in [0, 1], averaged "
-    "over images. That of the file has no interval, because the errors of single images are "
-    "not recorded. "
+    "over images. The errors of single images are not recorded. "
 )
 
 

@@ -61,5 +61,5 @@ def _errors(what: str) -> Iterator[None]:
     # Versions of huggingface_hub raise errors of different HTTP libraries.
     except Exception as error:
         reason = untrusted.printable(" ".join(str(error).split()), 300)
-        advice = "Check the name and the network. If you need to log in, run `hf auth login`."
+        advice = "Check the name and the network. To log in, run `hf auth login` or set $HF_TOKEN."
         raise errors.ResourceError(f"{what}: {reason} {advice}") from error

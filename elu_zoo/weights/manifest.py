@@ -87,13 +87,9 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
 
 
 def check(entry: Any, origin: str) -> Entry:
-    """Returns an entry that is not trusted, after checks.
+    """Returns an entry of the file `origin`, after checks.
 
     The weight file cannot confirm its entry, because the file lacks the activation.
-
-    Args:
-        entry: parsed JSON.
-        origin: the name of the entry's file, for messages.
     """
     if fault := _fault(entry):
         raise errors.CorruptError(f"{origin} {fault}.")
@@ -104,9 +100,8 @@ def _fault(entry: Any) -> str | None:
     """Returns what is wrong with an entry, and a remedy; None for a valid entry."""
     if not isinstance(entry, dict):
         return "is not the entry of a weight file. Download it again"
-    if entry.get("format") != FORMAT:
-        found = reprlib.repr(entry.get("format"))
-        return f"has format {found}; this elu_zoo reads format {FORMAT}. Upgrade elu_zoo"
+    if (found := entry.get("format")) != FORMAT:
+        return f"has format {reprlib.repr(found)}, not {FORMAT}. Upgrade elu_zoo"
     if missing := sorted(FIELDS - entry.keys()):
         return f"lacks {', '.join(missing)}. Download the entry again, or train again"
     for rule, holds in _RULES.items():
@@ -117,15 +112,11 @@ def _fault(entry: Any) -> str | None:
         if not is_right:
             return f"is damaged: {rule}. Download the entry again"
     if entry[MEANING_HASH] != meaning_hash(entry):
-        fields = ", ".join(_MEANING)
-        return f"was edited: {MEANING_HASH} is not the hash of {fields}. Download the entry again"
+        return f"was edited: {MEANING_HASH} is not its hash. Download the entry again"
     expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
-        return (
-            f"contradicts itself: its tag is {entry['tag']}, but the tag for its model, dataset, "
-            f"activation, batch_norm and sha256 is {untrusted.printable(expected)}. Download the "
-            "entry again"
-        )
+        shown = untrusted.printable(expected)
+        return f"contradicts itself: the tag for its fields is {shown}. Download the entry again"
     listed = published().get(expected, entry)
     if differing := [field for field in _MEANING if entry[field] != listed[field]]:
         return (

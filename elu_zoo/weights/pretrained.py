@@ -13,8 +13,6 @@ from elu_zoo.weights import manifest
 if TYPE_CHECKING:
     from elu_zoo.weights.unverified import Saved
 
-_OF_OTHER_ZOOS = ("default", "imagenet", "in1k", "pretrained", "best", "latest", "true")
-
 
 @dataclasses.dataclass(frozen=True)
 class Pretrained:
@@ -24,8 +22,8 @@ class Pretrained:
         model: the name of the network.
         path: the path of the `.weights.h5` or `.keras` file.
         entry: the entry of the file; None for a file without an entry.
-        activation: the description of the activation, see `activations.describe`. It
-            comes from the entry or the `.keras` file, otherwise from the arguments.
+        activation: the description of the activation in the entry or the `.keras` file,
+            otherwise in the arguments.
         has_classifier: whether `get_model` loads the weights of the classifier.
         saved: what a file without an entry states; None for a file with an entry.
     """
@@ -214,15 +212,12 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     of_model = [e for e in published.values() if e["model"] == model]
     if found := [e for e in of_model if e["dataset"] == name]:
         return found
-    is_dataset = any(name == e["dataset"] for e in published.values())
-    if not of_model or is_dataset or not name or name.lower().startswith(_OF_OTHER_ZOOS):
-        raise errors.UsageError(
-            f"{model} has no weights {name!r}: weights are named after their data set. "
-            f"{manifest.offer(model)}"
-        )
     datasets = sorted({e["dataset"] for e in of_model})
-    choices = [*datasets, *(e["tag"] for e in of_model)]
-    raise errors.unknown_name_error(f"weights of {model}", name, choices)
+    closest = errors.did_you_mean(name, [*datasets, *(e["tag"] for e in of_model)])
+    raise errors.UsageError(
+        f"Unknown weights of {model} {name!r}. {closest}{manifest.offer(model)} list_weights() "
+        "returns all tags."
+    )
 
 
 def _from_manifest(

@@ -41,25 +41,14 @@ Layers = dict[str, Layer]
 
 @dataclasses.dataclass(frozen=True)
 class Saved:
-    """Statements of a file without an entry about its network.
-
-    Attributes:
-        path: the path of the file.
-        arguments: the builder arguments that the file states. A `.weights.h5` file
-            states only `num_classes`.
-        has_classifier: whether the file has the weights of the classifier.
-        shapes: the shapes of the weights by layer name.
-        layers: the class, config and inputs of each layer by name; None for a `.weights.h5`.
-        preprocessing: the description of the layers on raw images, with the kind None
-            if there are none; None for a `.weights.h5` file.
-    """
+    """Statements of a file without an entry; a `.weights.h5` has no layers and preprocessing."""
 
     path: Path
-    arguments: dict[str, Any]
+    arguments: dict[str, Any]  # of the builder; of a `.weights.h5` only `num_classes`
     has_classifier: bool
     shapes: hdf5.Shapes
-    layers: Layers | None = None
-    preprocessing: dict[str, Any] | None = None
+    layers: Layers | None = None  # class, config and inputs of each layer by name
+    preprocessing: dict[str, Any] | None = None  # the kind is None without such layers
 
     def check(self, model: "keras.Model", classifier: str | None) -> None:
         """Raises `UsageError` if the file's layers are not those of a network."""

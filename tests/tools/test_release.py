@@ -99,7 +99,7 @@ def test_outputs_stay_and_other_measures_are_new(repository, monkeypatch):
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"config": {"smoke": True}}, "smoke"),
+        ({"config": {"smoke": True, "train": {"loss": "squared_hinge"}}}, "smoke"),
         ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, "config"),
         ({"preprocessing": {"statistics": "mean"}}, "statistics"),
     ],

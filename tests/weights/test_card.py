@@ -106,15 +106,10 @@ def test_the_front_matter_agrees_with_the_entry(entry):
     fields = yaml.safe_load(card.split("---\n")[1])
     assert (fields["license"], fields["library_name"]) == ("apache-2.0", "keras")
     assert {"elu", "arxiv:1511.07289"} <= set(fields["tags"])
-    (model,) = fields["model-index"]
-    (result,) = model["results"]
-    (measured,) = result["metrics"]
-    assert (model["name"], result["dataset"]["name"]) == (entry["tag"], entry["dataset"])
-    assert result["dataset"]["type"] in (fields["datasets"] or ["own images"])
-    assert fields["metrics"] == [measured["type"]]
-    assert fields["pipeline_tag"] == result["task"]["type"]
-    value = 100 * (1 - measured["value"]) if entry["classes"] else measured["value"]
-    assert value == pytest.approx(entry["metrics"][results.metric(entry)])
+    assert fields["pipeline_tag"] == (
+        "image-classification" if entry["classes"] else "image-to-image"
+    )
+    assert len(fields["datasets"]) == (entry["dataset"] != "my: photos")
 
 
 def test_the_card_of_a_run_is_printed_without_control_characters(tmp_path, capsys):

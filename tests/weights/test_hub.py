@@ -45,11 +45,11 @@ def test_without_a_network_the_last_download_is_used(repository, home, run_parts
         pretrained.find(MODEL, "hf:owner/other")
 
 
-@pytest.mark.parametrize("name", ["hf:owner/repo@v9", "hf:owner/absent"])
-def test_a_missing_repository_or_revision_is_refused(repository, home, name):
-    with pytest.raises(errors.ResourceError, match=f"{name} was not read") as raised:
-        pretrained.find(MODEL, name)
-    assert str(raised.value).isprintable() and present(home) == []
+def test_a_missing_repository_is_refused(repository, home):
+    for name in ("hf:owner/repo@v9", "hf:owner/absent"):
+        with pytest.raises(errors.ResourceError, match=f"{name} was not read") as raised:
+            pretrained.find(MODEL, name)
+        assert str(raised.value).isprintable() and present(home) == []
 
 
 def test_damaged_weights_are_refused(repository, home, run_parts):

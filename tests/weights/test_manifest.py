@@ -39,7 +39,7 @@ ARGUMENTS = {"activation": {"name": "elu"}, "batch_norm": False}
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
-        ({"format": 2}, "format 2; .*Upgrade"),
+        ({"format": 2}, "format 2, .*Upgrade"),
         ({"format": None}, "format None"),
         *(({"tag": x}, "tag") for x in ("", "../x", "a\\b", ".x", "a\0", "a" * 201, 3)),
         *(({"sha256": x}, "sha256") for x in ("", "a" * 65, "A" * 64, "a" * 64 + "\n", 3)),
