@@ -178,11 +178,13 @@ def check_exists(model: str, weights: str) -> None:
 
     Commands call this function first, so that a misspelled name fails at once.
     """
-    from elu_zoo.weights import hub, local
-
     if weights.startswith("hf:"):
+        from elu_zoo.weights import hub
+
         hub.check(weights)
     elif _is_path(weights):
+        from elu_zoo.weights import local  # imports h5py and NumPy
+
         local.with_entry(Path(weights))
     else:
         _published_entries(weights, model)
