@@ -17,12 +17,17 @@ from elu_zoo import errors, files
 
 # Version of `images.decode`. The name of an entry contains the version, so that arrays
 # of another version are not read.
-_DECODER = "decoder2"
+_DECODER = "decoder3"
 
 Arrays = dict[str, np.ndarray]
 
 
-def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arrays:
+def load(
+    name: str,
+    sources: Iterable[Path],
+    build: Callable[[], Arrays],
+    shape: tuple[int, ...] | None = None,
+) -> Arrays:
     """Returns the arrays of an entry, after building and storing a missing entry.
 
     A damaged entry is built again. If the cache cannot be written, every load builds
@@ -32,7 +37,15 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
         name: the start of the entry's file name, which contains a version.
         sources: the files that `build` reads, whose names and sizes identify the entry.
         build: function that returns the arrays.
+        shape: for a user's images, the shape to which they are decoded, `()` for that of
+            the stored images. The entry then also depends on the decoder, and on the
+            times at which the files were written: other pixels may have the same size.
     """
+    sources = sorted(sources)
+    if shape is not None:
+        times = repr([path.stat().st_mtime_ns for path in sources])
+        written = files.sha256(times.encode())[:8]
+        name = f"{name}-{written}-{'x'.join(map(str, shape))}-{_DECODER}"
     names_and_sizes = sorted((path.name, path.stat().st_size) for path in sources)
     fingerprint = files.sha256(json.dumps(names_and_sizes).encode())[:16]
     path = files.home() / "data" / f"{name}-{fingerprint}.npz"
@@ -46,22 +59,6 @@ def load(name: str, sources: Iterable[Path], build: Callable[[], Arrays]) -> Arr
     except OSError as error:
         logging.warning("Decoded arrays are not cached at %s: %s", path, error)
     return arrays
-
-
-def load_decoded(
-    name: str, sources: Iterable[Path], shape: tuple[int, ...], build: Callable[[], Arrays]
-) -> Arrays:
-    """Returns the arrays of a user's images, decoded to a shape; see `load`.
-
-    The entry also depends on the shape, the version of the decoder and the times at
-    which the files were written, because a file with other pixels may have the same
-    name and size. The shape `()` stands for the shape of the stored images.
-    """
-    sources = sorted(sources)
-    times = repr([path.stat().st_mtime_ns for path in sources])
-    written = files.sha256(times.encode())[:8]
-    size = "x".join(map(str, shape))
-    return load(f"{name}-{written}-{size}-{_DECODER}", sources, build)
 
 
 def newest(pattern: str) -> Arrays | None:

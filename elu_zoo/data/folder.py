@@ -12,7 +12,8 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data import cache, class_names, shapes, splits
+from elu_zoo.data import cache, class_names, shapes
+from elu_zoo.data.dataset import SPLITS
 from elu_zoo.data.encoded import EncodedImages, Example
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
@@ -28,13 +29,7 @@ LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/...
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class FilesOfSplit:
-    """The image files of one split; an `encoded.Examples`.
-
-    Args:
-        root: the folder that holds the class folders.
-        paths: path of each file, relative to `root`.
-        labels: int32 `(n,)`, label of each file.
-    """
+    """The image files of one split, with paths relative to `root`; an `encoded.Examples`."""
 
     root: Path
     paths: tuple[str, ...]
@@ -109,16 +104,14 @@ def find(
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     """Returns the folder of each split; without classes in train/, all folders are classes."""
     folders = _folders(folder)
-    roots = {}
-    for split in names:
-        named = [x for x in folders if x.name.lower() in _SPLITS[split]]
-        if len(named) > 1:
+    named = {split: [x for x in folders if x.name.lower() in _SPLITS[split]] for split in names}
+    for split, several in named.items():
+        if len(several) > 1:
             raise errors.DataError(
-                f"{folder} has several folders of {split} images, {_listed(named)}. "
+                f"{folder} has several folders of {split} images, {_listed(several)}. "
                 "Move the class folders of one into the other."
             )
-        if named:
-            roots[split] = named[0]
+    roots = {split: found[0] for split, found in named.items() if found}
     if "train" in roots and any(map(_has_images, _folders(roots["train"]))):
         if others := [x for x in folders if x not in roots.values()]:
             logging.warning(
@@ -152,16 +145,8 @@ def _label_files(root: Path, paths: Sequence[str], classes: Sequence[str]) -> Fi
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
-    """Decodes all images of a folder, or loads them from the cache.
-
-    Args:
-        folder: the folder; see `find`.
-        shape: `(height, width, channels)` to which the images are adapted.
-
-    Returns:
-        Images and labels of each split, and `class_names`; see `splits.split`.
-    """
-    source = find(folder, splits.NAMES)
+    """Returns the arrays for `splits.split` of a folder's images, adapted to a shape."""
+    source = find(folder, SPLITS)
     paths = [part.root / path for part in source.splits.values() for path in part.paths]
     shapes.check_memory(len(paths), shape)
 
@@ -187,7 +172,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
         return arrays
 
     key = f"{source.name}-{source.fingerprint}"
-    arrays = cache.load_decoded(key, paths, shape, build)
+    arrays = cache.load(key, paths, build, shape)
     for split, part in source.splits.items():
         arrays[f"{split}_paths"] = np.array([str(part.root / x) for x in part.paths])
     return {**arrays, "class_names": np.array(source.class_names)}

@@ -12,8 +12,8 @@ from elu_zoo.data import folder as image_folder
 from elu_zoo.data import order, records, splits, tfds
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.data.encoded import EncodedImages, EncodedSplit
+from elu_zoo.data.load import IMAGENET
 
-NAME = "imagenet2012"
 VALIDATION_IMAGES = 5000  # the paper's number
 _HELD_OUT = 10  # one image in ten is held out of a folder without splits
 _TERMS = (
@@ -41,8 +41,7 @@ def load(
         validation_images: greatest number of images in the validation split.
         data_dir: see `tfds.find_folder`.
     """
-    folder = find_folder(folder, data_dir)
-    source = find(folder)
+    source = _find(folder, data_dir)
     held_out = "validation" if "validation" in source.splits else "train"
     test = order.permutation(order.SPLIT_SEED, 0, len(source.splits[held_out]))
     if held_out == "train":
@@ -64,17 +63,15 @@ def load(
         test=split(held_out, test),
         class_names=source.class_names,
         note="The validation images are part of the test images, as in the paper.",
-        terms=_TERMS if re.match(NAME, source.name) else "The terms of its images.",
+        terms=_TERMS if re.match(IMAGENET, source.name) else "The terms of its images.",
         fingerprint=f"{source.name}-{source.fingerprint}-{image_size}",
     )
 
 
-def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
-    """Returns the folder that `load` reads."""
-    if folder:
-        return Path(folder).expanduser()
+def _find(folder: str | os.PathLike, data_dir: str | Path | None) -> EncodedImages:
+    """Returns the content of a folder of image files or of records, see `load`."""
     try:
-        return tfds.find_folder(NAME, 5, data_dir)
+        path = Path(folder).expanduser() if folder else tfds.find_folder(IMAGENET, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
             f"{error} The command needs the archives of ImageNet in the folder "
@@ -82,16 +79,12 @@ def find_folder(folder: str | os.PathLike, data_dir: str | Path | None) -> Path:
             "of image files: set --config.data.folder=<folder> for training, or "
             "--data=<folder> for evaluation."
         ) from error
-
-
-def find(folder: Path) -> EncodedImages:
-    """Returns the content of a folder of image files or of records."""
-    is_prepared = (folder / records.INFO).is_file()
-    source = records.find(folder) if is_prepared else image_folder.find(folder)
+    is_prepared = (path / records.INFO).is_file()
+    source = records.find(path) if is_prepared else image_folder.find(path)
     if "train" not in source.splits:
-        raise errors.DataError(f"The data set in {folder} has no split 'train'.")
+        raise errors.DataError(f"The data set in {path} has no split 'train'.")
     if len(source.classes) < 2:
         raise errors.DataError(
-            f"All images in {folder} are of one class, {source.classes[0]}. {image_folder.LAYOUT}"
+            f"All images in {path} are of one class, {source.classes[0]}. {image_folder.LAYOUT}"
         )
     return source

@@ -4,17 +4,13 @@ import dataclasses
 import os
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import catalog, shapes
-from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.data.dataset import SPLITS, ImageData, Split
 from elu_zoo.data.shapes import Shape
-
-if TYPE_CHECKING:
-    from elu_zoo.data.cache import Arrays
 
 IMAGENET = "imagenet2012"  # whose images stay on the disk; see `elu_zoo.data.imagenet`
 
@@ -49,7 +45,7 @@ def load(
         name: one of `names()`, or the user's images: a folder of PNG and JPEG files,
             see `folder.find`; an .npz file, see `npz.read`; or the name of a data set
             that tensorflow-datasets prepared, with its config if it has one
-            (`"beans"`, `"imagenet_resized/32x32"`), see `tfds.find_images`.
+            (`"beans"`, `"imagenet_resized/32x32"`), see `tfds.find`.
         data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores
             this argument.
         image_shape: `(height, width, channels)` to which every image is adapted, see
@@ -81,25 +77,21 @@ def load(
 def check_exists(name: str, data_dir: str | Path | None = None) -> None:
     """Checks that a data set of the zoo, a folder, a file or a prepared data set exists."""
     path = Path(name).expanduser()
-    if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir():
+    is_npz = path.suffix == ".npz"
+    if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir() or (is_npz and path.exists()):
         return
-    if path.suffix == ".npz":
-        if not path.exists():
-            raise errors.NotFoundError(f"There is no file {path}. {files.similar(path)}".rstrip())
-    elif _is_path(name):
-        hint = files.similar(path)
-        raise errors.NotFoundError(f"There is no folder or .npz file {name}. {hint}".rstrip())
-    else:
-        from elu_zoo.data import tfds
+    missing = f"There is no folder or .npz file {name}"
+    if is_npz or _is_path(name):
+        raise errors.NotFoundError(f"{missing}. {files.similar(path)}".rstrip())
+    from elu_zoo.data import tfds
 
-        try:
-            tfds.find_folder(name, None, data_dir)
-        except errors.DataError as error:
-            unknown = errors.unknown_name_error("data set", name, names())
-            raise errors.UsageError(
-                f"{unknown} There is no folder or .npz file {name} either. "
-                f"{files.similar(path)}tensorflow-datasets: {error}"
-            ) from error
+    try:
+        tfds.find_folder(name, None, data_dir)
+    except errors.DataError as error:
+        unknown = errors.unknown_name_error("data set", name, names())
+        raise errors.UsageError(
+            f"{unknown} {missing} either. {files.similar(path)}tensorflow-datasets: {error}"
+        ) from error
 
 
 def _adapted(data: ImageData, shape: Shape) -> ImageData:
@@ -108,19 +100,11 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
         return data
     from elu_zoo.data.images import adapt_all
 
-    count = len(data.train) + len(data.validation) + len(data.test)
-    shapes.check_memory(count, shape)
-
-    def adapt(split: Split) -> Split:
-        return Split(adapt_all(split.images, shape), split.labels)
-
-    return dataclasses.replace(
-        data,
-        train=adapt(data.train),
-        validation=adapt(data.validation),
-        test=adapt(data.test),
-        fingerprint="_".join([data.fingerprint, *map(str, shape)]),
-    )
+    parts = {name: data.split(name) for name in SPLITS}
+    shapes.check_memory(sum(map(len, parts.values())), shape)
+    adapted = {name: Split(adapt_all(x.images, shape), x.labels) for name, x in parts.items()}
+    fingerprint = "_".join([data.fingerprint, *map(str, shape)])
+    return dataclasses.replace(data, **adapted, fingerprint=fingerprint)
 
 
 def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape | None) -> ImageData:
@@ -128,11 +112,11 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
     if not isinstance(name, str) or not name:
         raise errors.unknown_name_error("data set", name, names())
     check_exists(name, data_dir)
-    path = Path(name).expanduser()
-    terms = f"{path.name}: the terms of its images."
-    if path.suffix == ".npz":
-        from elu_zoo.data import npz
+    from elu_zoo.data import cache, folder, npz, splits, tfds
 
+    path = Path(name).expanduser()
+    identifier = _identifier(path.stem if path.exists() else name)
+    if path.suffix == ".npz":
         arrays = npz.read(path, image_shape)
     elif path.is_dir():
         if image_shape is None:
@@ -140,16 +124,13 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
                 f"The images of the folder {name} may have any size. Set image_shape "
                 "to (height, width, channels) to resize the images. Received: None."
             )
-        from elu_zoo.data import folder
-
         arrays = folder.read(path, image_shape)
     else:
-        arrays = _read_tfds(name, data_dir, image_shape)
-        terms = str(arrays["terms"])
-    from elu_zoo.data import splits
-
-    identifier = _identifier(path.stem if path.exists() else name)
-    return splits.split(identifier, arrays, terms)
+        source = tfds.find(name, data_dir, shape=image_shape)
+        key = f"tfds-{identifier}-{source.version}"
+        arrays = cache.load(key, source.files, source.read, image_shape or ())
+    terms = arrays.get("terms", f"{path.name}: the terms of its images.")
+    return splits.split(identifier, arrays, str(terms))
 
 
 def _is_path(name: str) -> bool:
@@ -162,11 +143,3 @@ def _identifier(name: str) -> str:
     """Returns a name of letters, digits and underscores that is not in `names()`."""
     identifier = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
     return f"{identifier}_own" if identifier in names() else identifier
-
-
-def _read_tfds(name: str, data_dir: str | Path | None, shape: Shape | None) -> "Arrays":
-    from elu_zoo.data import cache, tfds
-
-    source = tfds.find_images(name, data_dir, shape)
-    key = f"tfds-{_identifier(name)}-{source.version}"
-    return cache.load_decoded(key, source.files, shape or (), source.read)

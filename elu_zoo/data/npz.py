@@ -26,9 +26,8 @@ def read(path: Path, shape: Shape | None) -> Arrays:
     """Reads images `(n, height, width[, channels])`, 0..255, and integer labels.
 
     Args:
-        path: path of the file. The file must hold `x_train` and `y_train` (or `images`
-            and `labels`), and may hold `x_val`, `y_val`, `x_test`, `y_test` and
-            `class_names`. Without `class_names`, the name of a class is its number.
+        path: path of a file with the arrays of `_EXPECTED`. Without `class_names`, the
+            name of a class is its number.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
             the shape of the images.
 
@@ -47,11 +46,6 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             raise errors.DataError(f"{path} has no array {missing}. {_EXPECTED}.")
         arrays[f"{part}_images"] = _images(stored[images], f"{path}: {images}", shape)
         arrays[f"{part}_labels"] = _labels(stored[labels], f"{path}: {labels}")
-        counts = len(arrays[f"{part}_images"]), len(arrays[f"{part}_labels"])
-        if counts[0] != counts[1]:
-            raise errors.DataError(
-                f"{path}: {images} has {counts[0]} images, but {labels} has {counts[1]} labels."
-            )
     if "train_images" not in arrays:
         raise errors.DataError(
             f"{path} has no training images. {_EXPECTED}. Received: "
@@ -79,12 +73,9 @@ def _stored_arrays(path: Path) -> Arrays:
         raise errors.DataError(f"{path} {error}.") from None
     # The zip and zlib modules and NumPy raise errors of many types for damaged files.
     except Exception as error:
-        is_pickle = "pickle" in str(error)
-        reason = "it holds Python objects" if is_pickle else "it is damaged"
-        if isinstance(error, MemoryError):
-            reason = "its arrays do not fit the memory"
+        reason = f"{type(error).__name__}: {str(error).rstrip('.')}"
         raise errors.DataError(
-            f"{path} is not a readable .npz file: {reason}. Write arrays of numbers with np.savez."
+            f"{path} is not a readable .npz file ({reason}). Write arrays of numbers with np.savez."
         ) from error
 
 
@@ -107,20 +98,20 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     """Returns checked images, uint8 `(n, height, width, channels)`."""
     if images.ndim == 3:
         images = images[..., None]
-    if images.ndim != 4 or images.shape[3] not in (1, 3, 4):
+    is_image = images.ndim == 4 and images.shape[3] in (1, 3, 4)
+    if not is_image or min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
-            f"{name} has the shape {images.shape}; expected (n, height, width), or "
-            "(n, height, width, channels) with 1, 3 or 4 channels. Move axes with np.moveaxis."
-        )
-    if min(images.shape[1:3]) < shapes.MIN_SIDE:
-        raise errors.DataError(
-            f"{name} has the shape {images.shape}; expected at least "
-            f"{shapes.MIN_SIDE} pixels on each side."
+            f"{name} has the shape {images.shape}; expected (n, height, width), or (n, height, "
+            f"width, channels) with 1, 3 or 4 channels, and at least {shapes.MIN_SIDE} pixels on "
+            "each side. Move axes with np.moveaxis."
         )
     shapes.check_memory(len(images), shape or images.shape[1:])
-    if images.dtype != np.uint8:
-        _check_pixels(images, name)
-        images = images.astype(np.uint8)
+    if images.dtype != np.uint8 and not _are_pixels(images):
+        raise errors.DataError(
+            f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
+            "Convert pixels in [0, 1] with (255 * x).round().astype('uint8')."
+        )
+    images = images.astype(np.uint8, copy=False)
     if shape is not None and images.shape[1:] != shape:
         from elu_zoo.data.images import adapt_all
 
@@ -128,19 +119,14 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     return images
 
 
-def _check_pixels(images: np.ndarray, name: str) -> None:
-    """Checks that images of another type than uint8 are whole numbers in 0..255."""
-    is_valid = images.dtype.kind in "iuf"
-    if is_valid and len(images):
-        is_valid = images.min() >= 0 and images.max() <= 255
-        if images.dtype.kind == "f":
-            # Images of only 0.0 and 1.0 probably have black and white pixels in [0, 1].
-            is_valid = is_valid and images.max() > 1 and (images == images.round()).all()
-    if not is_valid:
-        raise errors.DataError(
-            f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
-            "Convert pixels in [0, 1] with (255 * x).round().astype('uint8')."
-        )
+def _are_pixels(images: np.ndarray) -> bool:
+    """Returns whether images are whole numbers in 0..255."""
+    if images.dtype.kind not in "iuf" or not images.size:
+        return images.dtype.kind in "iuf"
+    if images.min() < 0 or images.max() > 255:
+        return False
+    # Images of only 0.0 and 1.0 probably have black and white pixels in [0, 1].
+    return images.dtype.kind != "f" or (images.max() > 1 and (images == images.round()).all())
 
 
 def _labels(labels: np.ndarray, name: str) -> np.ndarray:

@@ -2,16 +2,15 @@
 
 import hashlib
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from absl import logging
 
 from elu_zoo import errors
+from elu_zoo.data import dataset
 from elu_zoo.data.cache import Arrays
-from elu_zoo.data.dataset import ImageData, Split
+from elu_zoo.data.dataset import SPLITS, ImageData, Split
 
-NAMES = ("train", "validation", "test")
 _HELD_OUT = 0.1  # fraction of the images, for each missing split
 
 
@@ -28,34 +27,30 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     Args:
         name: name of the data set.
         arrays: `<split>_images` uint8 `(n, height, width, channels)` and
-            `<split>_labels` of one or more of `NAMES`, and `class_names`;
+            `<split>_labels` of one or more of `SPLITS`, and `class_names`;
             `<split>_paths` of the images if they are files.
         terms: see `ImageData`.
     """
     arrays = dict(arrays)
-    paths = {part: arrays.pop(f"{part}_paths", None) for part in NAMES}
+    paths = {part: arrays.pop(f"{part}_paths", None) for part in SPLITS}
+    dataset.check(name, arrays)
     class_names = tuple(map(str, arrays["class_names"]))
-    _check(name, arrays, class_names)
     # The arrays are hashed, so that the format of the files does not change the hash.
     content = hashlib.sha256()
     for key in sorted(arrays):
         content.update(np.ascontiguousarray(arrays[key]).data)
-    by_name = {
+    given = {
         part: Split(arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32))
-        for part in NAMES
+        for part in SPLITS
         if f"{part}_images" in arrays
     }
-    hashes = {
-        part: np.array([_uniform_hash(image) for image in given.images])
-        for part, given in by_name.items()
-    }
-    _warn_of_copies(name, by_name, hashes, paths)
-    given, total = list(by_name), sum(map(len, by_name.values()))
-    complete = _with_held_out(name, by_name, hashes["train"])
-    labels, *held_out = (complete[part].labels for part in NAMES)
-    warn_of_untrained(name, class_names, labels, np.concatenate(held_out))
-    cut = [f"{len(complete[x])} for {x}" for x in NAMES if x not in given]
-    note = f"{name} has {total} images, of which a hash held out "
+    hashes = {part: np.array([*map(_uniform_hash, x.images)]) for part, x in given.items()}
+    _warn_of_copies(name, given, hashes, paths)
+    complete = given | _cut(name, given, hashes["train"])
+    held_out = np.concatenate([complete[part].labels for part in SPLITS[1:]])
+    warn_of_untrained(name, class_names, complete["train"].labels, held_out)
+    cut = [f"{len(complete[x])} for {x}" for x in SPLITS if x not in given]
+    note = f"{name} has {sum(map(len, given.values()))} images, of which a hash held out "
     return ImageData(
         name,
         **complete,
@@ -67,38 +62,34 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     )
 
 
-def _with_held_out(name: str, by_name: dict[str, Split], hashes: np.ndarray) -> dict[str, Split]:
-    """Returns all three splits; missing splits are cut from the training split."""
-    missing = [part for part in NAMES if part not in by_name]
-    train = by_name["train"]
-    if len(set(hashes)) <= len(missing):
+def _cut(name: str, given: dict[str, Split], hashes: np.ndarray) -> dict[str, Split]:
+    """Returns the splits that are cut from the training images, and the rest of these."""
+    # The split of each image, as a position in SPLITS.
+    missing = [index for index, part in enumerate(SPLITS) if part not in given]
+    if len(set(hashes)) <= len(missing) or len(hashes) < len(SPLITS):
         raise errors.DataError(
             f"{name} has only {len(set(hashes))} different training images; expected "
-            f"at least {len(missing) + 1}."
+            f"at least {max(len(missing) + 1, len(SPLITS))}."
         )
-    # The split of each image: 0 for validation, 1 for test, 2 for training.
-    split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int)
+    split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int) + 1
+    split_of[~np.isin(split_of, missing)] = 0
     order = np.argsort(hashes, kind="stable")
-    wanted = [index for index in (0, 1) if NAMES[1 + index] in missing] + [2]
-    split_of[~np.isin(split_of, wanted)] = 2
-    for index in wanted:
+    for index in (*missing, 0):
         if not (split_of == index).any():  # This happens only with few images.
             _fill(split_of, hashes, index, order)
-    for index in wanted[:-1]:
-        chosen, part = np.flatnonzero(split_of == index), NAMES[1 + index]
-        by_name[part] = Split(train.images[chosen], train.labels[chosen])
-        logging.info("%s: %d images held out for %s.", name, len(chosen), part)
-    # In this order, the first images of the split have all classes.
-    remaining = [i for i in order if split_of[i] == 2]
-    by_name["train"] = Split(train.images[remaining], train.labels[remaining])
-    return by_name
+    cut = {}
+    for index in (0, *missing):
+        # Sorted by hashes, the first images of the training split have all classes.
+        chosen = order[split_of[order] == 0] if index == 0 else np.flatnonzero(split_of == index)
+        cut[SPLITS[index]] = Split(given["train"].images[chosen], given["train"].labels[chosen])
+        logging.info("%s: %d images for %s.", name, len(chosen), SPLITS[index])
+    return cut
 
 
-def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: Any) -> None:
+def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: np.ndarray) -> None:
     """Moves the first image whose split keeps other images, of training if possible."""
-    for i in sorted(order, key=lambda i: split_of[i] != 2):
-        others = set(hashes[split_of == split_of[i]]) - {hashes[i]}
-        if others:
+    for i in sorted(order, key=lambda i: split_of[i] != 0):
+        if set(hashes[split_of == split_of[i]]) - {hashes[i]}:
             split_of[hashes == hashes[i]] = index
             return
 
@@ -127,7 +118,11 @@ def _warn_of_copies(
 ) -> None:
     """Warns of equal images with different labels or in different splits."""
     first: dict[float, tuple] = {}  # label, split and name of the first of each image
-    relabelled, shared = [], []
+    copies: dict[str, list[str]] = {
+        "are copies of an image of another class": [],
+        "are in two splits, so that the test error may be too low": [],
+    }
+    relabelled, shared = copies.values()
     for part, split in given.items():
         names = paths[part]
         if names is None:
@@ -135,52 +130,14 @@ def _warn_of_copies(
         for key, label, image in zip(hashes[part], split.labels, names, strict=True):
             other = first.setdefault(key, (label, part, image))
             if other[:2] != (label, part):
-                copies = shared if other[0] == label else relabelled
-                copies.append(f"{other[2]} and {image}")
-    for copies, text in (
-        (relabelled, "are copies of an image of another class"),
-        (shared, "are in two splits, so that the test error may be too low"),
-    ):
-        if copies:
-            logging.warning(
-                "%s: %d images %s, such as %s. Remove the wrong copies.",
-                name,
-                len(copies),
-                text,
-                copies[0],
-            )
+                (shared if other[0] == label else relabelled).append(f"{other[2]} and {image}")
+    for text, found in copies.items():
+        if found:
+            advice = "%s: %d images %s, such as %s. Remove the wrong copies."
+            logging.warning(advice, name, len(found), text, found[0])
 
 
 def _uniform_hash(image: np.ndarray) -> float:
     """Returns the hash of an image as a number in [0, 1)."""
     digest = hashlib.sha256(np.ascontiguousarray(image).data).digest()
     return int.from_bytes(digest[:8], "big") / 2**64
-
-
-def _check(name: str, arrays: Arrays, class_names: tuple[str, ...]) -> None:
-    """Checks the number of images and classes, the shapes and the labels."""
-    shape, classes = None, len(class_names)
-    for part in NAMES:
-        if f"{part}_images" not in arrays:
-            continue
-        images, labels = arrays[f"{part}_images"], arrays[f"{part}_labels"]
-        if not len(images):
-            raise errors.DataError(f"{name} has no {part} images.")
-        shape = shape or images.shape[1:]
-        if images.shape[1:] != shape:
-            raise errors.DataError(
-                f"{name} has {part} images of the shape {images.shape[1:]}, but other "
-                f"images of the shape {shape}."
-            )
-        bad = np.flatnonzero((labels < 0) | (labels >= classes))
-        if len(bad):
-            raise errors.DataError(
-                f"{name}: {len(bad)} {part} labels are outside 0..{classes - 1}. The "
-                f"first is {labels[bad[0]]} (image {bad[0]}). There are {classes} "
-                "class names."
-            )
-    if len(arrays["train_images"]) < len(NAMES):
-        raise errors.DataError(
-            f"{name} has too few training images: {len(arrays['train_images'])}; "
-            f"expected at least {len(NAMES)}."
-        )

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data import shapes, splits
+from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
+from elu_zoo.data.dataset import SPLITS
 
 
 @dataclasses.dataclass(frozen=True)
@@ -23,8 +24,9 @@ class Source:
         version: version of the data set, which is part of the name of a cache entry.
         files: the files that `read` reads.
         read: returns `<split>_images` uint8 `(n, height, width, channels)`,
-            `<split>_labels` int64 `(n,)` and `class_names`; raises DataError. If the
-            labels are not the feature "label", `<split>_usual_labels` is this feature.
+            `<split>_labels` int64 `(n,)`, `class_names` and perhaps the `terms` of use;
+            raises DataError. If the labels are not the feature "label",
+            `<split>_usual_labels` is this feature.
         remedy: a sentence that tells how to repair damaged files.
     """
 
@@ -34,31 +36,47 @@ class Source:
     remedy: str
 
 
-def find(name: str, major: int, data_dir: str | Path | None, label: str = "label") -> Source:
-    """Finds the newest version `major.*.*` of a data set of the zoo.
+def find(
+    name: str,
+    data_dir: str | Path | None,
+    major: int | None = None,
+    shape: shapes.Shape | None = None,
+    label: str = "",
+) -> Source:
+    """Finds a data set with one image and one label per example.
 
     Args:
-        name, major, data_dir: see `find_folder`.
-        label: the feature that holds the class.
-    """
-    folder = find_folder(name, major, data_dir)
-    return _source(name, folder, lambda builder: _read(builder, label))
-
-
-def find_images(name: str, data_dir: str | Path | None, shape: shapes.Shape | None) -> Source:
-    """Finds any data set with one image and one label per example.
-
-    Args:
-        name, data_dir: see `find_folder`.
+        name, data_dir, major: see `find_folder`.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
             the shape of the images.
-
-    Returns:
-        A source whose `read` returns the splits train, validation and test, as far as
-        the data set has these splits, and the `terms` of the data set.
+        label: the feature that holds the class; "" for the only one, or "label".
     """
-    folder = find_folder(name, None, data_dir)
-    return _source(name, folder, lambda builder: _read_images(builder, shape))
+    folder = find_folder(name, major, data_dir)
+    command = _command(name, folder.parents[1 + name.count("/")])
+    remedy = f"Delete {folder} and prepare it again with {command}."
+
+    def read() -> Arrays:
+        try:
+            import tensorflow_datasets as tfds
+
+            return _read(tfds.builder_from_directory(folder), shape, label)
+        except errors.EluZooError:
+            raise
+        except ModuleNotFoundError as error:
+            raise errors.DataError(
+                f"Cannot read the data set in {folder}: {error}. Load the data set once "
+                "where TensorFlow is installed; later runs read the cache."
+            ) from error
+        # TFDS raises errors of many types for damaged records and metadata, such as
+        # OpError, ParseError, ValueError and AssertionError.
+        except Exception as error:
+            reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
+            raise errors.DataError(
+                f"Cannot read the data set in {folder}: {reason}. {remedy}"
+            ) from error
+
+    paths = tuple(path for path in folder.iterdir() if path.is_file())
+    return Source(folder.name, paths, read, remedy)
 
 
 def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Path:
@@ -94,131 +112,56 @@ def _command(name: str, root: Path) -> str:
     return f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
 
 
-def _source(name: str, folder: Path, read: Callable[[Any], Arrays]) -> Source:
-    command = _command(name, folder.parents[1 + name.count("/")])
-    remedy = f"Delete {folder} and prepare it again with {command}."
-
-    def read_arrays() -> Arrays:
-        import tensorflow_datasets as tfds
-
-        try:
-            return read(tfds.builder_from_directory(folder))
-        except errors.EluZooError:
-            raise
-        except ModuleNotFoundError as error:
-            raise errors.DataError(
-                f"Cannot read the data set in {folder}: {error}. Load the data set once "
-                "where TensorFlow is installed; later runs read the cache."
-            ) from error
-        # TFDS raises errors of many types for damaged records and metadata, such as
-        # OpError, ParseError, ValueError and AssertionError.
-        except Exception as error:
-            reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
-            raise errors.DataError(
-                f"Cannot read the data set in {folder}: {reason}. {remedy}"
-            ) from error
-
-    paths = tuple(path for path in folder.iterdir() if path.is_file())
-    return Source(folder.name, paths, read_arrays, remedy)
-
-
-def _read(builder: Any, label: str) -> Arrays:
-    """Returns the arrays of a data set of the zoo, see `Source.read`."""
-    keys = {"images": "image", "labels": label}
-    if label != "label":
-        keys["usual_labels"] = "label"
-
-    def select(example):
-        return {array: example[key] for array, key in keys.items()}
-
-    arrays: Arrays = {}
-    for split in ("train", "test"):
-        # These images are PNG, for which every decoder returns the same pixels.
-        arrays |= _read_split(builder, split, select)
-    return {**arrays, "class_names": np.array(builder.info.features[label].names)}
-
-
-def _read_images(builder: Any, shape: shapes.Shape | None) -> Arrays:
-    """Returns the arrays of any data set of images, see `find_images`."""
+def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
+    """Returns the arrays of all splits, see `Source.read`."""
+    import tensorflow as tf
     import tensorflow_datasets as tfds
 
     from elu_zoo.data import images
 
-    info = builder.info
-    image, label = _features(info)
-    stored = info.features[image].shape
-    target = shape or stored
+    info, features = builder.info, builder.info.features
+    image = _feature(info, "image", tfds.features.Image)
+    label = label or _feature(info, "label", tfds.features.ClassLabel)
+    target = shape or features[image].shape
     if None in target:
         raise errors.UsageError(
-            f"The images of {info.full_name} differ in shape: {stored}. Set image_shape to "
+            f"The images of {info.full_name} differ in shape: {target}. Set image_shape to "
             "(height, width, channels) to resize the images. Received: None."
         )
-    if "train" not in info.splits:
-        raise errors.DataError(
-            f"{info.full_name} has no split 'train'. It has {', '.join(info.splits)}."
-        )
-    counts = {x: info.splits[x].num_examples for x in splits.NAMES if x in info.splits}
+    counts = {split: info.splits[split].num_examples for split in SPLITS if split in info.splits}
     shapes.check_memory(sum(counts.values()), target)
 
-    def decode(example):
-        pixels = images.decode(example[image], target)
-        return {"images": pixels, "labels": example[label]}
+    # AutoGraph has nothing to convert here, and changes the messages of errors.
+    @tf.autograph.experimental.do_not_convert
+    def select(example):
+        pixels = example[image] if shape is None else images.adapt(example[image], shape)
+        selected = {"images": pixels, "labels": example[label]}
+        return selected if label == "label" else selected | {"usual_labels": example["label"]}
 
-    arrays: Arrays = {
-        "class_names": np.array(info.features[label].names),
-        "terms": np.array(_terms(info)),
-    }
-    decoders = {image: tfds.decode.SkipDecoding()}
+    arrays: Arrays = {"class_names": np.array(features[label].names)}
+    arrays["terms"] = np.array(_terms(info))
     for split, count in counts.items():
         if not count:
             raise errors.DataError(f"The split {split!r} of {info.full_name} has no examples.")
-        arrays |= _read_split(builder, split, decode, decoders)
+        config = tfds.ReadConfig(try_autocache=False)
+        dataset = builder.as_dataset(split=split, shuffle_files=False, read_config=config)
+        dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
+        batches = list(tfds.as_numpy(dataset.batch(1000)))
+        for array in dataset.element_spec:
+            arrays[f"{split}_{array}"] = np.concatenate([batch[array] for batch in batches])
     return arrays
 
 
-def _read_split(
-    builder: Any, split: str, select: Callable[[Any], Any], decoders: Any = None
-) -> Arrays:
-    """Returns the arrays that `select` returns for examples of a split, in order."""
-    import tensorflow as tf
-    import tensorflow_datasets as tfds
-
-    # AutoGraph has nothing to convert here, and changes the messages of errors.
-    select = tf.autograph.experimental.do_not_convert(select)
-    dataset = builder.as_dataset(
-        split=split,
-        shuffle_files=False,
-        decoders=decoders,
-        read_config=tfds.ReadConfig(try_autocache=False),
-    )
-    dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
-    batches = list(tfds.as_numpy(dataset.batch(1000)))
-    return {
-        f"{split}_{array}": np.concatenate([batch[array] for batch in batches])
-        for array in dataset.element_spec
-    }
-
-
-def _features(info: Any) -> tuple[str, str]:
-    """Returns the names of the features that hold the image and the label."""
-    import tensorflow_datasets as tfds
-
-    features = info.features
-
-    def find_feature(name: str, kind: type) -> str | None:
-        candidates = [k for k, v in features.items() if isinstance(v, kind)]
-        if name in candidates:
-            return name
-        return candidates[0] if len(candidates) == 1 else None
-
-    image = find_feature("image", tfds.features.Image)
-    label = find_feature("label", tfds.features.ClassLabel)
-    if image is None or label is None or features[image].dtype != np.uint8:
+def _feature(info: Any, name: str, kind: type) -> str:
+    """Returns the feature of a kind with this name, or the only one of this kind."""
+    found = [key for key, feature in info.features.items() if isinstance(feature, kind)]
+    chosen = name if name in found else found[0] if len(found) == 1 else None
+    if chosen is None or (name == "image" and info.features[chosen].np_dtype != np.uint8):
         raise errors.DataError(
             f"{info.full_name} does not have one 8-bit image and one label per example. Its "
-            f"features are: {', '.join(features)}."
+            f"features are: {', '.join(info.features)}."
         )
-    return image, label
+    return chosen
 
 
 def _terms(info: Any) -> str:

@@ -43,7 +43,7 @@ def examples():
 def small(monkeypatch):
     """Adds a catalogue entry for the data set "small", which `prepare` writes."""
     entry = catalog.Entry(
-        find=lambda data_dir: tfds.find("small", 3, data_dir),
+        find=lambda data_dir: tfds.find("small", data_dir, 3),
         train=6,
         validation=2,
         test=4,

