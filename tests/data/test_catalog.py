@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.data import catalog, load, tfds
+from elu_zoo.data import catalog, load
 
 NAMES = ["cifar10", "cifar100", "cifar100_coarse", "mnist", "mnist_5k"]
 
@@ -185,50 +185,6 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
         load.load("small", tmp_path)
     assert f"Delete {folder}" in str(caught.value)
     assert not list(home.rglob("*.npz"))
-
-
-@pytest.mark.parametrize(
-    ("pattern", "content", "message"),  # a file is deleted if its content is None
-    [
-        ("*test*", None, "small-test"),
-        ("features.json", "{", "JSON"),
-        ("features.json", None, "Cannot restore"),
-        ("dataset_info.json", "{}", "Error"),
-    ],
-)
-def test_damaged_files_are_refused(tmp_path, small, examples, prepare, pattern, content, message):
-    """Damaged records are tested in test_tfds.py."""
-    folder = prepare(tmp_path, examples)
-    (path,) = folder.glob(pattern)
-    path.unlink()
-    if content is not None:
-        path.write_text(content)
-    with pytest.raises(errors.DataError, match=message) as caught:
-        load.load("small", tmp_path)
-    text = str(caught.value)
-    assert f"Cannot read the data set in {folder}" in text
-    assert f"Delete {folder} and prepare it again with `tfds build small" in text
-
-
-def test_cached_data_are_loaded_without_tensorflow(tmp_path, small, examples, prepare, monkeypatch):
-    prepare(tmp_path, examples)
-    first = load.load("small", tmp_path)  # with TensorFlow
-    monkeypatch.setitem(sys.modules, "tensorflow", None)
-    cached = load.load("small", tmp_path)
-    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(cached)]
-
-
-def test_cached_arrays_are_not_used_if_their_source_is_missing(
-    tmp_path, small, examples, prepare, monkeypatch
-):
-    folder = prepare(tmp_path, examples)
-    first = load.load("small", tmp_path)
-    monkeypatch.setattr(tfds, "_read", lambda *_: pytest.fail("read again"))
-    second = load.load("small", tmp_path)
-    assert [digest(p) for p in parts(first)] == [digest(p) for p in parts(second)]
-    shutil.rmtree(folder)
-    with pytest.raises(errors.DataError, match="not prepared"):
-        load.load("small", tmp_path)
 
 
 def test_cached_arrays_are_used_if_no_folder_is_passed_or_set(

@@ -4,7 +4,6 @@ import collections
 import dataclasses
 import hashlib
 import os
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -85,19 +84,6 @@ def test_a_missing_label_feature_is_refused(prepared):
         source.read()
 
 
-@pytest.mark.data("cifar10", "cifar100")
-def test_the_entries_match_the_descriptions_of_the_prepared_sets():
-    for name in NAMES:
-        entry = catalog.ENTRIES[name]
-        folder = Path(os.environ["TFDS_DATA_DIR"], entry.images, "3.0.2")
-        builder = tensorflow_data.builder_from_directory(folder)
-        label = "coarse_label" if name.endswith("_coarse") else "label"
-        assert builder.info.features[label].num_classes == entry.num_classes
-        assert builder.info.features["image"].shape == entry.image_shape
-        counts = {k: split.num_examples for k, split in builder.info.splits.items()}
-        assert counts == {"train": entry.train + entry.validation, "test": entry.test}
-
-
 @pytest.fixture(scope="module")
 def cifar():
     """Function that loads a real data set, decoded once per module."""
@@ -118,36 +104,9 @@ def cifar():
 @pytest.mark.parametrize(
     ("name", "classes", "mean", "digests"),
     [
-        (
-            "cifar10",
-            10,
-            (125.307, 122.950, 113.865),
-            [
-                "927594fe2b7c7909af15abf6dea984ef",
-                "330ccb0374df7ca7931cfdf4e68844a6",
-                "a6d1c2394a2393d80f55cd7eb9aa6822",
-            ],
-        ),
-        (
-            "cifar100",
-            100,
-            (129.304, 124.070, 112.434),
-            [
-                "8b8ec38f940d884bdf37fc2544bf672a",
-                "b70271ff9bbe50c8fa65d8fae82d3b4a",
-                "372d256e4ea1a2cb0fa618b08d5fa8af",
-            ],
-        ),
-        (
-            "cifar100_coarse",
-            20,
-            (129.304, 124.070, 112.434),
-            [
-                "e971d7549ff125caed39b06b8cbad940",
-                "5ec874e7ee11211610ebd825b5742f0f",
-                "744aa4d50cb61a96d1b750588d8f461f",
-            ],
-        ),
+        ("cifar10", 10, (125.307, 122.950, 113.865), "927594fe 330ccb03 a6d1c239"),
+        ("cifar100", 100, (129.304, 124.070, 112.434), "8b8ec38f b70271ff 372d256e"),
+        ("cifar100_coarse", 20, (129.304, 124.070, 112.434), "e971d754 5ec874e7 744aa4d5"),
     ],
 )
 def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
@@ -160,10 +119,10 @@ def test_real_cifar_has_fixed_splits(cifar, name, classes, mean, digests):
     assert (np.bincount(data.test.labels) == 10_000 // classes).all()
     np.testing.assert_allclose(training.images.mean((0, 1, 2)), mean, atol=1e-3)
     actual = [
-        hashlib.md5(part.images.tobytes() + part.labels.tobytes()).hexdigest()
+        hashlib.md5(part.images.tobytes() + part.labels.tobytes()).hexdigest()[:8]
         for part in parts(data)
     ]
-    assert actual == digests
+    assert actual == digests.split()
 
 
 @pytest.mark.slow
@@ -174,15 +133,6 @@ def test_real_class_names_have_the_official_order(cifar):
     assert ten.class_names[-1] == "truck"
     assert (hundred.class_names[0], hundred.class_names[-1]) == ("apple", "worm")
     assert len(set(hundred.class_names)) == 100
-
-
-@pytest.mark.slow
-@pytest.mark.data("cifar10", "cifar100")
-@pytest.mark.parametrize(("name", "duplicates"), [("cifar10", 0), ("cifar100", 26)])
-def test_real_splits_have_no_more_duplicates_than_published(cifar, name, duplicates):
-    """The published CIFAR-100 holds some images more than once."""
-    images = keys(*parts(cifar(name)))
-    assert len(images) - len(set(images)) == duplicates
 
 
 @pytest.mark.slow

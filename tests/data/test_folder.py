@@ -3,7 +3,6 @@
 import os
 import re
 import shutil
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,12 +177,6 @@ def test_files_are_read_by_position(tmp_path):
     assert split.read([]) == []
 
 
-def test_a_tilde_stands_for_the_home_folder(tmp_path, monkeypatch):
-    monkeypatch.setenv("HOME", str(tmp_path))
-    write_tree(tmp_path, "data/a/1.jpg")
-    assert image_folder.find("~/data").splits["train"].root == tmp_path / "data"
-
-
 def test_a_class_name_that_is_not_utf8_is_refused(tmp_path):
     write_tree(tmp_path, "a/1.jpg", "b/1.jpg")
     os.rename(bytes(tmp_path / "a"), bytes(tmp_path / "a") + b"\xe9")
@@ -278,8 +271,3 @@ def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     folder = tmp_path / "data" / folder
     folder.mkdir(parents=True, exist_ok=True)
     assert image_folder.find(write_tree(folder, "a/1.jpg")).name == name
-
-
-def test_the_data_set_of_the_root_folder_is_named_folder(tmp_path, monkeypatch):
-    monkeypatch.setattr(image_folder.Path, "resolve", lambda self: Path("/"))
-    assert image_folder.find(write_tree(tmp_path, "a/1.jpg")).name == "folder"

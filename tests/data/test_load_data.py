@@ -8,7 +8,7 @@ import pytest
 from image_files import classes, fill, jpeg, noise, png, rows, uniform
 
 from elu_zoo import errors
-from elu_zoo.data import cache, catalog, dataset, decoding, load
+from elu_zoo.data import catalog, dataset, load
 
 SHAPE = 16, 16, 3
 
@@ -205,15 +205,3 @@ def test_data_of_the_zoo_are_adapted(mnist_5k, monkeypatch):
     assert load.load("mnist_5k", image_shape=(28, 28, 1)) is mnist_5k
     with pytest.raises(errors.ResourceError, match="2 GiB is the limit"):
         load.load("mnist_5k", image_shape=(2000, 2000, 3))
-
-
-def test_cached_arrays_of_another_decoder_version_are_not_read(tmp_path, monkeypatch):
-    folder = str(fill(tmp_path / "x", classes({"a": 6, "b": 6})))
-    load.load(folder, None, SHAPE)
-    real, calls = decoding.decode_all, []
-    monkeypatch.setattr(decoding, "decode_all", lambda *a: calls.append(1) or real(*a))
-    load.load(folder, None, SHAPE)
-    assert not calls
-    monkeypatch.setattr(cache, "_DECODER", "another")
-    load.load(folder, None, SHAPE)
-    assert calls
