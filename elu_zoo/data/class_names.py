@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from elu_zoo import errors, files
-from elu_zoo.data.dataset import ImageData
+from elu_zoo.data.dataset import SPLITS, ImageData
 
 FILE = "class_names.txt"
 _MAX_BYTES = 2**24
@@ -30,9 +30,7 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     except errors.CorruptError as error:
         raise errors.DataError(f"{path} {error}.") from None
     except ValueError as error:
-        raise errors.DataError(
-            f"{path} is not UTF-8 text: {error}. Save the file as UTF-8."
-        ) from error
+        raise errors.DataError(f"{path}: {error}. Save the file as UTF-8.") from error
     names = {}
     for number, line in enumerate(lines, 1):
         line = line.strip()
@@ -43,10 +41,8 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
             names[normal(parts[0].strip())] = parts[1].strip()
     missing = [name for name in classes if normal(name) not in names]
     if missing:
-        raise errors.DataError(
-            f"{path} has no line for {len(missing)} of {len(classes)} classes: "
-            f"{', '.join(missing[:3])}."
-        )
+        count = f"{len(missing)} of {len(classes)}"
+        raise errors.DataError(f"{path} has no line for {count} classes: {errors.listed(missing)}.")
     return tuple(names[normal(name)] for name in classes)
 
 
@@ -74,7 +70,7 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
             f"and {owner} has the classes {errors.listed(classes)}. Add class_names to it."
         )
     names, known = ([normal(x) for x in each] for each in (data.class_names, classes))
-    parts = {name: data.split(name) for name in ("train", "validation", "test")}
+    parts = {name: data.split(name) for name in SPLITS}
     # Labels of images that stay on the disk may be unknown.
     used = {i for x in parts.values() for i in getattr(x, "labels", range(len(names)))}
     present = [names[label] for label in sorted(used)]

@@ -22,12 +22,7 @@ _NO_NAME = "an image"  # name of an example without a file name
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class RecordsOfSplit:
-    """The records of one split; an `encoded.Examples`.
-
-    Args:
-        folder: the folder of the data set.
-        split: name of the split.
-    """
+    """The records of one split of the data set in a folder; an `encoded.Examples`."""
 
     folder: Path
     split: str
@@ -63,24 +58,19 @@ def _parse(record: bytes) -> Example:
 
 
 def find(folder: Path) -> EncodedImages:
-    """Opens the data set in a folder that has the file `INFO`.
-
-    The fingerprint of the data set is a hash of this file.
-    """
+    """Opens the data set in a folder that has the file `INFO`, whose hash is the fingerprint."""
     try:
         files.check_files(folder)
         info = tfds.builder_from_directory(folder).info
-        is_indexed = info.file_format.value == "array_record"
-        features = info.features
-        classes = tuple(features["label"].names)
-        has_images = isinstance(features["image"], tfds.features.Image)
+        classes = tuple(info.features["label"].names)
+        has_images = isinstance(info.features["image"], tfds.features.Image)
     # TFDS raises errors of many types for damaged metadata.
     except Exception as error:
         raise errors.DataError(
             f"Cannot read the data set in {folder}: {type(error).__name__}: "
             f"{str(error).rstrip('.')}."
         ) from error
-    if not is_indexed:
+    if info.file_format.value != "array_record":
         raise errors.DataError(
             f"The files of {folder} have no index of their examples; expected ArrayRecord "
             f"files. Convert them with `tfds convert_format --dataset_dir={folder} "

@@ -217,7 +217,7 @@ def test_class_names_are_read_from_the_file(tmp_path, text, names):
     ("text", "message"),
     [
         ("a 1\nc 3\nd 4\ne 5", r"names\.txt has no line for 1 of 5 classes: b\.$"),
-        ("", r"has no line for 5 of 5 classes: a, b, c\.$"),
+        ("", r"has no line for 5 of 5 classes: a, b, c"),
         ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )
