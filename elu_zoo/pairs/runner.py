@@ -43,8 +43,7 @@ def run(
         jobs: number of worker processes, which share the cores.
     """
     waiting, crashes = list(trials), 0
-    signalled: set[int] = set()  # process ids of workers that received SIGTERM
-    with threads(jobs), _forward_signals(signalled) as stopped:
+    with threads(jobs), _forward_signals() as stopped:
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
@@ -53,7 +52,7 @@ def run(
             # wait forever.
             batch = waiting[: jobs * RUNS_PER_PROCESS]
             try:
-                for trial, rows in _run_pool(batch, plan, measure, jobs, signalled):
+                for trial, rows in _run_pool(batch, plan, measure, jobs, stopped):
                     waiting.remove(trial)
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
@@ -70,21 +69,29 @@ def run(
 
 
 def _run_pool(
-    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, signalled: set[int]
+    trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, stopped: list[int]
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
         min(jobs, len(trials)),
-        multiprocessing.get_context("spawn"),
+        worker.Context(),
         initializer=worker.start,
         initargs=(plan.workdir,),
     )
     try:
-        futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
+        # Workers inherit the mask, because SIGTERM would end a worker without a handler.
+        mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGTERM})
+        try:
+            futures = {pool.submit(worker.perform, t, plan, measure): t for t in trials}
+            pool.submit(int)  # else the pool may not notice a crash of its last worker
+        finally:
+            signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+        if stopped:  # the signal may have come before all workers existed
+            raise _interrupted(stopped)
         for future in concurrent.futures.as_completed(futures):
             yield futures[future], future.result()
     except BaseException:
         # The other runs could take hours, so they stop and save before the error.
-        _stop_children(signalled)
+        _stop_children()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -116,13 +123,13 @@ def _interrupted(stopped: Sequence[int]) -> errors.Interrupted:
 
 
 @contextlib.contextmanager
-def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
+def _forward_signals() -> Iterator[list[int]]:
     """Sends SIGTERM to the workers at SIGTERM or SIGINT; yields the received signals."""
     received: list[int] = []
 
     def stop(number, _frame) -> None:
         received.append(number)
-        _stop_children(signalled)
+        _stop_children()
 
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -135,11 +142,6 @@ def _forward_signals(signalled: set[int]) -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _stop_children(signalled: set[int]) -> None:
-    """Sends SIGTERM to each worker once; a second SIGTERM would stop the saving."""
+def _stop_children() -> None:
     for child in multiprocessing.active_children():
-        if child.pid in signalled:
-            continue
-        signalled.add(child.pid)
-        with contextlib.suppress(ProcessLookupError):
-            os.kill(child.pid, signal.SIGTERM)
+        child.terminate()

@@ -13,11 +13,7 @@ KEY = *_ARM, "seed", "epochs", "arm"
 
 
 class Points:
-    """Measured rows of each run, or of each budget if nothing is trained.
-
-    Args:
-        key: columns that identify a run; `("budget",)` if nothing is trained.
-    """
+    """Measured rows of each run, or with the key `("budget",)` of each budget."""
 
     def __init__(self, path: Path, columns: Sequence[str], key: Sequence[str] = KEY):
         self._path = path

@@ -1,16 +1,37 @@
 """Worker process that trains runs. Slow modules are imported with the first run."""
 
 import contextlib
-import multiprocessing
+import multiprocessing.connection
 import os
 import signal
 import threading
+import time
 from pathlib import Path
 
-from elu_zoo import quiet
+from elu_zoo import errors, quiet
 
 _stopped: list[str] = []  # reasons why this process starts no further run
 _idle = threading.Event()  # set while this process trains no run
+
+
+class Process(multiprocessing.get_context("spawn").Process):
+    """Process that receives SIGTERM once, because a second one would stop the saving.
+
+    A pool with a crashed worker terminates the others, from Python 3.12 on twice.
+    """
+
+    _terminated = False
+
+    def terminate(self) -> None:
+        if not self._terminated:
+            self._terminated = True
+            super().terminate()
+
+
+class Context(multiprocessing.context.SpawnContext):
+    """Context in which a pool starts processes of the class `Process`."""
+
+    Process = Process
 
 
 def start(workdir: Path) -> None:
@@ -18,10 +39,14 @@ def start(workdir: Path) -> None:
     # In its own process group a worker does not receive Ctrl-C. The parent does, and
     # sends SIGTERM to the workers.
     os.setpgrp()
-    # The default handler would end an idle worker, which breaks the whole pool.
     signal.signal(signal.SIGTERM, _stop)
+    # Each signal writes a byte, also one that training handles or receives too late.
+    received, written = os.pipe()
+    os.set_blocking(written, False)
+    signal.set_wakeup_fd(written)
     _idle.set()
-    threading.Thread(target=_end_with_parent, daemon=True).start()
+    threading.Thread(target=_end_after_signal, args=(received,), daemon=True).start()
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGTERM})  # blocked by the parent
     log = workdir / "logs" / f"{os.getpid()}.txt"
     log.parent.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND)
@@ -34,6 +59,8 @@ def perform(trial, plan, measure):
     """Trains or resumes a run; returns its rows, or the reason why it diverged."""
     _idle.clear()
     try:
+        if _stopped:  # the pool queued this run before the signal arrived
+            raise errors.Interrupted(_stopped[0])
         return _perform(trial, plan, measure)
     finally:
         _idle.set()
@@ -42,10 +69,8 @@ def perform(trial, plan, measure):
 def _perform(trial, plan, measure):
     import keras
 
-    from elu_zoo import errors, files, training, user_module
+    from elu_zoo import files, training, user_module
 
-    if _stopped:  # the pool queued this run before the signal arrived
-        raise errors.Interrupted(_stopped[0])
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
     with contextlib.suppress(FileNotFoundError):
@@ -73,16 +98,17 @@ def _perform(trial, plan, measure):
 
 def _stop(_number, _frame) -> None:
     """Handles SIGTERM before and after training, which installs its own handler."""
-    from elu_zoo import errors
-
     _stopped.append("SIGTERM before or after training")
     if not _idle.is_set():
         raise errors.Interrupted(_stopped[0])
 
 
-def _end_with_parent() -> None:
-    """Ends this process when its parent ends, after a run in progress has saved."""
-    multiprocessing.parent_process().join()
-    os.kill(os.getpid(), signal.SIGTERM)
+def _end_after_signal(received: int) -> None:
+    """Ends this process after SIGTERM or its parent's end, once its run has saved."""
+    parent = multiprocessing.parent_process().sentinel
+    if received not in multiprocessing.connection.wait([parent, received]):
+        os.kill(os.getpid(), signal.SIGTERM)
+    _stopped.append("SIGTERM")
     _idle.wait()
+    time.sleep(1)  # the rows of a run may be on their way to the parent
     os._exit(1)

@@ -13,11 +13,7 @@ EXPERIMENTS: dict[str, Experiment] = {
 
 
 def chosen(names: Sequence[str]) -> list[str]:
-    """Returns the named experiments and the experiments they read, in table order.
-
-    Args:
-        names: names of experiments, or `all`.
-    """
+    """Returns the named experiments (`all`: every one) and those they read, in table order."""
     selected = set(EXPERIMENTS) if "all" in names else set(names)
     for name in selected.copy():
         selected |= set(EXPERIMENTS[name].reads)

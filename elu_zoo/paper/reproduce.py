@@ -19,14 +19,9 @@ _Say = Callable[[str], None]
 def reproduce(
     names: Sequence[str], plan: Plan, output: Path, *, jobs: int, say: _Say = print
 ) -> None:
-    """Runs experiments and the experiments that they read.
+    """Runs experiments (`all`: every one) and those they read; writes files to `output`.
 
     A run whose rows are in the experiment's CSV file is not trained again.
-
-    Args:
-        names: names of experiments, or `all`.
-        output: folder of the CSV files, figures and the report.
-        say: receives each line of progress.
     """
     files.check_writable(output)
     names = chosen(names)

@@ -22,6 +22,8 @@ def third_power(x):
 WORKER_STAND_INS = '''
 import json, os, signal, time
 from elu_zoo import errors
+from elu_zoo.pairs import worker
+from elu_zoo.pairs.worker import start
 from elu_zoo.training.record import signals
 
 
@@ -34,6 +36,20 @@ def measure(trial, workdir, plan):
 
 
 def perform(trial, plan, measure):
+    worker._perform = _perform
+    return worker.perform(trial, plan, measure)
+
+
+def start_late(workdir):
+    """Starts all workers but the first after a run has saved."""
+    try:
+        (workdir / "first").touch(exist_ok=False)
+    except FileExistsError:
+        _wait((workdir / "lasting2.saved").exists)
+    start(workdir)
+
+
+def _perform(trial, plan, measure):
     (plan.workdir / f"{trial}.begun").write_text(str(os.getpid()))
     return globals()[trial.rstrip("0123456789")](trial, plan)
 
@@ -56,6 +72,11 @@ def shaky(trial, plan):
         (plan.workdir / trial).touch(exist_ok=False)
     except FileExistsError:
         return
+    dying(trial, plan)
+
+
+def crashing(trial, plan):
+    _wait((plan.workdir / "lasting1.under_way").exists)
     dying(trial, plan)
 
 
@@ -90,8 +111,7 @@ from elu_zoo.pairs import worker
 
 def train(workdir):
     import types, worker_stand_ins
-    worker._perform = worker_stand_ins.perform
-    worker.perform("lasting1", types.SimpleNamespace(workdir=workdir), None)
+    worker_stand_ins.perform("lasting1", types.SimpleNamespace(workdir=workdir), None)
 
 
 if __name__ == "__main__":

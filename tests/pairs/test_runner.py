@@ -81,10 +81,15 @@ def test_two_crashes_without_a_result_between_them_raise_an_error(stand_in, tmp_
     assert not any(map(is_alive, processes(tmp_path)))
 
 
-def test_other_runs_are_saved_when_a_run_fails(stand_in, tmp_path):
-    with pytest.raises(errors.DataError, match="no images for failing2"):
-        stand_in("lasting1 failing2")
+@pytest.mark.parametrize(
+    ("trial", "error"),
+    [("failing2", errors.DataError), ("crashing2", errors.ResourceError)],
+)
+def test_after_an_error_other_runs_are_saved_and_idle_workers_end(stand_in, tmp_path, trial, error):
+    with pytest.raises(error):
+        stand_in(f"lasting1 quick3 {trial}", jobs=3)
     assert (tmp_path / "lasting1.saved").exists()
+    assert not any(map(is_alive, processes(tmp_path)))
 
 
 def test_runs_work_outside_of_the_main_thread(stand_in):

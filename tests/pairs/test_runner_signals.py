@@ -12,7 +12,7 @@ import pytest
 from processes import DEADLINE, THREADS, is_alive, processes, wait_until
 
 from elu_zoo import errors
-from elu_zoo.pairs import runner
+from elu_zoo.pairs import runner, worker
 
 
 @pytest.fixture
@@ -57,7 +57,11 @@ def test_a_signal_saves_all_runs(stand_in, signal_after, tmp_path, number):
     assert THREADS not in os.environ
 
 
-def test_an_idle_worker_does_not_end_the_other_run(stand_in, signal_after, tmp_path):
+@pytest.mark.parametrize("start", ["start", "start_late"])
+def test_idle_and_starting_workers_do_not_end_the_other_run(
+    stand_in, signal_after, tmp_path, monkeypatch, worker_stand_ins, start
+):
+    monkeypatch.setattr(worker, "start", getattr(worker_stand_ins, start))
     signal_after(signal.SIGTERM, tmp_path / "quick1.begun", tmp_path / "lasting2.under_way")
     with pytest.raises(errors.Interrupted, match="SIGTERM: all runs stopped"):
         stand_in("quick1 lasting2")

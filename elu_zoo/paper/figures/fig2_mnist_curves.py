@@ -47,25 +47,21 @@ def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
     # 20 pairs find a difference of 1.2 epochs until a loss of 0.01 with a probability of
     # 0.8; its standard deviation is 1.3 epochs. Five pairs would need 3.9 epochs.
+    epochs = plan.of(2, 50, 300)
+    snapshots = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
     return [
-        _trial(plan, activation, seed)
+        Trial(
+            "mnist_mlp_8x128",
+            "",
+            plan.budget,
+            activation,
+            seed,
+            changes=(("train.epochs", epochs),),
+            observers=(observers.Activations(_IMAGES), observers.Snapshots(snapshots)),
+        )
         for seed in plan.runs(2, 5, 20)
         for activation in (*PAPER, *(OURS if seed < _FEW_SEEDS else ()))
     ]
-
-
-def _trial(plan: Plan, activation: str, seed: int) -> Trial:
-    epochs = plan.of(2, 50, 300)
-    snapshots = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
-    return Trial(
-        "mnist_mlp_8x128",
-        "",
-        plan.budget,
-        activation,
-        seed,
-        changes=(("train.epochs", epochs),),
-        observers=(observers.Activations(_IMAGES), observers.Snapshots(snapshots)),
-    )
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:

@@ -18,14 +18,7 @@ def collect(
     """Returns incoming activations, delta^2 and d loss / d net of a layer.
 
     Args:
-        model: model from images to logits.
-        layer: a layer of the model, whose input is `(examples, d)`.
-        images: `(examples, height, width, channels)`, computed as one batch.
         probabilities: `(examples, classes)`, for the expectation of delta^2.
-        labels: labels of the loss, `(examples,)`.
-
-    Returns:
-        `(examples, d)`, `(examples, units)` and `(examples, units)`.
     """
     inputs = float64(keras.Model(model.inputs[0], layer.input)(images))
     squares = 0.0
