@@ -30,7 +30,7 @@ class DecodedImage(NamedTuple):
 def decode_all(
     examples: Examples, positions: Sequence[int], shape: Shape
 ) -> Iterator[DecodedImage]:
-    """Yields the images at these positions, in order; `shape` is that of `images.decode`."""
+    """Yields the images at these positions, in order."""
 
     def decode(position: int) -> DecodedImage:
         try:
@@ -52,13 +52,7 @@ def decode_all(
 
 
 def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
-    """Returns the exact mean of a split's images, float64 `(side, side, 3)`.
-
-    Args:
-        split: the split.
-        *others: splits whose images are checked but do not count in the mean.
-        classes: number of classes. Labels must be in [0, classes).
-    """
+    """Returns the exact mean of a split's images; those of `others` are checked only."""
     total, count, bad = np.zeros(split.image_shape, np.uint64), 0, []
     for part in (split, *others):
         for image in decode_all(part.examples, np.sort(part.positions), part.image_shape):

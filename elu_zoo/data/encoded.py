@@ -33,38 +33,23 @@ class Examples(Protocol):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EncodedImages:
-    """The encoded images of a folder, in splits.
-
-    Args:
-        name: name of the data set, in lower case letters, digits and underscores.
-        fingerprint: hash that identifies the images.
-        classes: name of each label.
-        class_names: display name of each label, which several labels may share.
-        splits: the examples of each split.
-    """
+    """The encoded images of a folder, in splits."""
 
     name: str
     fingerprint: str
     classes: tuple[str, ...]
-    class_names: tuple[str, ...]
+    class_names: tuple[str, ...]  # display names, which several labels may share
     splits: dict[str, Examples]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class EncodedSplit:
-    """Examples whose images are decoded when needed.
+    """Examples whose images are decoded when needed."""
 
-    Args:
-        examples: encoded images, which may include images of other splits.
-        positions: integers `(n,)`, positions of the split's images in `examples`.
-        side: height and width of every decoded image, in pixels.
-        new_labels: the label instead of each label of the examples; None if equal.
-    """
-
-    examples: Examples
-    positions: np.ndarray
-    side: int
-    new_labels: np.ndarray | None = None
+    examples: Examples  # may include images of other splits
+    positions: np.ndarray  # of the split's images in `examples`
+    side: int  # height and width of every decoded image
+    new_labels: np.ndarray | None = None  # the label instead of each label
     is_encoded = True
 
     def __len__(self) -> int:
@@ -93,14 +78,10 @@ class EncodedSplit:
 
         Batches are decoded ahead. They depend on the arguments only, and not on the
         number of cores, so that an epoch can be resumed and divided among machines.
-
-        Args:
-            indices: `(n,)`, indices into the split.
-            size: examples in a batch; the last batch may be smaller.
         """
         import tensorflow as tf
 
-        from elu_zoo.data import images as decoder
+        from elu_zoo.data import images
 
         positions = self.positions[indices]
         # TensorFlow never frees `read` or the objects to which `read` refers. To free
@@ -118,32 +99,20 @@ class EncodedSplit:
                     raise
                 yield [x.image for x in examples], [x.label for x in examples]
 
-        def add_kinds(images: Any, labels: Any) -> tuple[Any, Any, Any]:
-            return images, decoder.are_plain_jpegs(images), labels
+        def decode(image: Any, label: Any) -> tuple[Any, Any]:
+            return images.decode(image, self.image_shape), label
 
-        def decode(image: Any, is_plain: Any, label: Any) -> tuple[Any, Any]:
-            return decoder.decode(image, self.image_shape, is_plain), label
-
-        dataset = tf.data.Dataset.from_generator(
-            read,
-            output_signature=(
-                tf.TensorSpec([None], tf.string),
-                tf.TensorSpec([None], tf.int32),
-            ),
-        )
-        dataset = (
-            dataset.map(add_kinds)
-            .unbatch()
-            .map(decode, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
-        )
+        signature = tf.TensorSpec([None], tf.string), tf.TensorSpec([None], tf.int32)
+        dataset = tf.data.Dataset.from_generator(read, output_signature=signature).unbatch()
+        dataset = dataset.map(decode, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         options = tf.data.Options()
         options.autotune.enabled = False
         dataset = dataset.batch(size).prefetch(_PREFETCHED).with_options(options)
         done = 0
         try:
-            for images, labels in dataset:
+            for pixels, labels in dataset:
                 done += len(labels)
-                part = Split(images, labels.numpy())
+                part = Split(pixels, labels.numpy())
                 new = self.new_labels
                 yield part if new is None else part.relabelled(new)
         except tf.errors.OpError as error:

@@ -14,61 +14,38 @@ _LUMA = (0.299, 0.587, 0.114)  # ITU-R BT.601
 _BATCH = 1000  # images that are adapted at once, to bound the memory
 
 
-def decode(encoded: tf.Tensor, shape: Shape, is_plain: tf.Tensor | None = None) -> tf.Tensor:
+def decode(encoded: tf.Tensor, shape: Shape) -> tf.Tensor:
     """Decodes a PNG or JPEG image, eagerly or in a graph.
 
     Training, prediction and exports use this function. A JPEG has the same pixels as in
-    Pillow and other software that uses libjpeg's defaults. JPEGs are rotated upright,
-    see `orientation.upright`. Transparent pixels are blended with white.
+    Pillow and other software that uses libjpeg's defaults, and is rotated upright, see
+    `orientation.upright`. Transparent pixels are blended with white.
 
     Args:
         encoded: scalar string tensor, the content of a file.
         shape: `(height, width, channels)` of the result, see `adapt`.
-        is_plain: result of `are_plain_jpegs` for this file, which is faster to compute
-            for many files at once. None computes the result here.
 
     Returns:
         uint8 tensor of the shape `shape`.
     """
-    is_plain = are_plain_jpegs(encoded) if is_plain is None else is_plain
-    image = tf.cond(is_plain, lambda: _jpeg(encoded), lambda: _png_or_exif(encoded))
-    return adapt(tf.ensure_shape(image, (None, None, 3)), shape)
+    return adapt(tf.ensure_shape(_decode(encoded), (None, None, 3)), shape)
 
 
-def are_plain_jpegs(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns whether each file is a JPEG without EXIF data, eagerly or in a graph.
-
-    Args:
-        encoded: string tensor of any shape, the contents of files.
-
-    Returns:
-        bool tensor of the same shape.
-    """
-    return _is_jpeg(encoded) & ~orientation.have_exif(encoded)
-
-
-def _is_jpeg(encoded: tf.Tensor) -> tf.Tensor:
-    return tf.equal(tf.strings.substr(encoded, 0, len(formats.JPEG)), formats.JPEG)
-
-
-def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
-    # The default method is a few percent faster, but its pixels are wrong by up to 13.
-    return tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
-
-
-# A tf.function is one node of the outer graph. Each node costs a microsecond, even in a
-# branch that is not taken.
+# As a tf.function, the operations cost less time, eagerly and in a graph.
 @tf.function(
     input_signature=[tf.TensorSpec((), tf.string)],
     autograph=False,
     experimental_attributes={"_noinline": True},
 )
-def _png_or_exif(encoded: tf.Tensor) -> tf.Tensor:
-    return tf.cond(
-        _is_jpeg(encoded),
-        lambda: orientation.upright(_jpeg(encoded), encoded),
-        lambda: _png(encoded),
-    )
+def _decode(encoded: tf.Tensor) -> tf.Tensor:
+    is_jpeg = tf.equal(tf.strings.substr(encoded, 0, len(formats.JPEG)), formats.JPEG)
+    return tf.cond(is_jpeg, lambda: _jpeg(encoded), lambda: _png(encoded))
+
+
+def _jpeg(encoded: tf.Tensor) -> tf.Tensor:
+    # The default method is a few percent faster, but its pixels are wrong by up to 13.
+    image = tf.io.decode_jpeg(encoded, channels=3, dct_method="INTEGER_ACCURATE")
+    return orientation.upright(image, encoded)
 
 
 def _png(encoded: tf.Tensor) -> tf.Tensor:
@@ -105,14 +82,8 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     colour becomes luma (ITU-R BT.601). Images of another size are resized bilinearly
     with antialiasing and may change their proportions, as in the paper (section 4.4).
 
-    Args:
-        images: uint8 `(..., height, width, channels)`, with a static number of 1 to 4
-            channels. The last of two or four channels is opacity.
-        shape: `(height, width, channels)` of the result, with 1 or 3 channels; the size
-            of the images is kept if height and width are None.
-
-    Returns:
-        uint8 tensor `(..., *shape)`.
+    The static number of channels is 1 to 4; the last of two or four is opacity. None for
+    the height and the width of `shape` keeps the size.
     """
     height, width, channels = shape
     if images.shape[-1] in (2, 4):
@@ -162,20 +133,9 @@ def webp_as_png(encoded: bytes) -> bytes:
 
 
 def decode_checked(
-    encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE, max_pixels: int | None = None
+    encoded: bytes, shape: Shape, min_side: int = shapes.MIN_SIDE, max_pixels: int = MAX_PIXELS
 ) -> np.ndarray:
-    """Decodes a file that may be damaged; the text of a `DataError` is the reason.
-
-    Args:
-        encoded: the content of a file.
-        shape: see `decode`.
-        min_side: smallest accepted height and width, in pixels.
-        max_pixels: largest accepted number of pixels; None for `MAX_PIXELS`.
-
-    Returns:
-        The pixels, uint8 of this shape.
-    """
-    max_pixels = MAX_PIXELS if max_pixels is None else max_pixels
+    """Decodes a file that may be damaged; the text of a `DataError` is the reason."""
     if not encoded:
         raise errors.DataError("the file is empty")
     try:

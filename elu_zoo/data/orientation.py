@@ -5,7 +5,7 @@ import tensorflow as tf
 _SEARCHED = 2**17  # bytes from the start of a file; segments may precede EXIF
 _MAX_SEGMENT = 2**16  # bytes
 # Two bytes of the marker, two bytes of the length, and the name of the EXIF segment.
-# RE2 cannot match bytes above 127, so `orientation` compares the marker with `_MARKER`.
+# RE2 cannot match bytes above 127, so `_orientation` compares the marker with `_MARKER`.
 _SEGMENT = r"^\C*?(\C\C\C\CExif\x00\x00)"
 _NAME = r"Exif\x00\x00"
 _MARKER = (0xFF, 0xE1)
@@ -21,40 +21,18 @@ _COLUMNS_REVERSED = (False, True, True, False, False, True, True, False)
 
 
 def upright(image: tf.Tensor, encoded: tf.Tensor) -> tf.Tensor:
-    """Rotates and mirrors an image by its EXIF orientation, eagerly or in a graph.
+    """Rotates and mirrors the image of a JPEG file by its EXIF orientation.
 
-    Args:
-        image: `(height, width, channels)`, as it is stored.
-        encoded: scalar string tensor, the JPEG file.
-
-    Returns:
-        The upright image. The image is unchanged if the first 128 KiB of the file hold
-        no valid EXIF orientation.
-    """
-    return _rotate(image, orientation(encoded))
-
-
-def have_exif(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns whether each JPEG file has EXIF data, eagerly or in a graph.
-
-    Args:
-        encoded: string tensor of any shape, the contents of files.
-
-    Returns:
-        bool tensor of the same shape.
+    The image is unchanged if the first 128 KiB of the file hold no valid orientation.
     """
     head = tf.strings.substr(encoded, 0, _SEARCHED)
-    without_name = tf.strings.regex_replace(head, _NAME, "", replace_global=False)
-    return tf.not_equal(without_name, head)
+    # This test is much faster than `_orientation`, and most files have no EXIF data.
+    is_plain = tf.equal(tf.strings.regex_replace(head, _NAME, "", replace_global=False), head)
+    return tf.cond(is_plain, lambda: image, lambda: _rotate(image, _orientation(head)))
 
 
-def orientation(encoded: tf.Tensor) -> tf.Tensor:
-    """Returns the EXIF orientation 1..8 of a JPEG file, or 1 without an orientation.
-
-    Args:
-        encoded: scalar string tensor, the content of the file.
-    """
-    head = tf.strings.substr(encoded, 0, _SEARCHED)
+def _orientation(head: tf.Tensor) -> tf.Tensor:
+    """Returns the EXIF orientation 1..8 in the start of a file, or 1 without any."""
     segment = tf.strings.regex_replace(head, _SEGMENT, r"\1", replace_global=False)
     # `decode_raw` pads a short segment with zeros. All numbers read below have 16 bits.
     content = tf.io.decode_raw(segment, tf.uint8, fixed_length=_TIFF + _MAX_SEGMENT)

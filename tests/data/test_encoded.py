@@ -3,7 +3,6 @@
 import dataclasses
 import gc
 import os
-import re
 import weakref
 
 import numpy as np
@@ -72,16 +71,6 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-@pytest.mark.parametrize("completed", [1, 3])  # number of batches before the stop
-def test_reading_resumes_within_an_epoch(split, completed):
-    indices = np.random.default_rng(1).permutation(12)
-    remaining = split.batches(indices[4 * completed :], 4)
-    if completed == 3:
-        assert list(remaining) == []
-    else:
-        check(remaining, indices[4 * completed :])
-
-
 def test_the_halves_of_two_machines_make_up_the_batches(split):
     batches = np.random.default_rng(2).permutation(12).reshape(3, 4)
     columns = slice(0, 2), slice(2, 4)
@@ -109,19 +98,11 @@ def test_an_abandoned_epoch_does_not_affect_the_next_epoch(split):
     check(split.parts(5), np.arange(12))
 
 
-def test_a_split_has_a_length_and_an_image_shape(split):
-    assert (len(split), split.image_shape) == (12, (SIDE, SIDE, 3))
-    resized = dataclasses.replace(split, positions=np.array([4]), side=20)
-    assert (len(resized), resized.image_shape) == (1, (20, 20, 3))
-    (part,) = resized.parts(9)
-    assert part.image_shape == resized.image_shape
-
-
 def test_first_returns_a_split_of_the_first_examples(split):
     few = dataclasses.replace(split, positions=np.array([7, 2, 11]))
     check(few.first(2).parts(9), [7, 2])
     assert len(few.first(3)) == len(few) == 3
-    with pytest.raises(errors.DataError, match="4 examples .*; the split has 3"):
+    with pytest.raises(errors.DataError, match="has 3"):
         few.first(4)
 
 
@@ -151,62 +132,37 @@ def stored(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("damage", "message"),
+    ("damage", "word"),
     [
-        (lambda path: path.unlink(), r"^Cannot read {}: No such file or directory\.$"),
-        (
-            lambda path: path.write_bytes(b""),
-            r"^{} cannot be used: the file is empty\.$",
-        ),
-        (
-            lambda path: path.write_bytes(path.read_bytes()[:-90]),
-            r"^{} cannot be used: the file is damaged or cut off\.$",
-        ),
+        (lambda path: path.unlink(), "Cannot read {}"),
+        (lambda path: path.write_bytes(path.read_bytes()[:-90]), "{} cannot be used"),
     ],
 )
-def test_an_error_for_a_bad_file_follows_the_batches_before_it(stored, damage, message):
+def test_an_error_for_the_first_bad_file_follows_the_batches_before_it(stored, damage, word):
     split, folder = stored
-    damage(folder / "b/00.png")
-    parts = split.batches(np.array([5, 0, 1, 3, 2, 4]), 2)
+    for name in ("a/01.png", "b/00.png"):
+        damage(folder / name)
+    parts = split.batches(np.array([5, 0, 2, 3, 1, 4]), 2)
     assert len(next(parts)) == 2
-    with pytest.raises(errors.DataError, match=message.format(f"{folder}/b/00.png")):
+    with pytest.raises(errors.DataError, match=word.format(f"{folder}/b/00.png")):
         next(parts)
 
 
-def test_the_error_states_the_first_of_several_bad_files(stored):
-    split, folder = stored
-    for name in ("a/01.png", "b/02.png"):
-        (folder / name).write_bytes(b"text")
-    with pytest.raises(errors.DataError, match=r"b/02\.png cannot be used"):
-        list(split.batches(np.array([0, 5, 1]), 3))
-
-
-class BadOnce(InMemory):
-    """Examples that fail at the first read, like a file that is being written."""
-
-    def __init__(self, images, error=None):
-        super().__init__(images)
-        self.error = error
+class Once(InMemory):
+    """Examples that are bad at the first read, like a file that is being written."""
 
     def read(self, positions):
         examples = super().read(positions)
         if len(self.seen) > 1:
             return examples
-        if self.error:
-            raise self.error
+        if self.images[0] is None:
+            raise errors.DataError("Cannot read 0.png")
         return [examples[0]._replace(image=b"text")]
 
 
-def test_a_read_error_that_occurs_once_is_raised():
-    error = errors.DataError("Cannot read 0.png: Input/output error.")
-    split = EncodedSplit(BadOnce([png(PIXELS[0])], error), np.arange(1), SIDE)
-    with pytest.raises(errors.DataError, match=r"^Cannot read 0\.png: Input/output"):
-        list(split.parts(1))
-
-
-def test_a_decoding_error_that_occurs_once_states_no_file():
-    """The files are read again to find the bad file, but now every image decodes."""
-    split = EncodedSplit(BadOnce([png(PIXELS[0])]), np.arange(1), SIDE)
-    with pytest.raises(errors.DataError, match="^Images cannot be decoded: ") as caught:
-        list(split.parts(1))
-    assert not re.search(r"\d\.png", str(caught.value))
+@pytest.mark.parametrize(
+    ("image", "message"), [(None, "^Cannot read 0"), (png(PIXELS[0]), "^Images cannot(?!.*0.png)")]
+)
+def test_an_error_that_occurs_once_is_raised(image, message):
+    with pytest.raises(errors.DataError, match=message):
+        list(EncodedSplit(Once([image]), np.arange(1), SIDE).parts(1))

@@ -64,15 +64,11 @@ def insert_before_exif(segments):
         "after_other_segments": (insert_before_exif(segment(0xED, bytes(60_000))), 6),
         "value_0": (with_exif(PLAIN, 0), 1),
         "value_9": (with_exif(PLAIN, 9), 1),
-        "value_600": (with_exif(PLAIN, 600), 1),
         "another_segment": (overwrite(EXIF - 3, b"\xe2"), 1),
         "another_byte_order": (overwrite(TIFF, b"XX"), 1),
         "another_number": (overwrite(TIFF + 2, b"\1"), 1),
         "directory_far_away": (overwrite(TIFF + 4, b"\xff\xff\xff\xff"), 1),
-        **{
-            f"directory_at_{at}": (overwrite(TIFF + 4, struct.pack("<I", at)), 1)
-            for at in (65_535 - 14, 65_535 - 2, 65_535)
-        },
+        "directory_at_the_end": (overwrite(TIFF + 4, struct.pack("<I", 65_535 - 2)), 1),
         "many_entries": (overwrite(TIFF + 8, b"\xff\xff"), 6),
         "no_entries": (overwrite(TIFF + 8, b"\0\0"), 1),
         "another_type": (overwrite(TIFF + 12, b"\4"), 1),
@@ -82,5 +78,7 @@ def insert_before_exif(segments):
         "empty": (b"", 1),
     }.values(),
 )
-def test_the_orientation_is_1_unless_it_is_valid(encoded, expected):
-    assert int(orientation.orientation(tf.constant(encoded))) == expected
+def test_images_stay_as_they_are_unless_the_orientation_is_valid(encoded, expected):
+    rotated = np.rot90(IMAGE, -1) if expected == 6 else IMAGE
+    result = orientation.upright(tf.constant(IMAGE), tf.constant(encoded))
+    np.testing.assert_array_equal(result, rotated)
