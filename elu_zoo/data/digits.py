@@ -5,6 +5,8 @@ digit of MNIST was fitted into a box of 20 x 20 pixels with its proportions kept
 the box was placed so that the ink's centre of mass is the centre of 28 x 28 pixels.
 """
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from elu_zoo import errors
@@ -42,26 +44,19 @@ def check_shape(shape: Shape, option: str, invert: str | bool = False) -> None:
 
 
 def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
-    """Returns a picture of one digit in MNIST's form.
+    """Returns an image of one digit in MNIST's form, and what is odd about it, or "".
 
     The paper's brightness is measured in each region, so that shading vanishes. Ink is
     what differs, on the side (darker or lighter) with the stronger differences. Specks
     are dropped, and pieces that touch edges of the picture, such as a dark frame, if
-    other ink remains.
-
-    Args:
-        picture: uint8 `(height, width, 1)`, dark ink on light paper or light on dark.
-
-    Returns:
-        uint8 `(28, 28, 1)`, and what is odd about the picture: the second half of a
-        sentence that begins with its name, or "".
+    other ink remains. What is odd is the second half of a sentence.
     """
     from elu_zoo.data import images
 
     grey = picture[..., 0].astype(np.float32)
     scale = _MOST / max(grey.shape)
     if scale < 1:
-        grey = images.resize(grey, [max(1, round(n * scale)) for n in grey.shape])
+        grey = images.resize(grey, _scaled(grey.shape, scale))
     ink, level, is_dark = _ink(grey)
     picture = 255 - picture if is_dark else picture
     is_ready = picture.shape == SHAPE and np.median(picture[[0, -1]]) == 0
@@ -78,18 +73,18 @@ def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
     size = rows.stop - rows.start, columns.stop - columns.start
     scale = _BOX / max(size)
     if not 1 <= scale <= _ENLARGED:
-        size = [max(1, round(n * scale)) for n in size]
-        ink = images.resize(ink[rows, columns], size)
+        ink = images.resize(ink[rows, columns], _scaled(size, scale))
         # Strokes thinner than a pixel of the box become as light as MNIST's.
         ink = np.clip(ink / np.percentile(ink[ink > _FAINTEST], 90), 0, 1)
     return _centred(np.rint(255 * ink).astype(np.uint8)), odd
 
 
-def is_placed(picture: np.ndarray) -> bool:
-    """Returns whether the ink of `(28, 28)` pixels is where and as large as in MNIST.
+def _scaled(size: Sequence[int], scale: float) -> list[int]:
+    return [max(1, round(n * scale)) for n in size]
 
-    It is wrong about 1 of 50,000 training images of MNIST and no test image.
-    """
+
+def is_placed(picture: np.ndarray) -> bool:
+    """Returns whether the ink of `(28, 28)` pixels is where and as large as in MNIST."""
     sides = []
     for axis in (0, 1):
         sums = picture.astype(np.float32).sum(axis)
@@ -122,8 +117,7 @@ def _levels(grey: np.ndarray) -> list[np.ndarray]:
     """
     from elu_zoo.data import images
 
-    scale = min(1, _SMALL / max(grey.shape))
-    small = images.resize(grey, [max(1, round(n * scale)) for n in grey.shape])
+    small = images.resize(grey, _scaled(grey.shape, min(1, _SMALL / max(grey.shape))))
     window = [2 * (n // 4) + 1 for n in small.shape]
     padded = np.pad(small, [(n // 2, n // 2) for n in window], "symmetric")
     around = np.lib.stride_tricks.sliding_window_view(padded, window)
@@ -160,9 +154,8 @@ def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
     for i, piece in enumerate(pieces):
         (top, left), (bottom, right) = np.min(piece, 0), np.max(piece, 0)
         ends = top == 0, left == 0, bottom == height - 1, right == width - 1
-        touched = sum(map(int, ends))
-        side, least = 1 + max(bottom - top, right - left), max(shape) * _PIECE
-        if side >= max(3, least):
+        touched, side = sum(map(int, ends)), 1 + max(bottom - top, right - left)
+        if side >= max(3, max(shape) * _PIECE):
             edges[i] = touched, 1 + bottom - top
             inside |= not touched and side >= max(_WHOLE, _INSIDE * max(shape))
     if not edges:

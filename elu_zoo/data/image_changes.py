@@ -11,8 +11,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from elu_zoo import errors
-
 # Levels of the severities 1 to 5.
 LEVELS = {
     "noise": (10, 20, 30, 40, 60),  # standard deviation, of pixels 0..255
@@ -28,31 +26,12 @@ Floats = np.ndarray
 
 
 def change(images: np.ndarray, kind: str, severity: int, seed: int = 0) -> np.ndarray:
-    """Returns changed copies of images.
+    """Returns changed copies of uint8 images `(n, height, width, channels)`.
 
     The change of an image depends on the seed, the kind, the severity, the size of the
-    images and the index of the image. It does not depend on the number of images.
-
-    Args:
-        images: uint8 `(n, height, width, channels)`.
-        kind: a name of `LEVELS`.
-        severity: 1 to 5, the position of the level in `LEVELS`.
-        seed: an integer >= 0.
-
-    Returns:
-        A uint8 array of the same shape. A pixel that comes from outside of the image
-        has the value of the nearest pixel of the image.
+    images and the index of the image. It does not depend on the number of images. A pixel
+    that comes from outside of the image has the value of the nearest pixel of the image.
     """
-    errors.check_choice("kind", kind, LEVELS)
-    errors.check_integer("severity", severity, minimum=1)
-    errors.check_integer("seed", seed, minimum=0)
-    if severity not in SEVERITIES:
-        raise errors.UsageError(f"severity must be 1 to 5, got {severity}.")
-    if images.dtype != np.uint8 or images.ndim != 4:
-        raise errors.UsageError(
-            "images must be uint8 of the shape (n, height, width, channels). Received: "
-            f"{images.dtype} of the shape {images.shape}."
-        )
     key = seed, list(LEVELS).index(kind), severity
     draws = np.random.Generator(np.random.Philox(key))
     level = LEVELS[kind][severity - 1]
@@ -100,19 +79,15 @@ def _rotate(images: Floats, degrees: float, draws: np.random.Generator) -> Float
 def _resample(images: Floats, angles: Floats, shifts: Floats) -> Floats:
     """Returns images, turned around their centre and then shifted (bilinear).
 
-    Args:
-        images: `(n, height, width, channels)`.
-        angles: radians, `(n,)`, from the axis of rows to the axis of columns.
-        shifts: rows and columns by which the content moves, `(n, 2)`.
+    Angles `(n,)` are radians from the axis of rows to the axis of columns; shifts `(n, 2)`
+    are rows and columns by which the content moves.
     """
     height, width = images.shape[1:3]
     centre = (height - 1) / 2, (width - 1) / 2
     grid = np.meshgrid(np.arange(height), np.arange(width), indexing="ij")
     # The position of each pixel relative to the centre, before the shift.
-    y, x = (
-        axis - middle - shifts[:, i, None, None]
-        for i, (axis, middle) in enumerate(zip(grid, centre, strict=True))
-    )
+    y = grid[0] - centre[0] - shifts[:, 0, None, None]
+    x = grid[1] - centre[1] - shifts[:, 1, None, None]
     cosine, sine = (f(angles)[:, None, None] for f in (np.cos, np.sin))
     rows = np.clip(cosine * y + sine * x + centre[0], 0, height - 1)
     columns = np.clip(cosine * x - sine * y + centre[1], 0, width - 1)

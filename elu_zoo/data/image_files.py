@@ -21,42 +21,23 @@ _NAMED = 5  # the largest number of files that a message names
 
 
 class Images(NamedTuple):
-    """Pixels of images, and the files that could not be read.
+    """Pixels of images, and sentences about files that could not be read."""
 
-    Attributes:
-        pixels: uint8 `(n, height, width, channels)`, 0..255.
-        names: path or name of each image.
-        left_out: for each unusable file, a sentence with its path and the reason.
-        remarks: for each image that is odd as a digit, a sentence; see
-            `digits.normalize`.
-    """
-
-    pixels: np.ndarray
-    names: list[str]
+    pixels: np.ndarray  # uint8 (n, height, width, channels)
+    names: list[str]  # path or name of each image
     left_out: Sequence[str] = ()
-    remarks: Sequence[str] = ()
+    remarks: Sequence[str] = ()  # on images that are odd as digits
 
 
-def read_images(
-    paths: str | os.PathLike | Sequence[str | os.PathLike], shape: Shape, digit: bool = False
-) -> Images:
+def read_images(paths: Sequence[str | os.PathLike], shape: Shape, digit: bool = False) -> Images:
     """Reads image files for prediction; unusable files are left out.
 
-    Args:
-        paths: one or several paths of files or folders. A folder stands for its
-            visible files with a suffix of `formats.SUFFIXES`, sorted by name. Folders
-            inside a folder are not read, and a warning lists these folders.
-        shape: `(height, width, channels)` of the pixels, with 1 or 3 channels; see
-            `images.decode`.
-        digit: whether the images are digits, which get MNIST's form.
+    A folder stands for its visible files with a suffix of `formats.SUFFIXES`, sorted by
+    name. Folders inside a folder are not read, and a warning lists these folders. The
+    arguments `shape` and `digit` are those of `read_image`.
     """
-    if isinstance(paths, (str, os.PathLike)):
-        paths = [paths]
-    if not paths:
-        raise errors.UsageError("No image was passed. Pass a file or a folder.")
     check_exist(paths)
-    read, bad = [], []
-    listed = []
+    listed, read, bad = [], [], []
     for path in paths:
         try:
             listed += _image_files(Path(path).expanduser())
@@ -68,8 +49,12 @@ def read_images(
                 read.append(read_image(file, shape, digit))
             except (errors.DataError, errors.NotFoundError) as error:
                 bad.append(error)
+    if len(bad) == 1 and not read:
+        raise bad[0]
     if not read:
-        raise _no_image_error(bad)
+        more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
+        reasons = " ".join(map(str, bad[:_NAMED]))
+        raise errors.DataError(f"None of {len(bad)} images can be used: {reasons}{more}")
     return _joined(read)._replace(left_out=[str(error) for error in bad])
 
 
@@ -79,16 +64,15 @@ def _joined(parts: Sequence[Images]) -> Images:
 
 
 def check_exist(paths: Sequence[str | os.PathLike]) -> None:
-    """Raises `NotFoundError` unless all files and folders exist."""
-    for path in map(str, paths):
-        if _URL.match(path):
+    """Checks that all files and folders exist."""
+    for path in paths:
+        if _URL.match(str(path)):
             raise errors.UsageError(
                 f"{path} is a URL, and images are read from files only. Download it "
                 "first, for instance with curl -O."
             )
-    for path in (Path(path).expanduser() for path in paths):
-        if not path.exists():
-            raise errors.NotFoundError(f"{path} does not exist.")
+        if not Path(path).expanduser().exists():
+            raise errors.NotFoundError(f"{Path(path).expanduser()} does not exist.")
 
 
 def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:
@@ -97,7 +81,7 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
     Args:
         source: a path, the content of a file (PNG, JPEG or WebP), an open file, an
             image of Pillow, an array of 0..255, or a list of these.
-        shape: `(height, width, channels)`; see `images.decode`.
+        shape: see `images.decode`.
         digit: whether the images are digits, which get MNIST's form.
         name: what messages call an image that has no path.
     """
@@ -131,7 +115,13 @@ def _content(source: Any) -> bytes | np.ndarray:
     """Returns the content of a file, or an array as uint8 images."""
     if isinstance(source, str | os.PathLike):
         check_exist([source])
-        return _file_content(Path(source).expanduser())
+        try:
+            path = Path(source).expanduser()
+            return files.read_regular(path, formats.MAX_BYTES, "an image file")
+        except errors.CorruptError as error:
+            raise errors.DataError(f"it {error}") from None
+        except OSError as error:
+            raise errors.DataError(f"it cannot be read: {error.strerror}") from error
     if isinstance(source, getattr(sys.modules.get("PIL.Image"), "Image", ())):
         from PIL import Image, ImageOps
 
@@ -178,15 +168,6 @@ def _pixels(array: np.ndarray) -> np.ndarray:
     return np.rint(array).astype(np.uint8)
 
 
-def _file_content(path: Path) -> bytes:
-    try:
-        return files.read_regular(path, formats.MAX_BYTES, "an image file")
-    except errors.CorruptError as error:
-        raise errors.DataError(f"it {error}") from None
-    except OSError as error:
-        raise errors.DataError(f"it cannot be read: {error.strerror}") from error
-
-
 def _image_files(path: Path) -> list[Path]:
     """Returns the image files of a folder, or a list with the path of a file."""
     if not path.is_dir():
@@ -204,12 +185,3 @@ def _image_files(path: Path) -> list[Path]:
     if folders:
         logging.warning("The folders inside %s are not read: %s.", path, named)
     return images
-
-
-def _no_image_error(bad: Sequence[errors.EluZooError]) -> errors.EluZooError:
-    """Returns the error for the case that no file can be used."""
-    if len(bad) == 1:
-        return bad[0]
-    more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
-    reasons = " ".join(str(error) for error in bad[:_NAMED])
-    return errors.DataError(f"None of {len(bad)} images can be used: {reasons}{more}")

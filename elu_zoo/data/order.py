@@ -15,17 +15,9 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     The order depends on the arguments only, and not on the activation, the backend or
     the number of devices, so that compared runs see the same examples.
 
-    The generator Philox is keyed by (seed, epoch), so that every pair has its own
-    random stream. The order sorts the raw output of Philox, which later versions of
-    NumPy must keep, unlike the output of `Generator.permutation`.
-
-    Args:
-        seed: the run's seed, in [0, 2**64).
-        epoch: number of the epoch, from 0.
-        count: number of examples, at least 0 and below 2**31.
-
-    Returns:
-        int32 array `(count,)`, each index once.
+    The generator Philox is keyed by (seed, epoch), both in [0, 2**64), so that every pair
+    has its own random stream. The order sorts the raw output of Philox, which later
+    versions of NumPy must keep, unlike the output of `Generator.permutation`.
     """
     draws = _draw(seed, epoch, count, values=count)
     return np.argsort(draws, kind="stable").astype("int32")
@@ -33,8 +25,6 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
 
 def steps_per_epoch(count: int, batch_size: int) -> int:
     """Returns the number of full global batches in `count` examples."""
-    if batch_size < 1:
-        raise errors.UsageError(f"batch_size must be at least 1, got {batch_size}.")
     if count < batch_size:
         smaller = smaller_batch_size(count)
         raise errors.DataError(
@@ -51,17 +41,10 @@ def smaller_batch_size(count: int) -> int:
 
 
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:
-    """Returns the permutation of an epoch, cut into global batches.
+    """Returns the permutation of an epoch, cut into global batches `(steps, batch_size)`.
 
     The remaining `count % batch_size` examples are dropped, so that one compiled
     function serves all steps. Each epoch drops other examples.
-
-    Args:
-        seed, epoch, count: see `permutation`.
-        batch_size: size of the global batch, over all replicas.
-
-    Returns:
-        int32 array `(steps, batch_size)`, indices into the examples.
     """
     steps = steps_per_epoch(count, batch_size)
     indices = permutation(seed, epoch, count)
@@ -71,56 +54,35 @@ def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndar
 def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarray:
     """Returns the crop and the flip of each of `count` images in an epoch.
 
-    The draws follow the permutation in the random stream of (seed, epoch).
-
-    Args:
-        seed, epoch, count: see `permutation`.
-        corners: number of positions of a crop's corner along each side of the image.
-
-    Returns:
-        int32 array `(count, 3)`: row and column of the crop's corner, uniform in
-        0..corners - 1, and whether the image is mirrored, 0 or 1.
+    The draws follow the permutation in the random stream of (seed, epoch). A row has the
+    row and the column of the crop's corner, uniform in 0..corners - 1, and whether the
+    image is mirrored, 0 or 1.
     """
-    if corners < 1:
-        raise errors.UsageError(f"corners must be at least 1, got {corners}.")
     draws = _draw(seed, epoch, count, values=2 * count)[count:]
     rows, columns = _pixels(draws, corners, corners)
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
 
 def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.ndarray:
-    """Returns the centre of a square in each of `count` images of an epoch.
+    """Returns row and column of the centre of a square in each image of an epoch.
 
     The draws follow the crops and flips in the random stream of (seed, epoch).
-
-    Returns:
-        int32 array `(count, 2)`: row and column, uniform over `height` x `width`
-        pixels.
     """
     draws = _draw(seed, epoch, count, values=3 * count)[2 * count :]
     return np.stack(_pixels(draws, height, width), 1).astype("int32")
 
 
 def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
-    """Returns `each` random integers for each of `count` images in an epoch.
+    """Returns `each` integers in 0..2**31 - 1 for each of `count` images in an epoch.
 
     The draws follow the permutation in the random stream of (seed, epoch).
-
-    Returns:
-        int32 array `(count, each)`, uniform in 0..2**31 - 1.
     """
-    if each < 1:
-        raise errors.UsageError(f"each must be at least 1, got {each}.")
     draws = _draw(seed, epoch, count, values=count * (1 + each))[count:]
     return (draws >> np.uint64(33)).astype("int32").reshape(count, each)
 
 
 def _draw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
     """Returns the first `values` 64-bit outputs of the stream of (seed, epoch)."""
-    ranges = (("seed", seed, 2**64), ("epoch", epoch, 2**64), ("count", count, 2**31))
-    for name, value, bound in ranges:
-        if not 0 <= value < bound:
-            raise errors.UsageError(f"{name} must be at least 0 and below {bound}, got {value}.")
     return np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(values)
 
 

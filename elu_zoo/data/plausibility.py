@@ -11,12 +11,7 @@ _NAMED = 3  # the largest number of images that a message names
 
 
 def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
-    """Returns whether a network was trained on light digits on black.
-
-    Args:
-        shape: `(height, width, channels)` of the network's images.
-        dataset: name of the training data set. If the name is None, the shape decides.
-    """
+    """Returns whether a data set, or networks of a shape if it is None, are light digits."""
     return tuple(shape) == SHAPE if dataset is None else dataset in DIGITS
 
 
@@ -33,12 +28,8 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
 def ground_complaint(images: np.ndarray, names: Sequence[str], option: str, inverted: bool) -> str:
     """Returns a sentence that lists the images without a black background, or "".
 
-    Args:
-        images: `(batch, height, width, channels)`, 0..255, the inputs of a network
-            that `takes_light_on_black`.
-        names: name of each image.
-        option: an option as the user writes it: "--{}" or "{}=True".
-        inverted: whether `images` are inverted already.
+    `option` is an option as the user writes it: "--{}" or "{}=True". `inverted` tells
+    whether `images` are inverted already.
     """
     inside = np.zeros(images.shape[1:3], bool)
     inside[1:-1, 1:-1] = True

@@ -64,13 +64,10 @@ def _mean(data: ImageData, normalized: bool) -> np.ndarray:
 
 
 def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
-    """Returns a preprocessing that gives training images the mean 0 and one scale.
+    """Returns a preprocessing that gives uint8 training images the mean 0 and one scale.
 
-    The numbers come from sums of integers, so that they are equal on every machine.
-
-    Args:
-        kind: the kind of preprocessing whose statistics do not fit the images' size.
-        images: uint8 training images, `(n, height, width, channels)`.
+    The numbers come from sums of integers, so that they are equal on every machine. The
+    statistics of `kind` do not fit the images' size.
     """
     channels, levels = images.shape[-1], np.arange(256)
     counts = np.zeros((channels, 256), np.int64)
@@ -109,7 +106,7 @@ def copy(preprocessing: dict[str, Any], folder: Path) -> None:
 
 @contextlib.contextmanager
 def _cache_folder() -> Iterator[Path]:
-    """Yields the cache folder; an OSError in the block becomes a ResourceError."""
+    """Yields the cache folder, with an error for a folder that cannot be written."""
     folder = statistics_file.cache_folder()
     try:
         yield folder

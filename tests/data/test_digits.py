@@ -29,7 +29,6 @@ def test_digits_of_mnist_stay_as_they_are(mnist_5k):
 
 @pytest.mark.data("mnist")
 def test_digits_of_mnist_are_placed():
-    """The docstring of `is_placed` has these numbers."""
     data = load("mnist")
     assert all(digits.is_placed(x[..., 0]) for x in data.test.images)
     assert sum(not digits.is_placed(x[..., 0]) for x in data.train.images) == 1

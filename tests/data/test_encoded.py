@@ -71,14 +71,6 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-def test_the_halves_of_two_machines_make_up_the_batches(split):
-    batches = np.random.default_rng(2).permutation(12).reshape(3, 4)
-    columns = slice(0, 2), slice(2, 4)
-    halves = [split.batches(batches[:, c].ravel(), 2) for c in columns]
-    for batch, first, second in zip(batches, *halves, strict=True):
-        check([first, second], batch)
-
-
 def test_only_a_few_batches_are_read_ahead():
     """The memory must not depend on the length of the epoch."""
     examples = InMemory([png(PIXELS[0])] * 400)

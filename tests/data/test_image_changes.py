@@ -3,7 +3,6 @@
 import numpy as np
 import pytest
 
-from elu_zoo import errors
 from elu_zoo.data import image_changes
 from elu_zoo.data.image_changes import LEVELS, SEVERITIES, change
 
@@ -88,20 +87,3 @@ def test_a_rotation_by_right_angles_is_exact(quarters, images):
     angles = np.full(4, quarters * np.pi / 2)
     rotated = image_changes._resample(square, angles, np.zeros((4, 2)))
     np.testing.assert_allclose(rotated, np.rot90(square, quarters, (1, 2)), atol=1e-2)
-
-
-@pytest.mark.parametrize(
-    ("changes", "message"),
-    [
-        ({"kind": "blurr"}, "Did you mean 'blur'?"),
-        ({"severity": 6}, "severity must be 1 to 5, got 6"),
-        ({"severity": 0}, "severity"),
-        ({"seed": -1}, "seed"),
-        ({"images": np.zeros((1, 2, 2, 1))}, "must be uint8.*Received: float64"),
-        ({"images": np.zeros((2, 2, 1), "uint8")}, r"Received: uint8 .*\(2, 2, 1\)"),
-    ],
-)
-def test_wrong_arguments_are_refused(changes, message, images):
-    arguments = {"images": images, "kind": "blur", "severity": 1} | changes
-    with pytest.raises(errors.UsageError, match=message):
-        change(**arguments)

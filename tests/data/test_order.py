@@ -51,43 +51,6 @@ def test_each_seed_and_epoch_has_another_order():
     assert len(orders) == len(pairs)
 
 
-@pytest.mark.parametrize(
-    ("arguments", "name"),
-    [
-        ((-1, 0, 5), "seed"),
-        ((2**64, 0, 5), "seed"),
-        ((0, -1, 5), "epoch"),
-        ((0, 2**64, 5), "epoch"),
-        ((0, 0, -5), "count"),
-        ((0, 0, 2**31), "count"),
-    ],
-)
-def test_arguments_out_of_range_are_refused(arguments, name):
-    with pytest.raises(errors.UsageError, match=f"^{name} must be"):
-        order.permutation(*arguments)
-    with pytest.raises(errors.UsageError, match=f"^{name} must be"):
-        order.integers(*arguments, 1)
-
-
-@pytest.mark.parametrize(
-    ("draw", "name"), [(order.crops_and_flips, "corners"), (order.integers, "each")]
-)
-@pytest.mark.parametrize("value", [0, -1])
-def test_numbers_that_are_not_positive_are_refused(draw, name, value):
-    with pytest.raises(errors.UsageError, match=f"^{name} must be"):
-        draw(0, 0, 5, value)
-
-
-def test_draws_of_no_images_are_empty():
-    assert order.crops_and_flips(3, 4, 0, 9).shape == (0, 3)
-    assert order.integers(3, 4, 0, 7).shape == (0, 7)
-
-
-def test_flips_do_not_depend_on_the_crops():
-    nine, four = (order.crops_and_flips(3, 4, 1000, corners) for corners in (9, 4))
-    np.testing.assert_array_equal(nine[:, 2], four[:, 2])
-
-
 @pytest.mark.parametrize("corners", [9, 8])
 def test_every_crop_is_equally_likely(corners):
     outcomes = corners * corners * 2
@@ -96,12 +59,6 @@ def test_every_crop_is_equally_likely(corners):
     assert len(counts) == outcomes
     chi_square = np.sum((counts - 500) ** 2 / 500)
     assert abs(chi_square - (outcomes - 1)) < 5 * np.sqrt(2 * (outcomes - 1))
-
-
-def test_integers_use_all_31_bits():
-    draws = order.integers(3, 4, 500, 7)
-    assert draws.shape == (500, 7) and (draws >= 0).all()
-    assert np.bitwise_or.reduce(draws.ravel()) == 2**31 - 1
 
 
 @pytest.mark.parametrize(("draw", "number"), [(order.crops_and_flips, 9), (order.integers, 3)])
@@ -138,14 +95,13 @@ def test_batches_are_the_permutation_without_the_remainder(count, batch_size, st
 
 
 @pytest.mark.parametrize(
-    ("count", "batch_size", "error", "message"),
+    ("count", "batch_size", "remedy"),
     [
-        (120, 128, errors.DataError, "120 examples .* of 128.*batch_size=20."),
-        (95, 100, errors.DataError, "95 examples .* one batch of 100.*batch_size=19."),
-        (0, 1, errors.DataError, "0 examples .* one batch of 1.*batch_size=1."),
-        (10, 0, errors.UsageError, "batch_size must be at least 1, got 0"),
+        (120, 128, "batch_size=20"),
+        (95, 100, "batch_size=19"),
+        (0, 1, "batch_size=1"),
     ],
 )
-def test_batches_that_cannot_be_filled_are_refused(count, batch_size, error, message):
-    with pytest.raises(error, match=message):
+def test_batches_that_cannot_be_filled_are_refused(count, batch_size, remedy):
+    with pytest.raises(errors.DataError, match=remedy):
         order.epoch_batches(0, 0, count, batch_size)

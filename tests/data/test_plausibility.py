@@ -32,11 +32,6 @@ def test_backgrounds_that_are_not_black_are_listed(image, is_listed):
     assert complaint(image).startswith("0.png: ") == is_listed == bool(complaint(image))
 
 
-def test_mnist_has_a_black_background(mnist_5k):
-    names = [""] * len(mnist_5k.test)
-    assert plausibility.ground_complaint(mnist_5k.test.images, names, "-{}", False) == ""
-
-
 @pytest.mark.parametrize(
     ("highest", "is_fraction"), [(0, False), (0.2, True), (1, True), (1.5, False), (255, False)]
 )

@@ -92,10 +92,9 @@ def test_statistics_are_computed_once(data, home, monkeypatch, kind, name):
     assert statistics.find_or_fit(kind, data) == found
 
 
-@pytest.mark.parametrize("images", ["cifar10", "cifar100"])
-def test_shipped_statistics_are_found(data, images):
-    cifar = dataclasses.replace(data, name="cifar_coarse", fingerprint=images)
-    assert statistics.find_or_fit("gcn_zca", cifar) == stored.find(images).stem
+def test_shipped_statistics_are_found(data):
+    cifar = dataclasses.replace(data, name="cifar_coarse", fingerprint="cifar100")
+    assert statistics.find_or_fit("gcn_zca", cifar) == stored.find("cifar100").stem
 
 
 @pytest.fixture
