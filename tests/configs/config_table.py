@@ -1,4 +1,6 @@
-"""The fields of every config, and those that its arguments change: config_table.json.
+"""What every config sets, and what its arguments change: config_table.json.
+
+A config's row lacks the fields with their neutral values, so that a new field changes no row.
 
     python tests/configs/config_table.py
 
@@ -12,6 +14,8 @@ from typing import Any
 
 from fake_runs import flat, get_config
 
+from elu_zoo.training.fields import counted
+
 PATH = Path(__file__).with_suffix(".json")
 TABLE: dict[str, dict[str, Any]] = json.loads(PATH.read_text())
 ABSENT = "(absent)"
@@ -20,7 +24,9 @@ ABSENT = "(absent)"
 def changed_fields(call: str) -> dict[str, Any]:
     """Returns the fields of `<config>:<arguments>` that differ without the arguments."""
     name, _, arguments = call.partition(":")
-    fields, base = flat(get_config(name, arguments)), flat(get_config(name)) if arguments else {}
+    if not arguments:
+        return counted(json.loads(get_config(name).to_json_best_effort()))
+    fields, base = flat(get_config(name, arguments)), flat(get_config(name))
     changed = {key: value for key, value in fields.items() if base.get(key, ABSENT) != value}
     return changed | dict.fromkeys(base.keys() - fields.keys(), ABSENT)
 
