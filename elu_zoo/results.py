@@ -119,10 +119,11 @@ def add(path: Path, new: dict[str, Any]) -> None:
         if all(old["sha256"] != new["sha256"] for old in rows):
             rows.append(new)
             rows.sort(key=lambda r: (r["config"], str(r["batch_norm"]), int(r["seed"])))
-            write(path, COLUMNS, rows)
+            # Measures that COLUMNS lacks are the last columns, empty for earlier runs.
+            write(path, dict.fromkeys([*COLUMNS, *(key for row in rows for key in row)]), rows)
 
 
-def text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
+def text(columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
     """Returns rows as the text of a CSV file."""
     content = io.StringIO()
     writer = csv.DictWriter(content, columns, lineterminator="\n")
@@ -131,7 +132,7 @@ def text(columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> str:
     return content.getvalue()
 
 
-def write(path: Path, columns: Sequence[str], rows: Iterable[dict[str, Any]]) -> None:
+def write(path: Path, columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> None:
     """Writes rows as a CSV file, atomically."""
     files.write_bytes(path, text(columns, rows).encode())
 

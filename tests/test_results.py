@@ -164,6 +164,12 @@ def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
     assert [rows[0][k] for k in keys] == ["net-ours30", "elu", "False", "ours", "2.5"]
     assert rows[0]["test_squared_error"] == ""
     assert results.read_file(tmp_path / "none.csv") == []
+    newer = ENTRY | {"seed": 2, "sha256": "c", "step": 60, "commit": "c"}
+    newer["metrics"] = ENTRY["metrics"] | {"test_top3_error_percent": 0.5}
+    results.add(path, results.row(tmp_path, newer))
+    results.add(path, results.row(tmp_path, entry | {"seed": 3, "sha256": "d"}))
+    rows = results.read_file(path)
+    assert [r["test_top3_error_percent"] for r in rows] == ["", "", "0.5", ""]
 
 
 def test_rows_that_are_added_at_once_are_all_kept(tmp_path, monkeypatch):

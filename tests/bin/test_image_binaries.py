@@ -5,6 +5,8 @@ import json
 import pytest
 import small_images
 
+from elu_zoo.evaluation import loss
+
 SMOKE = "--config=elu_imagenet_15:smoke=True"
 MODEL = "--model=elu_imagenet_15"
 SMALL = [f"--config.{key}={value}" for key, value in small_images.ENTRIES.items()]
@@ -24,10 +26,7 @@ def measures(workdir):
     entry = json.loads(path.read_text())
     numbers = {key[5:]: value for key, value in entry["metrics"].items()
                if key.startswith("test_")}  # fmt: skip
-    top5 = "top5_error_percent"
-    more = f"top-5 error {numbers[top5]:.2f} %, " if top5 in numbers else ""
-    text = f"error {numbers['error_percent']:.2f} %, {more}loss {numbers['loss']:.4f}"
-    return entry, numbers, text
+    return entry, numbers, loss.describe(numbers)
 
 
 @pytest.mark.slow

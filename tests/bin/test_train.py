@@ -5,6 +5,8 @@ import json
 
 import pytest
 
+from elu_zoo.evaluation import loss
+
 SMOKE = "--config=quickstart:smoke=True"
 RUN = "runs/quickstart/elu-s0-smoke"
 CONFIG = """
@@ -25,10 +27,7 @@ def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
     path = tmp_path / weights.removeprefix("weights ")
     assert path.is_file() and path.parent == tmp_path / RUN
     entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
-    final = entry["metrics"]
-    assert measures == (
-        f"test error {final['test_error_percent']:.2f} %, loss {final['test_loss']:.4f}"
-    )
+    assert measures == f"test {loss.describe(entry['metrics'], 'test_')}"
     again = process("train", SMOKE)
     assert (again.code, again.out) == (0, first.out)
     assert again.err.splitlines()[-1] == f"{RUN} is finished."

@@ -149,7 +149,6 @@ def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(
     loss, *_ = measure(net, crop((train - mean)[:100], draws), train_labels[:100])
     (row,) = rows(tmp_path / "metrics.jsonl")
     keys = ["loss", "error_percent", "top5_error_percent"]
-    assert list(row)[2:] == ["train_loss", *(f"validation_{key}" for key in keys)]
     assert row["train_loss"] == pytest.approx(loss, rel=1e-5)
     # The weight file has the weights of the run, rounded to float16.
     net = zoo.get_model(NAME, weights=tmp_path, preprocessing=False)
