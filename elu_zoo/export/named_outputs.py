@@ -10,8 +10,6 @@ import tensorflow as tf
 
 from elu_zoo import errors
 
-OUTPUTS_OF_A_CLASSIFIER = frozenset(("logits", "probabilities", "classes", "labels"))
-OUTPUTS_OF_AN_AUTOENCODER = frozenset(("reconstructions", "codes"))
 FEATURES = "features"
 _READOUTS = {"sigmoid": tf.sigmoid, "linear": tf.identity}
 

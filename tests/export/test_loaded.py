@@ -95,6 +95,7 @@ def test_foreign_saved_model_is_refused(tmp_path):
     ("outputs", "of_bytes", "message"),
     [
         (["codes", "logits"], ["codes", "logits"], "codes, logits"),
+        (["logits", "probabilities"], ["logits", "probabilities"], "labels.txt"),
         (["codes", "reconstructions"], ["codes"], "different"),
     ],
 )
