@@ -77,13 +77,13 @@ def test_initial_weights_do_not_depend_on_arguments_of_single_networks(name, cha
 
 
 @each_network
-def test_weights_do_not_depend_on_the_image_size_if_maps_are_not_flattened(name):
-    flattens = name in ("alexnet_cifar", "maxout") or name.startswith("mnist")
-    assert registry.entry(name).any_size != flattens
-    if flattens:
-        return
-    model = small(name, input_shape=(40, 56, 3))
-    for value, expected in zip(model.weights, small(name).weights, strict=True):
+def test_weights_do_not_depend_on_the_image_size_of_a_network_for_any_size(name):
+    usual = small(name)
+    model = small(name, input_shape=(40, 56, usual.input_shape[-1]))
+    pairs = list(zip(model.weights, usual.weights, strict=True))
+    same = all(value.shape == expected.shape for value, expected in pairs)
+    assert registry.entry(name).any_size == same
+    for value, expected in pairs if same else ():
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
