@@ -49,7 +49,9 @@ def test_functions_above_a_limit_are_found():
 
 
 # The most lines of Python that folders may have: folders (or files) of elu_zoo/ and of
-# tests/, lines of the package, lines of the tests. Growth pays by a cut.
+# tests/, lines of the package, lines of the tests. Growth pays by a cut, except that a new
+# network, activation or layer adds the lines of its file and of its tests to its row and to
+# the sums of all folders.
 BUDGETS = (
     ("*.py", 1735, 2847),
     ("training evaluation configs", 4850, 6700),

@@ -1,8 +1,9 @@
 """The table of the conformance tests: one row for each layer or network.
 
-To add a network, add a row to NETS. To add a layer, add a row to LAYERS. Every row is
-a model from raw 0..255 images to logits of classes or pixels. Layers are tested on
-noise, networks on real digits.
+A new network needs a row of NETS, and its number of parameters in
+tests/models/test_parameter_counts.py; a new layer, activation or kind of preprocessing a row
+of LAYERS. Every row is a model from raw 0..255 images to logits of classes or pixels. Layers
+are tested on noise, networks on real digits.
 """
 
 import dataclasses
