@@ -80,7 +80,7 @@ def check_exists(name: str, data_dir: str | Path | None = None) -> None:
     is_npz = path.suffix == ".npz"
     if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir() or (is_npz and path.exists()):
         return
-    missing = f"There is no folder or .npz file {name}"
+    missing = f"There is no file {path}" if is_npz else f"There is no folder or .npz file {name}"
     if is_npz or _is_path(name):
         raise errors.NotFoundError(f"{missing}. {files.similar(path)}".rstrip())
     from elu_zoo.data import tfds

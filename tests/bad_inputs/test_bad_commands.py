@@ -92,7 +92,7 @@ def test_the_flag_debug_shows_the_traceback(here):
 
 def test_arrays_without_images_are_refused(refused, here):
     np.savez(here / "x.npz", x=np.zeros((0, 28, 28), np.uint8), y=np.zeros(0, int))
-    assert "no train im" in refused(1, "train", SMOKE, "--data=x.npz")
+    assert "0 train im" in refused(1, "train", SMOKE, "--data=x.npz")
 
 
 def test_a_single_class_is_not_trained_on(refused, here):

@@ -55,6 +55,7 @@ def kill(scope):
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+@pytest.mark.slow
 def test_a_killed_process_raises_a_resource_error(monkeypatch):
     monkeypatch.setitem(PARTS, "unit", kill)
     with pytest.raises(errors.ResourceError, match="memory"):

@@ -102,6 +102,7 @@ def test_other_files_of_a_folder_are_skipped_with_a_warning(cli, exported, digit
     assert result.err.splitlines() == [f"warning: {digits}/my.gif {reason}"]
 
 
+@pytest.mark.slow
 def test_one_damaged_file_among_several_is_skipped(process, exported, digits):
     """The only message is our warning; messages of the JPEG decoder are hidden."""
     image = np.random.default_rng(0).integers(0, 256, (96, 96, 1), np.uint8)

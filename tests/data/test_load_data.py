@@ -118,9 +118,9 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
         ("a/b/none", errors.NotFoundError, "no folder or .npz file a/b/none"),
         ("./my_photos/cts", errors.NotFoundError, "Did you mean 'my_photos/cats'"),
         ("my_phots", errors.UsageError, "Did you mean 'my_photos'"),
-        ("none.npz", errors.NotFoundError, "no folder or .npz file none.npz"),
+        ("none.npz", errors.NotFoundError, "There is no file none.npz"),
         (Path("mnist_5k"), errors.NotFoundError, "no folder or .npz file ./mnist_5k"),
-        (Path("x.npz"), errors.NotFoundError, "no folder or .npz file ./x.npz"),
+        (Path("x.npz"), errors.NotFoundError, "There is no file x.npz"),
     ],
 )
 def test_wrong_names_are_refused(tmp_path, monkeypatch, name, kind, words):

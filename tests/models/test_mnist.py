@@ -194,6 +194,7 @@ print(float(keras.ops.sum(keras.models.load_model(sys.argv[1])(x))))
 """
 
 
+@pytest.mark.slow
 def test_a_saved_model_can_be_loaded_in_another_process(tmp_path):
     model = get(activation="prelu", batch_norm=True, preprocessing=True, width=0.1)
     model.save(tmp_path / "x.keras")

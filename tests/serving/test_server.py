@@ -199,6 +199,7 @@ asyncio.run(server.serve(settings, started))
 """
 
 
+@pytest.mark.slow
 def test_sigterm_ends_a_server_whose_folder_does_not_answer(folder):
     command = [sys.executable, "-c", HANGS, str(folder)]
     result = subprocess.run(command, timeout=3 * SECONDS, capture_output=True)

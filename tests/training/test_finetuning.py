@@ -225,6 +225,7 @@ def test_a_users_network_with_dropout_is_fine_tuned(phased, npz, train, tmp_path
     assert train(config, tmp_path / "again")["parent"] == entry["tag"]
 
 
+@pytest.mark.slow
 def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypatch, stop_after):
     """Each new $ELU_ZOO_HOME stands for another machine, without the statistics."""
 

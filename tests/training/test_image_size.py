@@ -45,6 +45,7 @@ def test_another_size_replaces_contrast_normalisation_of_weights(size, kind):
     assert found["kind"] == kind
 
 
+@pytest.mark.slow
 def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(
     train, tmp_path, stop_after, last_arrays, assert_same_bits, caplog
 ):
