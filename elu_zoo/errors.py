@@ -138,7 +138,10 @@ def check_numbers(
     name: str, value: Any, count: int, expected: str, fits: Callable[[Any], bool]
 ) -> None:
     """Raises `UsageError` unless a value has `count` entries that fit, such as "rates > 0"."""
-    entries = tuple(value) if isinstance(value, Iterable) else ()
+    try:
+        entries = tuple(value)
+    except TypeError:
+        entries = ()
     if len(entries) != count or not all(map(fits, entries)):
         raise UsageError(f"{name} must have {count} {expected}. Received: {value!r}.")
 

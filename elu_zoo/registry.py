@@ -192,7 +192,10 @@ _CHECKS = {
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
     expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
-    shape = tuple(input_shape) if isinstance(input_shape, Iterable) else ()
+    try:
+        shape = tuple(input_shape)
+    except TypeError:
+        shape = ()
     if len(shape) != 3:
         raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
     for i, size in enumerate(shape):

@@ -120,7 +120,8 @@ def get_model(
         from elu_zoo.models import cut
 
         cut.check(*cuts)
-    if model_name is not None and (not isinstance(model_name, str) or "/" in model_name):
+    is_text = isinstance(model_name, str) and model_name and "/" not in model_name
+    if not (is_text or model_name is None):
         raise errors.UsageError(
             f"model_name must be a text without '/', such as 'first_net'. Received: {model_name!r}."
         )

@@ -53,9 +53,9 @@ def test_functions_above_a_limit_are_found():
 # network, activation or layer adds the lines of its file and of its tests to its row and to
 # the sums of all folders.
 BUDGETS = (
-    ("*.py", 1740, 2870),
-    ("data", 2850, 3020),
-    ("weights", 1820, 1830),
+    ("*.py", 1750, 2870),
+    ("data", 2870, 3040),
+    ("weights", 1840, 1830),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
@@ -83,7 +83,7 @@ def test_redrawn_folders_are_within_their_budgets(names, package, tests):
 
 
 @pytest.mark.parametrize(
-    ("folder", "limit"), [("elu_zoo", 27_730), ("tests", 32_890), ("tools", 1_900)]
+    ("folder", "limit"), [("elu_zoo", 27_790), ("tests", 32_910), ("tools", 1_900)]
 )
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""

@@ -17,7 +17,7 @@ from elu_zoo import errors, files
 
 # Version of `images.decode`. The name of an entry contains the version, so that arrays
 # of another version are not read.
-_DECODER = "decoder3"
+_DECODER = "decoder2"
 
 Arrays = dict[str, np.ndarray]
 

@@ -117,9 +117,6 @@ def check_count(count: int, available: int) -> None:
 
 def check(name: str, arrays: dict[str, np.ndarray]) -> None:
     """Checks what a reader returned: splits of images of one shape, and labels in range."""
-    if "train_images" not in arrays:
-        found = [key.removesuffix("_images") for key in arrays if key.endswith("_images")]
-        raise errors.DataError(f"{name} has no split 'train'. It has {', '.join(found) or 'none'}.")
     shape, classes = arrays["train_images"].shape[1:], len(arrays["class_names"])
     for split in SPLITS:
         if f"{split}_images" not in arrays:

@@ -117,16 +117,21 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
     import tensorflow as tf
     import tensorflow_datasets as tfds
 
-    from elu_zoo.data import images
-
     info, features = builder.info, builder.info.features
     image = _feature(info, "image", tfds.features.Image)
+    # The zoo's sets are PNG without transparency, for which all decoders agree.
+    decoders = None if label else {image: tfds.decode.SkipDecoding()}
     label = label or _feature(info, "label", tfds.features.ClassLabel)
-    target = shape or features[image].shape
+    height, width, channels = features[image].shape
+    target = shape or (height, width, 1 if channels == 1 else 3)
     if None in target:
         raise errors.UsageError(
             f"The images of {info.full_name} differ in shape: {target}. Set image_shape to "
             "(height, width, channels) to resize the images. Received: None."
+        )
+    if "train" not in info.splits:
+        raise errors.DataError(
+            f"{info.full_name} has no split 'train'. It has {', '.join(info.splits)}."
         )
     counts = {split: info.splits[split].num_examples for split in SPLITS if split in info.splits}
     shapes.check_memory(sum(counts.values()), target)
@@ -134,7 +139,7 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
     # AutoGraph has nothing to convert here, and changes the messages of errors.
     @tf.autograph.experimental.do_not_convert
     def select(example):
-        pixels = example[image] if shape is None else images.adapt(example[image], shape)
+        pixels = example[image] if decoders is None else _decode(example[image], target)
         selected = {"images": pixels, "labels": example[label]}
         return selected if label == "label" else selected | {"usual_labels": example["label"]}
 
@@ -144,12 +149,29 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
         if not count:
             raise errors.DataError(f"The split {split!r} of {info.full_name} has no examples.")
         config = tfds.ReadConfig(try_autocache=False)
-        dataset = builder.as_dataset(split=split, shuffle_files=False, read_config=config)
+        dataset = builder.as_dataset(
+            split=split, shuffle_files=False, decoders=decoders, read_config=config
+        )
         dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         batches = list(tfds.as_numpy(dataset.batch(1000)))
         for array in dataset.element_spec:
             arrays[f"{split}_{array}"] = np.concatenate([batch[array] for batch in batches])
     return arrays
+
+
+def _decode(encoded: Any, shape: shapes.Shape) -> Any:
+    """Decodes PNG and JPEG as predictions do, and what else TensorFlow can decode."""
+    import tensorflow as tf
+
+    from elu_zoo.data import formats, images
+
+    def other() -> Any:
+        pixels = tf.io.decode_image(encoded, channels=3, expand_animations=False)
+        return images.adapt(tf.ensure_shape(pixels, (None, None, 3)), shape)
+
+    start = tf.strings.substr(encoded, 0, 3)
+    is_usual = (start == formats.JPEG) | (start == formats.PNG[:3])
+    return tf.cond(is_usual, lambda: images.decode(encoded, shape), other)
 
 
 def _feature(info: Any, name: str, kind: type) -> str:

@@ -12,6 +12,7 @@ from elu_zoo import errors, quiet
 
 _stopped: list[str] = []  # reasons why this process starts no further run
 _idle = threading.Event()  # set while this process trains no run
+_busy = False  # the same for the handler of SIGTERM, which must not interrupt `set`
 
 
 class Process(multiprocessing.get_context("spawn").Process):
@@ -36,8 +37,7 @@ class Context(multiprocessing.context.SpawnContext):
 
 def start(workdir: Path) -> None:
     """Prepares a worker process, whose output is written to the folder `logs`."""
-    # In its own process group a worker does not receive Ctrl-C. The parent does, and
-    # sends SIGTERM to the workers.
+    # In a group of its own: Ctrl-C reaches the parent alone, which sends SIGTERM.
     os.setpgrp()
     signal.signal(signal.SIGTERM, _stop)
     # Each signal writes a byte, also one that training handles or receives too late.
@@ -57,12 +57,15 @@ def start(workdir: Path) -> None:
 
 def perform(trial, plan, measure):
     """Trains or resumes a run; returns its rows, or the reason why it diverged."""
-    _idle.clear()
+    global _busy
     try:
+        _busy = True
+        _idle.clear()
         if _stopped:  # the pool queued this run before the signal arrived
             raise errors.Interrupted(_stopped[0])
         return _perform(trial, plan, measure)
     finally:
+        _busy = False
         _idle.set()
 
 
@@ -78,10 +81,9 @@ def _perform(trial, plan, measure):
     keras.backend.clear_session()
     if plan.module:
         user_module.load(plan.module)
-    config = trial.load()
     try:
         training.train(
-            config,
+            trial.load(),
             workdir,
             data_dir=plan.data_dir,
             observers=trial.observers,
@@ -99,7 +101,7 @@ def _perform(trial, plan, measure):
 def _stop(_number, _frame) -> None:
     """Handles SIGTERM before and after training, which installs its own handler."""
     _stopped.append("SIGTERM before or after training")
-    if not _idle.is_set():
+    if _busy:
         raise errors.Interrupted(_stopped[0])
 
 

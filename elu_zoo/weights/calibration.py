@@ -13,6 +13,11 @@ from elu_zoo.weights.manifest import Entry
 BINS = 15
 FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
+# Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
+_OF_TWINS = {
+    "data": ("train_on_validation", "measure_test"),
+    "train": ("boundaries", "evaluate_every", "checkpoint_every"),
+}
 
 
 def measure(
@@ -102,12 +107,21 @@ def is_twin(entry: Entry, other: Entry) -> bool:
     """Returns whether `other` repeats `entry`'s run, but holds out validation images.
 
     The temperature of `other` then applies to `entry`, because both runs differ only in
-    the number of their training images. Configs are compared by name.
+    the number of their training images.
     """
-    same = "model", "dataset", "arguments", "seed", "epochs"
-    name = other["config"]["name"].removesuffix("-validation")
-    is_same = all(entry[key] == other[key] for key in same) and entry["config"]["name"] == name
-    return is_same and has_held_out(other)
+    same = "model", "dataset", "arguments", "seed"
+    is_same = all(entry[key] == other[key] for key in same)
+    return is_same and _recipe(entry) == _recipe(other) and has_held_out(other)
+
+
+def _recipe(entry: Entry) -> dict:
+    """Returns the config without the fields in which twins differ."""
+    config = entry["config"]
+    sections = {
+        section: {k: v for k, v in config.get(section, {}).items() if k not in fields}
+        for section, fields in _OF_TWINS.items()
+    }
+    return config | sections | {"name": config["name"].removesuffix("-validation")}
 
 
 def describe(found: dict[str, float]) -> str:

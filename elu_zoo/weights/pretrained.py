@@ -84,7 +84,7 @@ class Pretrained:
         from elu_zoo import activations
 
         stated = self.arguments
-        if requested.get("auxiliary_heads"):
+        if self.entry and requested.get("auxiliary_heads"):
             raise errors.UsageError(
                 f"The weights {self.name} do not include auxiliary heads, which exist only "
                 "in training. Remove the argument auxiliary_heads."

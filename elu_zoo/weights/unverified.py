@@ -164,7 +164,9 @@ def _preprocessing(layers: Layers) -> dict[str, Any]:
     for name in names:
         config = layers[name]["config"]
         stated = ("scale", "offset") if name == "rescale" else ("statistics",)
-        description |= {key: config[key] for key in stated if config.get(key)}
+        description |= {key: config[key] for key in stated}
+    if not description.get("offset", 1):
+        del description["offset"]  # 0, as in a description without it
     if "centre_crop" in names:
         description["crop"] = _arguments(layers)["input_shape"][:2]
     return description

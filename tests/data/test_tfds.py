@@ -1,12 +1,15 @@
 """Loading of tensorflow-datasets data sets by name, and errors for damaged files."""
 
+import io
+
 import numpy as np
 import pytest
 import tensorflow_datasets as tfds
-from image_files import noise, rows, write_tfds
+from image_files import jpeg, noise, png, rows, with_exif, write_tfds
+from PIL import Image
 
 from elu_zoo import errors
-from elu_zoo.data import dataset, load
+from elu_zoo.data import dataset, images, load
 
 SHAPE = 16, 16, 3
 
@@ -41,15 +44,31 @@ def test_a_data_set_name_with_a_builder_config_is_loaded(tmp_path):
     assert load.load(name, tmp_path).image_shape == (28, 28, 1)
 
 
+def test_images_of_any_format_are_decoded_as_in_predictions(tmp_path):
+    bitmap, pixels = io.BytesIO(), noise(16, 16, 7)
+    Image.fromarray(pixels).save(bitmap, "BMP")
+    usual = [with_exif(jpeg(noise(20, 10, 3)), 6), png(np.zeros((16, 16, 4), "uint8"))]
+    usual += [png(noise(16, 16, i)) for i in range(9)]
+    types = features()
+    types["image"] = tfds.features.Image(shape=(None, None, None))
+    contents = [{"image": x, "label": i % 2} for i, x in enumerate([bitmap.getvalue(), *usual])]
+    write_tfds(tmp_path / "t/1.0.0", {"train": contents}, types)
+    data = load.load("t", tmp_path, SHAPE)
+    loaded = {image for _, image in rows(data.train, data.validation, data.test)}
+    assert loaded == {pixels.tobytes()} | {
+        images.decode_checked(content, SHAPE).tobytes() for content in usual
+    }
+
+
 def test_images_of_several_sizes_need_a_shape(tmp_path):
-    images = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
+    photos = examples(10, shape=(20, 30, 3)) + examples(10, 20, (16, 16, 3))
     any_size = features(shape=(None, None, 3))
-    write_tfds(tmp_path / "photos/1.0.0", {"train": images}, any_size)
+    write_tfds(tmp_path / "photos/1.0.0", {"train": photos}, any_size)
     data = load.load("photos", tmp_path, SHAPE)
     loaded = rows(data.train, data.validation, data.test)
     assert len(loaded) == 20
     # The last ten images have the requested shape, so that no pixel changes.
-    unchanged = [(i % 2, x["image"].tobytes()) for i, x in enumerate(images[10:])]
+    unchanged = [(i % 2, x["image"].tobytes()) for i, x in enumerate(photos[10:])]
     assert set(unchanged) <= set(loaded)
     with pytest.raises(errors.UsageError, match="differ in shape"):
         load.load("photos", tmp_path)

@@ -90,6 +90,7 @@ def entry(name="net", trained=True, **changes):
 
 # A twin repeats the run of an entry, but holds out validation images.
 HELD_OUT = {"name": "net-validation", "trained": False}
+OTHER_RECIPE = {"name": "net-validation", "data": {}, "train": {"weight_decay": 0.5}}
 
 
 @pytest.mark.parametrize(
@@ -101,6 +102,7 @@ HELD_OUT = {"name": "net-validation", "trained": False}
         (entry(**HELD_OUT, seed=1), False),
         (entry(**HELD_OUT, dataset="cifar100"), False),
         (entry("other-validation", trained=False), False),
+        (entry(**HELD_OUT, config=OTHER_RECIPE), False),
     ],
 )
 def test_a_twin_differs_only_in_that_it_holds_out_validation_images(other, expected):
