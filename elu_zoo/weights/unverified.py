@@ -161,10 +161,11 @@ def _preprocessing(layers: Layers) -> dict[str, Any]:
     """Returns the description of the preprocessing layers; the kind None for none."""
     names = tuple(name for name in layers if name in _PREPROCESSING)
     description = {"kind": _KINDS.get(names)}
+    stated = {"rescale": ("scale", "offset"), "whiten": ("statistics",)}
+    stated["subtract_mean"] = stated["whiten"]
     for name in names:
         config = layers[name]["config"]
-        stated = ("scale", "offset") if name == "rescale" else ("statistics",)
-        description |= {key: config[key] for key in stated}
+        description |= {key: config[key] for key in stated.get(name, ())}
     if not description.get("offset", 1):
         del description["offset"]  # 0, as in a description without it
     if "centre_crop" in names:
