@@ -15,8 +15,8 @@ from absl import logging
 
 from elu_zoo import errors, files
 
-# Version of `images.decode`. The name of an entry contains the version, so that arrays
-# of another version are not read.
+# Version of the decoders of a user's images. The name of an entry contains it, so that
+# arrays of another version are not read.
 _DECODER = "decoder2"
 
 Arrays = dict[str, np.ndarray]

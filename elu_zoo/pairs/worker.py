@@ -12,7 +12,7 @@ from elu_zoo import errors, quiet
 
 _stopped: list[str] = []  # reasons why this process starts no further run
 _idle = threading.Event()  # set while this process trains no run
-_busy = False  # the same for the handler of SIGTERM, which must not interrupt `set`
+_busy = False  # whether SIGTERM interrupts `perform`; never while it sets `_idle`
 
 
 class Process(multiprocessing.get_context("spawn").Process):

@@ -1,4 +1,4 @@
-"""What every config sets, and what its arguments change: config_table.json.
+"""Table of what every config sets and its arguments change: config_table.json.
 
 A config's row lacks the fields with their neutral values, so that a new field changes no row.
 
