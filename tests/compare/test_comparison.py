@@ -113,11 +113,12 @@ def test_a_paired_run_at_chance_has_not_trained(comparison, monkeypatch, error, 
     assert (found.curve == ()) == at_chance
 
 
-def test_without_tuning_all_runs_are_at_the_configs_rate(comparison, compare):
-    world = compare(dataclasses.replace(comparison, tune=1), error)
-    assert len(world.trained) == 15 and not any(is_tuning(run) for run in world.trained)
-    assert not (comparison.output / "rates.png").exists()
-    assert not rows(comparison.output / "tuning.csv")
+@pytest.mark.parametrize("tune", [1, 2])
+def test_a_single_factor_is_the_configs_rate_without_tuning(comparison, compare, tune):
+    world = compare(dataclasses.replace(comparison, tune=tune), error)
+    assert any(map(is_tuning, world.trained)) == (tune > 1) and len(world.trained) >= 15
+    assert (comparison.output / "rates.png").exists() == (tune > 1)
+    assert bool(rows(comparison.output / "tuning.csv")) == (tune > 1)
 
 
 @pytest.mark.parametrize(("count", "left"), [(7, "35 to 50"), (30, "22"), (51, "1")])
