@@ -54,7 +54,7 @@ def test_functions_above_a_limit_are_found():
 # the sums of all folders.
 BUDGETS = (
     ("*.py", 1750, 2870),
-    ("data", 2870, 3040),
+    ("data", 2650, 2800),
     ("weights", 1840, 1830),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),

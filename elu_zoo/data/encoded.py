@@ -1,17 +1,22 @@
-"""Splits that are too large for memory, whose images are decoded when needed."""
+"""Encoded images, which are decoded when needed, in batches or all at once."""
 
 import dataclasses
 import os
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors
-from elu_zoo.data.dataset import Split, check_count
+from elu_zoo.data.dataset import Split
 from elu_zoo.data.shapes import Shape
 
 _PREFETCHED = 2  # batches
+_AHEAD = 16  # images that are decoded at once, per core
+_NAMED = 5  # the largest number of images that a message names
+_SECONDS = 30  # between two log messages
 
 
 class Example(NamedTuple):
@@ -37,7 +42,6 @@ class EncodedImages:
 
     name: str
     fingerprint: str
-    classes: tuple[str, ...]
     class_names: tuple[str, ...]  # display names, which several labels may share
     splits: dict[str, Examples]
 
@@ -65,8 +69,7 @@ class EncodedSplit:
         return self.side, self.side, 3
 
     def first(self, count: int) -> "EncodedSplit":
-        """Returns the first `count` examples."""
-        check_count(count, len(self))
+        """Returns the first `count` examples, or all if there are fewer."""
         return dataclasses.replace(self, positions=self.positions[:count])
 
     def parts(self, size: int) -> Iterator[Split]:
@@ -74,29 +77,22 @@ class EncodedSplit:
         return self.batches(np.arange(len(self)), size)
 
     def batches(self, indices: np.ndarray, size: int) -> Iterator[Split]:
-        """Yields batches of examples in the order of `indices`, decoded on all cores.
+        """Yields batches in the order of `indices`, decoded ahead on all cores.
 
-        Batches are decoded ahead. They depend on the arguments only, and not on the
-        number of cores, so that an epoch can be resumed and divided among machines.
+        They depend on the arguments only, and not on the number of cores, so that an
+        epoch can be resumed and divided among machines.
         """
         import tensorflow as tf
 
         from elu_zoo.data import images
 
         positions = self.positions[indices]
-        # TensorFlow never frees `read` or the objects to which `read` refers. To free
-        # the positions, `read` removes them from this list.
-        passed = [positions]
-        failures = []
+        passed = [positions]  # for `read`, which TensorFlow never frees, to take out
 
         def read() -> Iterator[tuple[list[bytes], list[int]]]:
             remaining = passed.pop()
             for start in range(0, len(remaining), size):
-                try:
-                    examples = self.examples.read(remaining[start : start + size])
-                except errors.DataError as error:
-                    failures.append(error)  # TensorFlow keeps only the error's text.
-                    raise
+                examples = self.examples.read(remaining[start : start + size])
                 yield [x.image for x in examples], [x.label for x in examples]
 
         def decode(image: Any, label: Any) -> tuple[Any, Any]:
@@ -116,18 +112,67 @@ class EncodedSplit:
                 new = self.new_labels
                 yield part if new is None else part.relabelled(new)
         except tf.errors.OpError as error:
-            if failures:
-                raise failures[0] from error
-            raise self._decoding_error(positions[done : done + size], error) from error
+            failed = positions[done : done + size]
+            decoded = decode_all(self.examples, failed, self.image_shape)
+            problems = [image.problem for image in decoded if image.problem]
+            problems = problems or [errors.graph_reason(error.message)]
+            raise unusable_error(problems, len(failed)) from error
 
-    def _decoding_error(self, positions: np.ndarray, error: Exception) -> errors.DataError:
-        """Returns an error that names the first bad image at these positions."""
-        from elu_zoo.data import images
 
-        for position in positions:
-            (example,) = self.examples.read([position])
-            try:
-                images.decode_checked(example.image, self.image_shape)
-            except errors.DataError as reason:
-                return errors.DataError(f"{example.name} cannot be used: {reason}.")
-        return errors.DataError(f"Images cannot be decoded: {error}.")
+class DecodedImage(NamedTuple):
+    """A file's name, label and pixels, or the problem: name and why it cannot be used."""
+
+    name: str = ""
+    label: int = 0
+    pixels: np.ndarray | None = None
+    problem: str = ""
+
+
+def decode_all(
+    examples: Examples, positions: Sequence[int], shape: Shape
+) -> Iterator[DecodedImage]:
+    """Yields the images at these positions, in order."""
+    from elu_zoo.data import images
+
+    def decode(position: int) -> DecodedImage:
+        try:
+            (example,) = examples.read([position])
+        except errors.DataError as error:
+            return DecodedImage(problem=str(error).rstrip("."))
+        try:
+            pixels = images.decode_checked(example.image, shape)
+        except errors.DataError as error:
+            return DecodedImage(problem=f"{example.name}: {error}")
+        return DecodedImage(example.name, example.label, pixels)
+
+    size = _AHEAD * (os.cpu_count() or 1)
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for start in range(0, len(positions), size):
+            yield from pool.map(decode, positions[start : start + size])
+            count = min(start + size, len(positions))
+            logging.log_every_n_seconds(logging.INFO, "Decoded %d images.", _SECONDS, count)
+
+
+def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:
+    """Returns the exact mean of a split's images; those of `others` are checked only."""
+    total, count, bad = np.zeros(split.image_shape, np.uint64), 0, []
+    for part in (split, *others):
+        for image in decode_all(part.examples, np.sort(part.positions), part.image_shape):
+            if image.problem:
+                bad.append(image.problem)
+            elif not 0 <= image.label < classes:
+                bad.append(f"{image.name}: its label is {image.label}, not one of 0..{classes - 1}")
+            elif part is split:
+                total, count = total + image.pixels, count + 1
+    if bad:
+        raise unusable_error(bad, sum(map(len, (split, *others))))
+    return total / count
+
+
+def unusable_error(problems: Sequence[str], count: int) -> errors.DataError:
+    """Returns an error that counts and names the unusable images of `count` images."""
+    named = "; ".join(problems[:_NAMED])
+    named += f"; and {len(problems) - _NAMED} more" if len(problems) > _NAMED else ""
+    return errors.DataError(
+        f"{len(problems)} of {count} images cannot be used: {named}. Fix or delete them."
+    )

@@ -12,13 +12,13 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
-from elu_zoo.data import cache, class_names, shapes
+from elu_zoo.data import cache, class_names, encoded, shapes
 from elu_zoo.data.dataset import SPLITS
 from elu_zoo.data.encoded import EncodedImages, Example
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
 _READERS = 16  # files that are read in parallel, to hide the latency of a network disk
-# Names of the folder of each split, in lower case.
+# Names of the folder of each split, compared in lower case.
 _SPLITS = {
     "train": ("train", "training"),
     "validation": ("validation", "val", "valid"),
@@ -61,10 +61,9 @@ def find(
 
     The label of a class is its position in the sorted list of folders that hold images.
     If `folder` has a subfolder `train/` of class folders, the splits are `train/` and
-    `val/` (also `validation/` or `valid/`), in any case. Otherwise all images are the
-    training split. A file `class_names.txt` may hold display names, see
-    `class_names.read`. A file is an image if its name ends in one of
-    `formats.SUFFIXES`; a warning lists images and folders that are not read. The
+    `val/`, or other names of `_SPLITS`. Otherwise all images are the training split. A
+    file is an image if its name ends in one of `formats.SUFFIXES`; a warning lists
+    images and folders that are not read. For display names, see `class_names.read`. The
     fingerprint is a hash of the names and sizes of all images.
 
     Args:
@@ -83,55 +82,41 @@ def find(
         ) from error
     for split, root in roots.items():
         if not scanned[split]:
-            raise _no_images_error(root)
+            raise errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}")
     classes = sorted({path.split("/")[0] for path, _ in scanned["train"]})
     if unreadable := [x for x in classes if not x.isprintable()]:
         raise errors.DataError(f"Rename the class folder {unreadable[0]!r} in {roots['train']}.")
-    labelled = {
-        split: _label_files(root, [path for path, _ in scanned[split]], classes)
-        for split, root in roots.items()
-    }
     text = json.dumps({split: scanned[split] for split in sorted(scanned)})
     return EncodedImages(
         name=re.sub(r"\W+", "_", folder.resolve().name.lower()) or "folder",
         fingerprint=files.sha256(text.encode())[:8],
-        classes=tuple(classes),
         class_names=class_names.read(folder, classes),
-        splits=labelled,
+        splits={x: _label_files(root, scanned[x], classes) for x, root in roots.items()},
     )
 
 
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     """Returns the folder of each split; without classes in train/, all folders are classes."""
     folders = _folders(folder)
-    named = {split: [x for x in folders if x.name.lower() in _SPLITS[split]] for split in names}
-    for split, several in named.items():
-        if len(several) > 1:
-            raise errors.DataError(
-                f"{folder} has several folders of {split} images, {_listed(several)}. "
-                "Move the class folders of one into the other."
-            )
-    roots = {split: found[0] for split, found in named.items() if found}
-    if "train" in roots and any(map(_has_images, _folders(roots["train"]))):
-        if others := [x for x in folders if x not in roots.values()]:
-            logging.warning(
-                "These folders in %s are not read, because %s holds class folders: %s.",
-                folder,
-                roots["train"].name,
-                _listed(others),
-            )
-        return roots
-    flat = [x for x in folders if _has_images(x)]
-    if flat and all(x.name.lower() in sum(_SPLITS.values(), ()) for x in flat):
+    named = [(split, x) for split in names for x in folders if x.name.lower() in _SPLITS[split]]
+    roots = dict(named)
+    is_split = "train" in roots and any(map(_has_images, _folders(roots["train"])))
+    flat = {x.name.lower() for x in folders if not is_split and _has_images(x)}
+    if len(named) > len(roots) or (flat and flat <= {*sum(_SPLITS.values(), ())}):
         raise errors.DataError(
-            f"{folder} has images only in folders that are named like splits but hold "
-            f"no class folders: {_listed(flat)}. Move the images to {flat[0]}/<class>."
+            f"{folder} needs one folder for each split, with class folders in it. It has "
+            f"{errors.listed([x.name for x in folders])}. {LAYOUT}"
         )
-    return {"train": folder}
+    if is_split:
+        _warn_unread(folder, [x.name for x in folders if x not in roots.values()])
+    return roots if is_split else {"train": folder}
 
 
-def _label_files(root: Path, paths: Sequence[str], classes: Sequence[str]) -> FilesOfSplit:
-    """Returns the files of a split with their labels."""
+def _label_files(
+    root: Path, scanned: Sequence[tuple[str, int]], classes: Sequence[str]
+) -> FilesOfSplit:
+    """Returns the files of a split, with their labels, from what `_scan` returned."""
+    paths = tuple(path for path, _ in scanned)
     names = [path.split("/")[0] for path in paths]
     unknown = sorted({*names} - {*classes})
     if unknown:
@@ -141,7 +126,7 @@ def _label_files(root: Path, paths: Sequence[str], classes: Sequence[str]) -> Fi
             "Add training images of these classes, or remove their folders."
         )
     labels = {name: label for label, name in enumerate(classes)}
-    return FilesOfSplit(root, tuple(paths), np.array([labels[name] for name in names], np.int32))
+    return FilesOfSplit(root, paths, np.array([labels[name] for name in names], np.int32))
 
 
 def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
@@ -151,15 +136,13 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
     shapes.check_memory(len(paths), shape)
 
     def build() -> cache.Arrays:
-        from elu_zoo.data import decoding
-
         size = "x".join(map(str, shape))
         logging.info("Decoding %d images of %s to %s.", len(paths), folder, size)
         arrays: cache.Arrays = {}
         bad = []
         for name, part in source.splits.items():
             images = np.empty((len(part), *shape), np.uint8)
-            decoded = decoding.decode_all(part, range(len(part)), shape)
+            decoded = encoded.decode_all(part, range(len(part)), shape)
             for index, image in enumerate(decoded):
                 if image.problem:
                     bad.append(image.problem)
@@ -168,7 +151,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
             arrays[f"{name}_images"] = images
             arrays[f"{name}_labels"] = part.labels
         if bad:
-            raise decoding.unusable_error(bad, len(paths))
+            raise encoded.unusable_error(bad, len(paths))
         return arrays
 
     key = f"{source.name}-{source.fingerprint}"
@@ -192,10 +175,14 @@ def _scan(root: Path) -> list[tuple[str, int]]:
                 unread.append(path)
         if len(images) == before:
             unread.append(folder.name)
-    if images and unread:
-        listed = errors.listed(sorted(unread))
-        logging.warning("Not read in %s: %s. %s", root, listed, LAYOUT)
+    if images:
+        _warn_unread(root, sorted(unread))
     return sorted(images)
+
+
+def _warn_unread(root: Path, names: Sequence[str]) -> None:
+    if names:
+        logging.warning("Not read in %s: %s. %s", root, errors.listed(names), LAYOUT)
 
 
 def _visible(folder: Path) -> list[os.DirEntry]:
@@ -209,18 +196,3 @@ def _folders(folder: Path) -> list[Path]:
 
 def _has_images(folder: Path) -> bool:
     return any(x.name.lower().endswith(SUFFIXES) for x in _visible(folder))
-
-
-def _listed(folders: Sequence[Path]) -> str:
-    return errors.listed([x.name for x in folders])
-
-
-def _no_images_error(root: Path) -> errors.DataError:
-    """Returns an error that says where a folder holds images instead."""
-    nested = [x for x in root.glob("*/*/*") if x.name.lower().endswith(SUFFIXES)]
-    hint = ""
-    if _has_images(root):
-        hint = f" Move the images in {root} itself into class folders."
-    elif nested:
-        hint = f" Perhaps you mean {min(x.parents[1] for x in nested)}."
-    return errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}{hint}")

@@ -7,8 +7,7 @@ JPEG = b"\xff\xd8\xff"
 # height and width cannot be read.
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR"
 MAX_BYTES = 2**29  # limit of a file: four bytes for each of images.MAX_PIXELS pixels
-# A file with one of these suffixes is treated as an image. If the content is neither
-# PNG nor JPEG, the error states the format.
+# A file with one of these suffixes is treated as an image, perhaps of another format.
 SUFFIXES = (
     *(".png", ".jpg", ".jpeg", ".jpe", ".jfif"),
     *(".gif", ".bmp", ".webp", ".tif", ".tiff", ".heic", ".heif", ".avif"),
@@ -20,9 +19,7 @@ _OTHERS = (
     (8, b"WEBP", "a WebP"),
     (0, b"II*\0", "a TIFF"),
     (0, b"MM\0*", "a TIFF"),
-    (4, b"ftypavif", "an AVIF"),
-    (4, b"ftyp", "a HEIC"),
-    (0, b"%PDF", "a PDF"),
+    (4, b"ftyp", "a HEIC or an AVIF"),
     (0, b"\x89PNG", "a PNG without its header"),
 )
 

@@ -12,12 +12,11 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files, quiet
-from elu_zoo.data import digits, formats
+from elu_zoo.data import digits, formats, shapes
 from elu_zoo.data.shapes import Shape
 
 _URL = re.compile(r"(https?|ftp|s3|gs|file|data):", re.IGNORECASE)
 _EXPECTED = "PNG, JPEG or WebP"  # exports and training do not read WebP
-_NAMED = 5  # the largest number of files that a message names
 
 
 class Images(NamedTuple):
@@ -33,8 +32,7 @@ def read_images(paths: Sequence[str | os.PathLike], shape: Shape, digit: bool = 
     """Reads image files for prediction; unusable files are left out.
 
     A folder stands for its visible files with a suffix of `formats.SUFFIXES`, sorted by
-    name. Folders inside a folder are not read, and a warning lists these folders. The
-    arguments `shape` and `digit` are those of `read_image`.
+    name. The arguments `shape` and `digit` are those of `read_image`.
     """
     check_exist(paths)
     listed, read, bad = [], [], []
@@ -52,9 +50,7 @@ def read_images(paths: Sequence[str | os.PathLike], shape: Shape, digit: bool = 
     if len(bad) == 1 and not read:
         raise bad[0]
     if not read:
-        more = f" And {len(bad) - _NAMED} more." * (len(bad) > _NAMED)
-        reasons = " ".join(map(str, bad[:_NAMED]))
-        raise errors.DataError(f"None of {len(bad)} images can be used: {reasons}{more}")
+        raise errors.DataError(f"None of {len(bad)} images can be used, for instance: {bad[0]}")
     return _joined(read)._replace(left_out=[str(error) for error in bad])
 
 
@@ -76,7 +72,7 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
 
 
 def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:
-    """Returns the images of a path, the bytes of a file, an array or a list of these.
+    """Returns the images of a source.
 
     Args:
         source: a path, the content of a file (PNG, JPEG or WebP), an open file, an
@@ -158,14 +154,7 @@ def _pixels(array: np.ndarray) -> np.ndarray:
             "An array must be (height, width), (height, width, channels) or (batch, "
             f"height, width, channels), with 1 to 4 channels. Received: {shape}."
         )
-    lowest, highest = array.min(), array.max()
-    is_unit = array.dtype.kind == "f" and 0 <= lowest and 0 < highest <= 1
-    if is_unit or not 0 <= lowest <= highest <= 255:
-        remedy = "Multiply pixels in [0, 1] by 255" if is_unit else "Scale them to this range"
-        raise errors.UsageError(
-            f"Pixels must be 0..255. Received: {lowest} to {highest} of {array.dtype}. {remedy}."
-        )
-    return np.rint(array).astype(np.uint8)
+    return shapes.to_pixels(array, "Pixels", errors.UsageError)
 
 
 def _image_files(path: Path) -> list[Path]:
@@ -176,12 +165,10 @@ def _image_files(path: Path) -> list[Path]:
         visible = sorted(x for x in path.iterdir() if not x.name.startswith("."))
     except OSError as error:
         raise errors.DataError(f"Cannot read {path}: {error.strerror}.") from error
-    folders = [x.name for x in visible if x.is_dir()]
+    if folders := [x.name for x in visible if x.is_dir()]:
+        named = errors.listed(folders)
+        logging.warning("The folders inside %s are not read: %s. Pass them.", path, named)
     images = [x for x in visible if not x.is_dir() and x.suffix.lower() in formats.SUFFIXES]
-    named = errors.listed(folders)
     if not images:
-        hint = f" Pass the folders in {path} instead: {named}." if folders else ""
-        raise errors.DataError(f"{path} holds no image; expected {_EXPECTED}.{hint}")
-    if folders:
-        logging.warning("The folders inside %s are not read: %s.", path, named)
+        raise errors.DataError(f"{path} holds no image; expected {_EXPECTED}.")
     return images

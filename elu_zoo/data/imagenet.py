@@ -31,8 +31,7 @@ def load(
     """Returns a data set of `EncodedSplit`s in a fixed random order; reads no image.
 
     The test split is the official validation split, or a random tenth of the images of
-    a folder without one. The validation split, which is evaluated between epochs, is a
-    random part of the test split, as in the paper.
+    a folder without one. The validation split is a part of the test split.
 
     Args:
         folder: a folder of image files, see `folder.find`, or of ArrayRecord files, see
@@ -74,17 +73,16 @@ def _find(folder: str | os.PathLike, data_dir: str | Path | None) -> EncodedImag
         path = Path(folder).expanduser() if folder else tfds.find_folder(IMAGENET, 5, data_dir)
     except errors.DataError as error:
         raise errors.DataError(
-            f"{error} The command needs the archives of ImageNet in the folder "
-            "downloads/manual of data_dir. Add --file_format=array_record. Or use a folder "
-            "of image files: set --config.data.folder=<folder> for training, or "
-            "--data=<folder> for evaluation."
+            f"{error} The command needs ImageNet's archives in downloads/manual of data_dir, and "
+            "--file_format=array_record. Or use a folder of image files: set "
+            "--config.data.folder=<folder> for training, or --data=<folder> for evaluation."
         ) from error
     is_prepared = (path / records.INFO).is_file()
     source = records.find(path) if is_prepared else image_folder.find(path)
     if "train" not in source.splits:
         raise errors.DataError(f"The data set in {path} has no split 'train'.")
-    if len(source.classes) < 2:
+    if len(source.class_names) < 2:
         raise errors.DataError(
-            f"All images in {path} are of one class, {source.classes[0]}. {image_folder.LAYOUT}"
+            f"All images in {path} are of one class, {source.class_names[0]}. {image_folder.LAYOUT}"
         )
     return source

@@ -15,18 +15,11 @@ _BATCH = 1000  # images that are adapted at once, to bound the memory
 
 
 def decode(encoded: tf.Tensor, shape: Shape) -> tf.Tensor:
-    """Decodes a PNG or JPEG image, eagerly or in a graph.
+    """Decodes a PNG or JPEG image to uint8 pixels of a shape, eagerly or in a graph.
 
     Training, prediction and exports use this function. A JPEG has the same pixels as in
     Pillow and other software that uses libjpeg's defaults, and is rotated upright, see
-    `orientation.upright`. Transparent pixels are blended with white.
-
-    Args:
-        encoded: scalar string tensor, the content of a file.
-        shape: `(height, width, channels)` of the result, see `adapt`.
-
-    Returns:
-        uint8 tensor of the shape `shape`.
+    `orientation.upright`. Transparent pixels are blended with white. See also `adapt`.
     """
     return adapt(tf.ensure_shape(_decode(encoded), (None, None, 3)), shape)
 
@@ -122,13 +115,11 @@ def _rounded(values: tf.Tensor) -> tf.Tensor:
 
 
 def webp_as_png(encoded: bytes) -> bytes:
-    """Returns a WebP file as PNG, because exports cannot decode WebP."""
+    """Returns the first image of a WebP file as PNG; exports cannot decode WebP."""
     try:
         frames = tf.io.decode_webp(encoded)
     except tf.errors.OpError as error:
         raise errors.DataError("the WebP file is damaged or cut off") from error
-    if len(frames) > 1:
-        raise errors.DataError("it is an animated WebP; expected one image")
     return tf.io.encode_png(frames[0]).numpy()
 
 

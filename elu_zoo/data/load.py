@@ -27,8 +27,8 @@ def is_own(name: str, folder: str = "") -> bool:
 
 def training_images(name: str, with_validation: bool) -> int:
     """Returns the number of training (and validation) images of a zoo data set."""
-    entry = catalog.ENTRIES[name]
-    return entry.train + entry.validation * with_validation
+    train, validation, _ = catalog.ENTRIES[name].sizes
+    return train + validation * with_validation
 
 
 def load(
@@ -49,8 +49,7 @@ def load(
         data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores
             this argument.
         image_shape: `(height, width, channels)` to which every image is adapted, see
-            `images.adapt`. None keeps the shape of the images, which must all have the
-            same shape.
+            `images.adapt`. None keeps the shape of the images, which must be equal.
 
     Returns:
         A data set; a user's data set has the name of the folder, file or builder.
@@ -81,7 +80,8 @@ def check_exists(name: str, data_dir: str | Path | None = None) -> None:
     if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir() or (is_npz and path.exists()):
         return
     missing = f"There is no file {path}" if is_npz else f"There is no folder or .npz file {name}"
-    if is_npz or _is_path(name):
+    # Names of tensorflow-datasets are `<data set>` or `<data set>/<config>`.
+    if is_npz or name[0] in "./~" or name[-1] == "/" or name.count("/") > 1:
         raise errors.NotFoundError(f"{missing}. {files.similar(path)}".rstrip())
     from elu_zoo.data import tfds
 
@@ -115,7 +115,9 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
     from elu_zoo.data import cache, folder, npz, splits, tfds
 
     path = Path(name).expanduser()
-    identifier = _identifier(path.stem if path.exists() else name)
+    stem = path.stem if path.exists() else name
+    identifier = re.sub(r"\W+", "_", stem.lower()).strip("_") or "images"
+    identifier += "_own" * (identifier in names())
     if path.suffix == ".npz":
         arrays = npz.read(path, image_shape)
     elif path.is_dir():
@@ -131,15 +133,3 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
         arrays = cache.load(key, source.files, source.read, image_shape or ())
     terms = arrays.get("terms", f"{path.name}: the terms of its images.")
     return splits.split(identifier, arrays, str(terms))
-
-
-def _is_path(name: str) -> bool:
-    """Returns whether a name is a path and not `<data set>/<config>` of TFDS."""
-    is_marked = name[0] in (".", "~", os.sep) or name[-1] == os.sep
-    return is_marked or name.count(os.sep) > 1
-
-
-def _identifier(name: str) -> str:
-    """Returns a name of letters, digits and underscores that is not in `names()`."""
-    identifier = re.sub(r"\W+", "_", name.lower()).strip("_") or "images"
-    return f"{identifier}_own" if identifier in names() else identifier

@@ -23,27 +23,20 @@ _NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
-    """Reads images `(n, height, width[, channels])`, 0..255, and integer labels.
+    """Returns the arrays for `splits.split` of a file with the arrays of `_EXPECTED`.
 
-    Args:
-        path: path of a file with the arrays of `_EXPECTED`. Without `class_names`, the
-            name of a class is its number.
-        shape: `(height, width, channels)` to which the images are adapted; None keeps
-            the shape of the images.
-
-    Returns:
-        Images and labels of each split, and `class_names`; see `splits.split`.
+    Images are `(n, height, width[, channels])`, 0..255. They are adapted to a shape
+    unless it is None. Labels are integers; without `class_names`, they name the classes.
     """
     stored = _stored_arrays(path)
     arrays: Arrays = {}
     for part, pairs in _NAMES.items():
-        present = [pair for pair in pairs if pair[0] in stored or pair[1] in stored]
+        present = [pair for pair in pairs if {*pair} & {*stored}]
         if not present:
             continue
         images, labels = present[0]
-        if images not in stored or labels not in stored:
-            missing = labels if images in stored else images
-            raise errors.DataError(f"{path} has no array {missing}. {_EXPECTED}.")
+        if missing := {images, labels} - {*stored}:
+            raise errors.DataError(f"{path} has no array {missing.pop()}. {_EXPECTED}.")
         arrays[f"{part}_images"] = _images(stored[images], f"{path}: {images}", shape)
         arrays[f"{part}_labels"] = _labels(stored[labels], f"{path}: {labels}")
     if "train_images" not in arrays:
@@ -51,15 +44,16 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{path} has no training images. {_EXPECTED}. Received: "
             f"{', '.join(stored) or 'nothing'}."
         )
-    names = stored.get("class_names")
-    if names is None:
-        return {**arrays, "class_names": _class_numbers(arrays, path)}
-    if names.ndim != 1:
+    if "class_names" in stored:
+        return {**arrays, "class_names": stored["class_names"].astype(str).ravel()}
+    labels = np.unique(arrays["train_labels"])
+    numbers = np.arange(len(labels))
+    if not np.array_equal(labels, numbers):
         raise errors.DataError(
-            f"{path}: class_names must be a list of names, one for each label. "
-            f"Received: an array of the shape {names.shape}."
+            f"{path} has no class_names, so its training labels must be 0, 1, 2, ... "
+            f"Received: {errors.listed([*map(str, labels)])}. {_NUMBER_LABELS}"
         )
-    return {**arrays, "class_names": names.astype(str)}
+    return {**arrays, "class_names": numbers}
 
 
 def _stored_arrays(path: Path) -> Arrays:
@@ -67,10 +61,6 @@ def _stored_arrays(path: Path) -> Arrays:
     try:
         with files.open_regular(path) as file:
             return dict(np.lib.npyio.NpzFile(file, allow_pickle=False))
-    except (FileNotFoundError, NotADirectoryError) as error:
-        raise errors.NotFoundError(f"There is no file {path}.") from error
-    except errors.CorruptError as error:
-        raise errors.DataError(f"{path} {error}.") from None
     # The zip and zlib modules and NumPy raise errors of many types for damaged files.
     except Exception as error:
         reason = f"{type(error).__name__}: {str(error).rstrip('.')}"
@@ -79,54 +69,24 @@ def _stored_arrays(path: Path) -> Arrays:
         ) from error
 
 
-def _class_numbers(arrays: Arrays, path: Path) -> np.ndarray:
-    """Returns the class numbers 0, 1, 2, ..., after a check of all labels."""
-    train = np.unique(arrays["train_labels"])
-    labels = [arrays[key] for key in arrays if key.endswith("labels")]
-    all_splits = np.unique(np.concatenate(labels))
-    numbers = np.arange(len(train))
-    if not np.array_equal(train, numbers) or not np.array_equal(all_splits, numbers):
-        raise errors.DataError(
-            f"{path} has no class_names, so its labels must be 0, 1, 2, ..., each with "
-            f"training images. Received: {errors.listed([*map(str, train)])} in the training "
-            f"labels, {errors.listed([*map(str, all_splits)])} in all splits. {_NUMBER_LABELS}"
-        )
-    return numbers
-
-
 def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     """Returns checked images, uint8 `(n, height, width, channels)`."""
     if images.ndim == 3:
         images = images[..., None]
-    is_image = images.ndim == 4 and images.shape[3] in (1, 3, 4)
-    if not is_image or min(images.shape[1:3]) < shapes.MIN_SIDE:
+    is_image = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.dtype.kind in "iuf"
+    if not is_image or min(images.shape[1:3]) < shapes.MIN_SIDE or not len(images):
         raise errors.DataError(
-            f"{name} has the shape {images.shape}; expected (n, height, width), or (n, height, "
-            f"width, channels) with 1, 3 or 4 channels, and at least {shapes.MIN_SIDE} pixels on "
-            "each side. Move axes with np.moveaxis."
+            f"{name} has {images.dtype} values in the shape {images.shape}; expected numbers (n, "
+            "height, width), or (n, height, width, channels) with 1, 3 or 4 channels, and at "
+            f"least {shapes.MIN_SIDE} pixels on each side. Move axes with np.moveaxis."
         )
     shapes.check_memory(len(images), shape or images.shape[1:])
-    if images.dtype != np.uint8 and not _are_pixels(images):
-        raise errors.DataError(
-            f"{name} has {images.dtype} values; expected whole numbers in 0..255. "
-            "Convert pixels in [0, 1] with (255 * x).round().astype('uint8')."
-        )
-    images = images.astype(np.uint8, copy=False)
+    images = shapes.to_pixels(images, name, errors.DataError)
     if shape is not None and images.shape[1:] != shape:
         from elu_zoo.data.images import adapt_all
 
         images = adapt_all(images, shape)
     return images
-
-
-def _are_pixels(images: np.ndarray) -> bool:
-    """Returns whether images are whole numbers in 0..255."""
-    if images.dtype.kind not in "iuf" or not images.size:
-        return images.dtype.kind in "iuf"
-    if images.min() < 0 or images.max() > 255:
-        return False
-    # Images of only 0.0 and 1.0 probably have black and white pixels in [0, 1].
-    return images.dtype.kind != "f" or (images.max() > 1 and (images == images.round()).all())
 
 
 def _labels(labels: np.ndarray, name: str) -> np.ndarray:

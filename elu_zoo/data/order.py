@@ -12,9 +12,6 @@ SPLIT_SEED = 20160222
 def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     """Returns the order in which an epoch visits `count` examples.
 
-    The order depends on the arguments only, and not on the activation, the backend or
-    the number of devices, so that compared runs see the same examples.
-
     The generator Philox is keyed by (seed, epoch), both in [0, 2**64), so that every pair
     has its own random stream. The order sorts the raw output of Philox, which later
     versions of NumPy must keep, unlike the output of `Generator.permutation`.
@@ -26,10 +23,9 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
 def steps_per_epoch(count: int, batch_size: int) -> int:
     """Returns the number of full global batches in `count` examples."""
     if count < batch_size:
-        smaller = smaller_batch_size(count)
         raise errors.DataError(
-            f"{count} examples do not fill one batch of {batch_size}. "
-            f"Add examples, or set --config.train.batch_size={smaller}."
+            f"{count} examples do not fill one batch of {batch_size}. Add examples, or set "
+            f"--config.train.batch_size={smaller_batch_size(count)}."
         )
     return count // batch_size
 
@@ -43,8 +39,7 @@ def smaller_batch_size(count: int) -> int:
 def epoch_batches(seed: int, epoch: int, count: int, batch_size: int) -> np.ndarray:
     """Returns the permutation of an epoch, cut into global batches `(steps, batch_size)`.
 
-    The remaining `count % batch_size` examples are dropped, so that one compiled
-    function serves all steps. Each epoch drops other examples.
+    The remaining examples are dropped, so that one compiled function serves all steps.
     """
     steps = steps_per_epoch(count, batch_size)
     indices = permutation(seed, epoch, count)

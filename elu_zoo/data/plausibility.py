@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from elu_zoo import errors
+
 DIGITS = ("mnist", "mnist_5k")  # data sets of light digits on black
 SHAPE = (28, 28, 1)  # shape of the images of the data sets in DIGITS
 BLACK = 40  # of 255; a brighter background is not black
-_NAMED = 3  # the largest number of images that a message names
 
 
 def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
@@ -46,7 +47,5 @@ def ground_complaint(images: np.ndarray, names: Sequence[str], option: str, inve
 def _listed(names: Sequence[str], chosen: np.ndarray) -> str:
     """Returns the names of the chosen images, or their number and the first names."""
     listed = [names[i] for i in np.flatnonzero(chosen)]
-    if len(listed) < 2:
-        return "".join(listed)
-    named = ", ".join(listed[:_NAMED]) + ", ..." * (len(listed) > _NAMED)
-    return f"{len(listed)} of {len(names)} images ({named})"
+    named = errors.listed(listed)
+    return f"{len(listed)} of {len(names)} images ({named})" if listed[1:] else named

@@ -17,7 +17,6 @@ from elu_zoo.data import class_names
 from elu_zoo.data.encoded import EncodedImages, Example
 
 INFO = "dataset_info.json"
-_NO_NAME = "an image"  # name of an example without a file name
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,7 +53,7 @@ def _parse(record: bytes) -> Example:
     image = feature["image"].bytes_list.value[0]
     label = feature["label"].int64_list.value[0]
     names = feature["file_name"].bytes_list.value
-    return Example(names[0].decode() if names else _NO_NAME, image, label)
+    return Example(names[0].decode() if names else "an image", image, label)
 
 
 def find(folder: Path) -> EncodedImages:
@@ -63,7 +62,6 @@ def find(folder: Path) -> EncodedImages:
         files.check_files(folder)
         info = tfds.builder_from_directory(folder).info
         classes = tuple(info.features["label"].names)
-        has_images = isinstance(info.features["image"], tfds.features.Image)
     # TFDS raises errors of many types for damaged metadata.
     except Exception as error:
         raise errors.DataError(
@@ -76,12 +74,9 @@ def find(folder: Path) -> EncodedImages:
             f"files. Convert them with `tfds convert_format --dataset_dir={folder} "
             "--out_file_format=array_record --out_path=<new folder>` (needs apache-beam)."
         )
-    if not has_images:
-        raise errors.DataError(f"The data set in {folder} does not hold images.")
     return EncodedImages(
         name=info.name,
         fingerprint=files.sha256(files.read(folder / INFO))[:8],
-        classes=classes,
         class_names=class_names.read(folder, classes),
         splits={split: RecordsOfSplit(folder, split) for split in info.splits},
     )

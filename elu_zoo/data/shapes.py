@@ -1,7 +1,10 @@
-"""Checks of the shape to which images are adapted, and of their memory."""
+"""Checks of the shape to which images are adapted, of their memory and of pixels."""
 
 import math
+import operator
 from typing import Any
+
+import numpy as np
 
 from elu_zoo import errors
 
@@ -14,16 +17,29 @@ _LIMIT_BYTES = 2**31  # for the pixels of a user's images
 def check_shape(shape: Any) -> Shape:
     """Returns a shape as a tuple of integers."""
     try:
-        sizes = tuple(int(n) for n in shape)
-        is_valid = sizes == tuple(shape) and len(sizes) == 3 and min(sizes) > 0
+        height, width, channels = map(operator.index, shape)
     except (TypeError, ValueError):
-        is_valid = False
-    if not is_valid or sizes[2] not in (1, 3):
+        height = width = channels = 0
+    if min(height, width) < 1 or channels not in (1, 3):
         raise errors.UsageError(
             "image_shape must be (height, width, channels) with 1 or 3 channels. "
             f"Received: {shape!r}."
         )
-    return sizes
+    return height, width, channels
+
+
+def to_pixels(array: np.ndarray, name: str, error: type[errors.EluZooError]) -> np.ndarray:
+    """Returns numbers 0..255 as uint8; floats in [0, 1] only are on another scale."""
+    if array.dtype == np.uint8:
+        return array
+    lowest, highest = array.min(), array.max()
+    is_unit = array.dtype.kind == "f" and 0 <= lowest and 0 < highest <= 1
+    if is_unit or not 0 <= lowest <= highest <= 255:
+        remedy = "Multiply pixels in [0, 1] by 255" if is_unit else "Scale them to this range"
+        raise error(
+            f"{name} must be 0..255. Received: {lowest} to {highest} of {array.dtype}. {remedy}."
+        )
+    return np.rint(array).astype(np.uint8)
 
 
 def check_memory(count: int, shape: tuple[int, ...]) -> None:

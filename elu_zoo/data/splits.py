@@ -20,9 +20,7 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
     A missing validation or test split takes about a tenth of the training images. The
     hash of the pixels of an image decides its split, so that an image stays in its
     split when other images are added or removed, and equal images share one split. The
-    training images are sorted by their hashes, which mixes the classes. Warnings name
-    classes without a training image, images with several labels, and images that the
-    given splits share.
+    training images are sorted by their hashes, which mixes the classes.
 
     Args:
         name: name of the data set.
@@ -31,21 +29,20 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
             `<split>_paths` of the images if they are files.
         terms: see `ImageData`.
     """
-    arrays = dict(arrays)
-    paths = {part: arrays.pop(f"{part}_paths", None) for part in SPLITS}
     dataset.check(name, arrays)
     class_names = tuple(map(str, arrays["class_names"]))
     # The arrays are hashed, so that the format of the files does not change the hash.
     content = hashlib.sha256()
     for key in sorted(arrays):
-        content.update(np.ascontiguousarray(arrays[key]).data)
+        if not key.endswith("_paths"):
+            content.update(np.ascontiguousarray(arrays[key]).data)
     given = {
         part: Split(arrays[f"{part}_images"], arrays[f"{part}_labels"].astype(np.int32))
         for part in SPLITS
         if f"{part}_images" in arrays
     }
     hashes = {part: np.array([*map(_uniform_hash, x.images)]) for part, x in given.items()}
-    _warn_of_copies(name, given, hashes, paths)
+    _warn_of_copies(name, given, hashes, arrays)
     complete = given | _cut(name, given, hashes["train"])
     held_out = np.concatenate([complete[part].labels for part in SPLITS[1:]])
     warn_of_untrained(name, class_names, complete["train"].labels, held_out)
@@ -76,7 +73,13 @@ def _cut(name: str, given: dict[str, Split], hashes: np.ndarray) -> dict[str, Sp
     order = np.argsort(hashes, kind="stable")
     for index in (*missing, 0):
         if not (split_of == index).any():  # This happens only with few images.
-            _fill(split_of, hashes, index, order)
+            # The first image, of training if possible, whose split keeps other images.
+            first = next(
+                i
+                for i in sorted(order, key=lambda i: split_of[i] != 0)
+                if len({*hashes[split_of == split_of[i]]}) > 1
+            )
+            split_of[hashes == hashes[first]] = index
     cut = {}
     for index in (0, *missing):
         # Sorted by hashes, the first images of the training split have all classes.
@@ -86,52 +89,37 @@ def _cut(name: str, given: dict[str, Split], hashes: np.ndarray) -> dict[str, Sp
     return cut
 
 
-def _fill(split_of: np.ndarray, hashes: np.ndarray, index: int, order: np.ndarray) -> None:
-    """Moves the first image whose split keeps other images, of training if possible."""
-    for i in sorted(order, key=lambda i: split_of[i] != 0):
-        if set(hashes[split_of == split_of[i]]) - {hashes[i]}:
-            split_of[hashes == hashes[i]] = index
-            return
-
-
 def warn_of_untrained(
     name: str, class_names: Sequence[str], train: np.ndarray, held_out: np.ndarray
 ) -> None:
     """Warns of the classes of held-out labels that no training label has."""
     untrained = np.setdiff1d(held_out, train)
     if len(untrained):
+        listed = errors.listed([class_names[label] for label in untrained])
         logging.warning(
-            "%s has no training image of %d of %d classes, which a network cannot "
-            "learn from it: %s. Add images of these classes.",
-            name,
-            len(untrained),
-            len(class_names),
-            errors.listed([class_names[label] for label in untrained]),
+            f"{name} has no training image of {len(untrained)} of {len(class_names)} classes, "
+            f"which a network cannot learn from it: {listed}. Add images of these classes."
         )
 
 
 def _warn_of_copies(
-    name: str,
-    given: dict[str, Split],
-    hashes: dict[str, np.ndarray],
-    paths: dict[str, np.ndarray | None],
+    name: str, given: dict[str, Split], hashes: dict[str, np.ndarray], arrays: Arrays
 ) -> None:
     """Warns of equal images with different labels or in different splits."""
     first: dict[float, tuple] = {}  # label, split and name of the first of each image
-    copies: dict[str, list[str]] = {
-        "are copies of an image of another class": [],
-        "are in two splits, so that the test error may be too low": [],
-    }
-    relabelled, shared = copies.values()
+    relabelled: list[str] = []
+    shared: list[str] = []
     for part, split in given.items():
-        names = paths[part]
-        if names is None:
-            names = [f"{part} image {index}" for index in range(len(split))]
+        numbered = [f"{part} image {index}" for index in range(len(split))]
+        names = arrays.get(f"{part}_paths", numbered)
         for key, label, image in zip(hashes[part], split.labels, names, strict=True):
             other = first.setdefault(key, (label, part, image))
             if other[:2] != (label, part):
                 (shared if other[0] == label else relabelled).append(f"{other[2]} and {image}")
-    for text, found in copies.items():
+    for found, text in (
+        (relabelled, "are copies of an image of another class"),
+        (shared, "are in two splits, so that the test error may be too low"),
+    ):
         if found:
             advice = "%s: %d images %s, such as %s. Remove the wrong copies."
             logging.warning(advice, name, len(found), text, found[0])

@@ -2,7 +2,7 @@
 
 import contextlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +10,7 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, files
+from elu_zoo.data import encoded
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.layers import statistics_file
 from elu_zoo.layers.statistics_file import Statistics
@@ -17,6 +18,7 @@ from elu_zoo.layers.statistics_file import Statistics
 NORM = 55.0  # norm of every image after global contrast normalisation
 _BIAS = 0.1  # added to every variance
 _BATCH = 5_000  # images that are processed at once, to bound the memory
+_ROOM = 2**27  # bytes of the largest file of statistics
 # A whitening matrix for more values per image takes many minutes and gigabytes.
 MAX_VALUES = 2**13
 # Standard deviation of CIFAR images after a kind of preprocessing, for images of a size
@@ -39,22 +41,20 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     with contextlib.suppress(errors.NotFoundError):
         return statistics_file.find(images, stored).stem
     logging.info("Computing the statistics of all images of %s once.", data.name)
-    with _cache_folder() as cache:
-        files.check_writable(cache)  # The computation may take hours.
-        if stored == "zca":
-            fitted = fit(data.train.images, data.validation.images)
-            return statistics_file.write(cache, images, fitted).stem
-        mean = _mean(data, normalized=kind == "gcn_mean")
-        return statistics_file.write_mean(cache, images, mean).stem
+    cache = statistics_file.cache_folder()
+    files.check_room(cache, _ROOM)  # The computation may take hours.
+    if stored == "zca":
+        fitted = fit(data.train.images, data.validation.images)
+        return statistics_file.write(cache, images, fitted).stem
+    mean = _mean(data, normalized=kind == "gcn_mean")
+    return statistics_file.write_mean(cache, images, mean).stem
 
 
 def _mean(data: ImageData, normalized: bool) -> np.ndarray:
     """Returns the mean of the training images, raw or contrast-normalised."""
     if data.train.is_encoded:
-        from elu_zoo.data import decoding
-
         # The test images are decoded too, as a check before training.
-        return decoding.mean_image(data.train, data.test, classes=data.num_classes)
+        return encoded.mean_image(data.train, data.test, classes=data.num_classes)
     splits = data.train.images, data.validation.images
     total = 0.0
     for part in _parts(splits):
@@ -92,9 +92,10 @@ def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
 
 def copy_to_cache(path: Path) -> None:
     """Copies a file of statistics to the cache folder."""
-    with _cache_folder() as folder:
-        if not (folder / path.name).is_file():
-            files.write_bytes(folder / path.name, statistics_file.read_bytes(path))
+    copied = statistics_file.cache_folder() / path.name
+    if not copied.is_file():
+        files.check_room(copied.parent, _ROOM)
+        files.write_bytes(copied, statistics_file.read_bytes(path))
 
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
@@ -102,19 +103,6 @@ def copy(preprocessing: dict[str, Any], folder: Path) -> None:
     path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
     if path.is_file():
         files.write_bytes(folder / path.name, path.read_bytes())
-
-
-@contextlib.contextmanager
-def _cache_folder() -> Iterator[Path]:
-    """Yields the cache folder, with an error for a folder that cannot be written."""
-    folder = statistics_file.cache_folder()
-    try:
-        yield folder
-    except OSError as error:
-        raise errors.ResourceError(
-            f"The statistics cannot be written to {folder}: {error}. Set "
-            "$ELU_ZOO_HOME to a writable folder."
-        ) from error
 
 
 def fit(*splits: np.ndarray) -> Statistics:

@@ -20,20 +20,15 @@ from elu_zoo.data.dataset import SPLITS
 class Source:
     """A data set on this machine that has not been read yet.
 
-    Args:
-        version: version of the data set, which is part of the name of a cache entry.
-        files: the files that `read` reads.
-        read: returns `<split>_images` uint8 `(n, height, width, channels)`,
-            `<split>_labels` int64 `(n,)`, `class_names` and perhaps the `terms` of use;
-            raises DataError. If the labels are not the feature "label",
-            `<split>_usual_labels` is this feature.
-        remedy: a sentence that tells how to repair damaged files.
+    `read` returns `<split>_images` uint8 `(n, height, width, channels)`, `<split>_labels`
+    int64 `(n,)`, `class_names` and perhaps the `terms` of use. If the labels are not the
+    feature "label", `<split>_usual_labels` is this feature.
     """
 
-    version: str
-    files: tuple[Path, ...]
+    version: str  # a part of the name of a cache entry
+    files: tuple[Path, ...]  # which `read` reads
     read: Callable[[], Arrays]
-    remedy: str
+    remedy: str  # a sentence that tells how to repair damaged files
 
 
 def find(
@@ -56,17 +51,12 @@ def find(
     remedy = f"Delete {folder} and prepare it again with {command}."
 
     def read() -> Arrays:
-        try:
-            import tensorflow_datasets as tfds
+        import tensorflow_datasets as tfds
 
+        try:
             return _read(tfds.builder_from_directory(folder), shape, label)
         except errors.EluZooError:
             raise
-        except ModuleNotFoundError as error:
-            raise errors.DataError(
-                f"Cannot read the data set in {folder}: {error}. Load the data set once "
-                "where TensorFlow is installed; later runs read the cache."
-            ) from error
         # TFDS raises errors of many types for damaged records and metadata, such as
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
@@ -75,8 +65,7 @@ def find(
                 f"Cannot read the data set in {folder}: {reason}. {remedy}"
             ) from error
 
-    paths = tuple(path for path in folder.iterdir() if path.is_file())
-    return Source(folder.name, paths, read, remedy)
+    return Source(folder.name, tuple(filter(Path.is_file, folder.iterdir())), read, remedy)
 
 
 def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Path:
@@ -93,7 +82,7 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     root = Path(data_dir).expanduser()
     versions = f"{'*' if major is None else major}.*.*"
     prepared = {
-        tuple(int(part) for part in info.parent.name.split(".")): info.parent
+        tuple(map(int, info.parent.name.split("."))): info.parent
         for info in root.glob(f"{name}/{versions}/dataset_info.json")
         if re.fullmatch(r"\d+\.\d+\.\d+", info.parent.name)
     }
@@ -143,15 +132,13 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
         selected = {"images": pixels, "labels": example[label]}
         return selected if label == "label" else selected | {"usual_labels": example["label"]}
 
-    arrays: Arrays = {"class_names": np.array(features[label].names)}
-    arrays["terms"] = np.array(_terms(info))
+    names, terms = features[label].names, _terms(info)
+    arrays = {"class_names": np.array(names), "terms": np.array(terms)}
     for split, count in counts.items():
         if not count:
             raise errors.DataError(f"The split {split!r} of {info.full_name} has no examples.")
-        config = tfds.ReadConfig(try_autocache=False)
-        dataset = builder.as_dataset(
-            split=split, shuffle_files=False, decoders=decoders, read_config=config
-        )
+        config = {"read_config": tfds.ReadConfig(try_autocache=False), "decoders": decoders}
+        dataset = builder.as_dataset(split=split, shuffle_files=False, **config)
         dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         batches = list(tfds.as_numpy(dataset.batch(1000)))
         for array in dataset.element_spec:

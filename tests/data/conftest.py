@@ -1,4 +1,5 @@
 import os
+from functools import partial
 
 import numpy as np
 import pytest
@@ -42,15 +43,8 @@ def examples():
 @pytest.fixture
 def small(monkeypatch):
     """Adds a catalogue entry for the data set "small", which `prepare` writes."""
-    entry = catalog.Entry(
-        find=lambda data_dir: tfds.find("small", data_dir, 3),
-        train=6,
-        validation=2,
-        test=4,
-        image_shape=(3, 2, 1),
-        num_classes=3,
-        terms="terms",
-    )
+    find = partial(tfds.find, "small", major=3, label="label")
+    entry = catalog.Entry(find, (6, 2, 4), (3, 2, 1), 3, "small", "terms")
     monkeypatch.setitem(catalog.ENTRIES, "small", entry)
 
 
@@ -61,10 +55,9 @@ def prepare():
 
 
 def _prepare(root, examples, *, version="3.0.1", num_classes=3):
+    shape = examples["train"][0].shape[1:]
     features = {
-        "image": tensorflow_data.features.Image(
-            shape=examples["train"][0].shape[1:], encoding_format="png"
-        ),
+        "image": tensorflow_data.features.Image(shape=shape, encoding_format="png"),
         "label": tensorflow_data.features.ClassLabel(num_classes=num_classes),
     }
     splits = {

@@ -37,8 +37,7 @@ def prepared(tmp_path, monkeypatch, examples):
     labels = {"label": 3, "coarse_label": 2}
     features = {"image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")}
     for name, num_classes in labels.items():
-        label = tensorflow_data.features.ClassLabel(num_classes=num_classes)
-        features[name] = label
+        features[name] = tensorflow_data.features.ClassLabel(num_classes=num_classes)
     splits = {
         split: [
             {"image": image, "label": label, "coarse_label": label // 2}
@@ -48,11 +47,8 @@ def prepared(tmp_path, monkeypatch, examples):
     }
     write_tfds(tmp_path / "cifar100/3.0.2", splits, features)
     for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
-        entry = dataclasses.replace(
-            catalog.ENTRIES[name],
-            **{"train": 6, "validation": 2, "test": 4},
-            **{"image_shape": (3, 2, 1), "num_classes": num_classes},
-        )
+        small = {"sizes": (6, 2, 4), "image_shape": (3, 2, 1), "num_classes": num_classes}
+        entry = dataclasses.replace(catalog.ENTRIES[name], **small)
         monkeypatch.setitem(catalog.ENTRIES, name, entry)
     return tmp_path
 

@@ -37,11 +37,6 @@ def paths_and_labels(images):
             {"train": [("a/1.png", 0), ("b/1.png", 1)], "validation": [("b/1.png", 1)]},
         ),
         (
-            ["train/a/1.png", "validation/a/2.png"],
-            ("a",),
-            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
-        ),
-        (
             ["train/a/1.png", "valid/a/2.png", "dev/a/3.png", "train/a/b/4.png"],
             ("a",),
             {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
@@ -50,11 +45,6 @@ def paths_and_labels(images):
             ["train/1.png", "bus/1.png", "val/2.png"],
             ("bus", "train", "val"),
             {"train": [("bus/1.png", 0), ("train/1.png", 1), ("val/2.png", 2)]},
-        ),
-        (
-            ["train/1.txt", "train/x/y/1.png", "a/1.png", "b/1.png"],
-            ("a", "b"),
-            {"train": [("a/1.png", 0), ("b/1.png", 1)]},
         ),
         (
             ["Training/train/1.png", "VALID/train/2.png", "Training/3.png"],
@@ -70,22 +60,19 @@ def paths_and_labels(images):
 )
 def test_each_layout_has_splits_classes_and_labels(tmp_path, paths, classes, splits):
     images = image_folder.find(write_tree(tmp_path, *paths))
-    assert images.classes == images.class_names == classes
+    assert images.class_names == classes
     assert paths_and_labels(images) == splits
-    assert len(images.splits["train"]) == len(splits["train"])
     assert all(split.labels.dtype == np.int32 for split in images.splits.values())
 
 
 @pytest.mark.parametrize(
     "path",
-    ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg"]
-    + [".cache/1.jpg", "1.jpg", "a/deeper/1.jpg", "b/1.md"],
+    ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", ".cache/1.jpg", "1.jpg", "b/1.md"],
 )
 def test_other_files_are_ignored(tmp_path, path):
     (tmp_path / "empty").mkdir()
     images = image_folder.find(write_tree(tmp_path, "a/2.jpg", path))
     assert paths_and_labels(images) == {"train": [("a/2.jpg", 0)]}
-    assert images.classes == ("a",)
 
 
 def test_linked_folders_and_files_are_read(tmp_path):
@@ -113,58 +100,29 @@ def test_images_and_folders_that_are_not_read_are_logged(tmp_path, caplog):
     image_folder.find(write_tree(tmp_path, "2.jpg", "b/4/5.jpg"))
     assert caplog.messages == [f"Not read in {tmp_path}: 2.jpg, b, b/4. {image_folder.LAYOUT}"]
     image_folder.find(write_tree(tmp_path / "x", "train/a/1.jpg", "dev/2.jpg"))
-    others = f"These folders in {tmp_path}/x are not read, because train holds class"
-    assert f"{others} folders: dev." in caplog.messages
-
-
-@pytest.mark.parametrize(
-    ("paths", "words", "moves"),
-    [
-        (
-            ["train/1.jpg", "test/1.jpg"],
-            "only in folders .* test, train. Move",
-            {"train/1.jpg": "train/a/1.jpg", "test/1.jpg": "test/a/1.jpg"},
-        ),
-        (
-            ["train/a/1.jpg", "val/a/2.jpg", "valid/a/1.jpg"],
-            "several folders of validation images, val, valid",
-            {"val/a/2.jpg": "valid/a/2.jpg", "val": "old"},
-        ),
-        (
-            ["train/a/1.jpg", "test/1.jpg"],
-            "Move the images in .*/test itself into class folders",
-            {"test/1.jpg": "test/a/1.jpg"},
-        ),
-        (
-            ["train/a/1.jpg", "train/bear/1.jpg", "val/baer/1.jpg"],
-            "/val has 1 classes that .* not have: baer. Did you mean 'bear'",
-            {"val/baer": "val/bear"},
-        ),
-    ],
-)
-def test_the_advice_of_an_error_ends_the_error(tmp_path, paths, words, moves):
-    names = "train", "validation", "test"
-    with pytest.raises(errors.DataError, match=words):
-        image_folder.find(write_tree(tmp_path, *paths), names)
-    for old, new in moves.items():
-        (tmp_path / new).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / old).rename(tmp_path / new)
-    image_folder.find(tmp_path, names)
+    assert f"Not read in {tmp_path}/x: dev. {image_folder.LAYOUT}" in caplog.messages
 
 
 @pytest.mark.parametrize(
     ("paths", "error", "words"),
     [
-        (["y/1.jpg"], errors.NotFoundError, "no folder .*x"),
-        (["x/1.jpg", "x/2.png"], errors.DataError, "Move the images in .*x itself"),
-        (["x/sub/a/1.jpg", "x/sub/b/1.jpg"], errors.DataError, "Perhaps you mean .*x/sub"),
-        (["x/a/1.txt"], errors.DataError, r"/x holds no images .*val/<class>/\.\.\.$"),
-        (["x/train/a/1.jpg", "x/val/1.jpg"], errors.DataError, "/val holds no "),
+        ([], errors.NotFoundError, "no folder .*x"),
+        (["1.jpg", "2.png"], errors.DataError, "/x holds no images .*Expected <class>"),
+        (["sub/a/1.jpg", "sub/b/1.jpg"], errors.DataError, "/x holds no images"),
+        (["a/1.txt"], errors.DataError, r"/x holds no images .*val/<class>/\.\.\.$"),
+        (["train/a/1.jpg", "val/1.jpg"], errors.DataError, "/val holds no images"),
+        (["train/1.jpg", "test/1.jpg"], errors.DataError, "with class .* test, train. Expected"),
+        (["train/a/1.jpg", "val/a/2.jpg", "valid/a/1.jpg"], errors.DataError, "one folder for"),
+        (
+            ["train/a/1.jpg", "train/bear/1.jpg", "val/baer/1.jpg"],
+            *(errors.DataError, "/val has 1 classes .* not have: baer. Did you mean 'bear'"),
+        ),
     ],
 )
 def test_unusable_folders_are_refused(tmp_path, paths, error, words):
+    write_tree(tmp_path, *(f"x/{path}" for path in paths))
     with pytest.raises(error, match=words):
-        image_folder.find(write_tree(tmp_path, *paths) / "x")
+        image_folder.find(tmp_path / "x")
 
 
 def test_files_are_read_by_position(tmp_path):
@@ -210,14 +168,12 @@ def test_class_names_are_read_from_the_file(tmp_path, text, names):
     (tmp_path / "class_names.txt").write_text(text, "utf-8")
     images = image_folder.find(write_tree(tmp_path, "train/a/1.jpg", "train/b/1.jpg"))
     assert images.class_names == names
-    assert images.classes == ("a", "b")
 
 
 @pytest.mark.parametrize(
     ("text", "message"),
     [
         ("a 1\nc 3\nd 4\ne 5", r"names\.txt has no line for 1 of 5 classes: b\.$"),
-        ("", r"has no line for 5 of 5 classes: a, b, c"),
         ("a cat\n\n b \n", r"class_names\.txt, line 3, has no name for 'b'\.$"),
     ],
 )
@@ -227,19 +183,11 @@ def test_incomplete_class_names_are_refused(tmp_path, text, message):
         image_folder.find(write_tree(tmp_path, *(f"{name}/1.jpg" for name in "abcde")))
 
 
-def _rename_a_file(root):
-    (root / "train/a/1.jpg").rename(root / "train/a/2.jpg")
-
-
-def _move_a_file(root):
-    (root / "train/a/1.jpg").rename(root / "train/b/2.jpg")
-
-
 @pytest.mark.parametrize(
     "change",
     [
-        _rename_a_file,
-        _move_a_file,
+        lambda root: (root / "train/a/1.jpg").rename(root / "train/a/2.jpg"),
+        lambda root: (root / "train/a/1.jpg").rename(root / "train/b/2.jpg"),
         lambda root: write_tree(root, "train/a/1.jpg", size=3),
         lambda root: (root / "val/a/0.jpg").unlink(),
         lambda root: shutil.rmtree(root / "val"),
@@ -260,12 +208,7 @@ def test_the_fingerprint_depends_on_names_and_sizes(tmp_path, change):
 
 @pytest.mark.parametrize(
     ("folder", "name"),
-    [
-        ("ILSVRC 2012", "ilsvrc_2012"),
-        ("a.b--c", "a_b_c"),
-        ("x/..", "data"),
-        ("Fotos-Käfer", "fotos_käfer"),
-    ],
+    [("a.b--c", "a_b_c"), ("x/..", "data"), ("Fotos-Käfer 1", "fotos_käfer_1")],
 )
 def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     folder = tmp_path / "data" / folder

@@ -47,16 +47,15 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
         f"{tmp_path}/empty.png cannot be used: the file is empty.",
         f"{tmp_path}/link.png does not exist.",
         f"{tmp_path}/moving.gif cannot be used: it is a GIF; expected PNG, JPEG or WebP.",
-        f"{tmp_path}/photo.heic cannot be used: it is a HEIC; expected PNG, JPEG or WebP.",
+        f"{tmp_path}/photo.heic cannot be used: it is a HEIC or an AVIF; expected PNG, JPEG or "
+        "WebP.",
     ]
 
 
 def test_a_folder_without_a_usable_file_is_refused(tmp_path):
     fill(tmp_path, {f"{i}.gif": GIF for i in range(7)})
-    with pytest.raises(errors.DataError, match="^None of 7 images can be used: ") as caught:
+    with pytest.raises(errors.DataError, match="^None of 7 images can be used, .*0.gif .* a GIF"):
         image_files.read_images([tmp_path], SHAPE)
-    assert str(caught.value).count("it is a GIF; expected PNG, JPEG or WebP.") == 5
-    assert str(caught.value).endswith(" And 2 more.")
     with pytest.raises(errors.DataError, match="^[^ ]*0.gif cannot be used"):
         image_files.read_images([tmp_path / "0.gif"], SHAPE)
 
@@ -73,10 +72,7 @@ def test_a_warning_lists_folders_inside_a_folder(tmp_path, caplog):
     with caplog.at_level(logging.WARNING):
         read = image_files.read_images([tmp_path / "x"], SHAPE)
     assert len(read.names) == 1
-    text = f"The folders inside {tmp_path}/x are not read: cats, dogs."
-    assert text in caplog.text
-    with pytest.raises(errors.DataError, match=rf"Pass the folders in {tmp_path} instead: x"):
-        image_files.read_images([tmp_path], SHAPE)
+    assert f"The folders inside {tmp_path}/x are not read: cats, dogs. Pass them." in caplog.text
 
 
 def test_missing_and_folder_paths_are_refused(tmp_path):

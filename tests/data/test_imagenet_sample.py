@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import small_images
 
-from elu_zoo.data import decoding, imagenet, statistics
+from elu_zoo.data import encoded, imagenet, statistics
 from elu_zoo.layers import statistics_file
 
 pytestmark = pytest.mark.data("imagenet_sample")
@@ -20,7 +20,7 @@ def test_fifty_images_are_decoded_and_batched(imagenet_sample, home):
     assert [len(data.train), len(data.validation), len(data.test)] == [900, 100, 100]
     assert (len(data.class_names), data.class_names[0]) == (1000, "tench")
     chosen = data.train.first(50)
-    decoded = list(decoding.decode_all(chosen.examples, chosen.positions, (256, 256, 3)))
+    decoded = list(encoded.decode_all(chosen.examples, chosen.positions, (256, 256, 3)))
     assert [x.problem for x in decoded if x.problem] == []
     assert [x.label for x in decoded] == chosen.positions.tolist()
     parts = list(chosen.parts(20))

@@ -29,10 +29,7 @@ def save(tmp_path, **arrays):
         ({"x": GREY, "y": LABELS.astype("uint8")}, GREY[..., None], LABELS, "012"),
         ({"x": COLOUR.astype("int64"), "y": LABELS}, COLOUR, LABELS, "012"),
         ({"x": COLOUR.astype("float32"), "y": LABELS}, COLOUR, LABELS, "012"),
-        (
-            {"x": COLOUR, "y": LABELS, "class_names": np.array(list("abcd"))},
-            *(COLOUR, LABELS, "abcd"),
-        ),
+        ({"x": COLOUR, "y": LABELS, "class_names": list("abcd")}, COLOUR, LABELS, "abcd"),
     ],
 )
 def test_accepted_arrays_are_read(tmp_path, arrays, images, labels, class_names):
@@ -67,33 +64,19 @@ def test_images_are_adapted(tmp_path):
         ({"x_train": COLOUR}, "has no array y_train"),
         ({"a": COLOUR}, "no training images. .* Received: a"),
         ({}, "Received: nothing"),
-        (
-            {"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS},
-            r"\(6, 3, 8, 9\).*np.moveaxis",
-        ),
+        ({"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS}, r"\(6, 3, 8, 9\).*np.moveaxis"),
         ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); expected .* at least 8 pixels"),
-        ({"x": WHITE, "y": LABELS}, "float64 values; expected whole numbers in 0..255"),
-        ({"x": COLOUR / 2, "y": LABELS}, "float64 values; expected whole"),
-        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3 in the .* np.unique"),
-        ({"x": COLOUR, "y": LABELS * 10**6}, "0, 1000000, 2000000 in the training"),
-        (
-            {"x": COLOUR, "y": LABELS, "x_val": COLOUR[:1], "y_val": [3]},
-            "Received: 0, 1, 2 in the training labels, 0, 1, 2, 3 in all splits",
-        ),
+        ({"x": WHITE, "y": LABELS}, "x must be 0..255.* Multiply"),
+        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3. Number .* np.unique"),
+        ({"x": COLOUR, "y": LABELS * 10**6}, "Received: 0, 1000000, 2000000"),
         ({"x": COLOUR, "y": LABELS.astype(str)}, r"Number the labels with np\.unique"),
         ({"x": COLOUR[..., :2], "y": LABELS}, "with 1, 3 or 4 channels"),
-        ({"x": COLOUR - np.int64(9), "y": LABELS}, "int64 values; expected whole"),
-        ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64 values; expected"),
+        ({"x": COLOUR[:0], "y": LABELS[:0]}, r"shape \(0, 8, 9, 3\)"),
+        ({"x": COLOUR - np.int64(9), "y": LABELS}, "x must be 0..255.* of int64"),
+        ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64 values .* expected numbers"),
         ({"x": COLOUR, "y": LABELS / 2}, "float64 values in the shape .6,.; expected"),
         ({"x": COLOUR, "y": np.eye(6, dtype=int)}, r"shape \(6, 6\)"),
-        (
-            {"x": COLOUR, "y": LABELS, "class_names": np.array([["a"]])},
-            r"class_names must be a list of names.*\(1, 1\)",
-        ),
-        (
-            {"x": COLOUR, "y": np.array(list("abcabc"), object)},
-            "Object arrays",
-        ),
+        ({"x": COLOUR, "y": np.array(list("abcabc"), object)}, "Object arrays"),
     ],
 )
 def test_bad_arrays_are_refused(tmp_path, arrays, words):
@@ -101,30 +84,18 @@ def test_bad_arrays_are_refused(tmp_path, arrays, words):
         npz.read(save(tmp_path, **arrays), None)
 
 
-@pytest.mark.parametrize("content", [b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0"])
-def test_damaged_files_are_refused(tmp_path, content):
-    path = tmp_path / "own.npz"
-    path.write_bytes(content)
-    with pytest.raises(errors.DataError, match="not a readable .npz file"):
-        npz.read(path, None)
-
-
-def test_overwritten_compressed_data_are_refused(tmp_path):
+def test_damaged_files_are_refused(tmp_path):
     path = tmp_path / "own.npz"
     np.savez_compressed(path, x=COLOUR, y=LABELS)
-    content = bytearray(path.read_bytes())
-    content[200:300] = bytes(100)
-    path.write_bytes(content)
-    with pytest.raises(errors.DataError, match="not a readable"):
-        npz.read(path, None)
+    content = path.read_bytes()
+    overwritten = content[:200] + bytes(100) + content[300:]
+    for damaged in (b"", b"PK\3\4 no archive", b"text", b"\x93NUMPY\1\0", overwritten):
+        path.write_bytes(damaged)
+        with pytest.raises(errors.DataError, match="not a readable .npz file"):
+            npz.read(path, None)
 
 
 def test_a_named_pipe_is_refused(tmp_path):
     os.mkfifo(tmp_path / "own.npz")
     with pytest.raises(errors.DataError, match="is not a regular file: it is a named"):
         npz.read(tmp_path / "own.npz", None)
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(errors.NotFoundError, match="There is no file .*no.npz"):
-        npz.read(tmp_path / "no.npz", None)

@@ -96,11 +96,7 @@ def test_batches_are_the_permutation_without_the_remainder(count, batch_size, st
 
 @pytest.mark.parametrize(
     ("count", "batch_size", "remedy"),
-    [
-        (120, 128, "batch_size=20"),
-        (95, 100, "batch_size=19"),
-        (0, 1, "batch_size=1"),
-    ],
+    [(120, 128, "batch_size=20"), (95, 100, "batch_size=19"), (0, 1, "batch_size=1")],
 )
 def test_batches_that_cannot_be_filled_are_refused(count, batch_size, remedy):
     with pytest.raises(errors.DataError, match=remedy):

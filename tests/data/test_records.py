@@ -32,8 +32,7 @@ def written(tmp_path_factory):
 
 def test_a_folder_of_written_records_is_described(written):
     data = records.find(written)
-    assert data.name == "things"
-    assert data.classes == data.class_names == tuple(CLASSES)
+    assert (data.name, data.class_names) == ("things", tuple(CLASSES))
     lengths = {name: len(split) for name, split in data.splits.items()}
     assert lengths == {"train": 60, "validation": 2}
     assert len(list(written.glob("things-train.array_record*"))) == 3
@@ -43,7 +42,6 @@ def test_records_are_read_by_position(written):
     split = records.find(written).splits["train"]
     for positions in (range(60), [59, 0, 8, 7, 8], np.array([3]), []):
         assert split.read(positions) == [EXAMPLES[p % 20] for p in positions]
-    assert records.find(written).splits["validation"].read([1, 0]) == EXAMPLES[1::-1]
     with pytest.raises(errors.DataError, match=f"Cannot read train in {written}: "):
         split.read([60])
 
@@ -74,43 +72,25 @@ def test_images_without_a_file_name_are_called_an_image(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("features", "row", "message"),
+    ("features", "message"),
     [
-        ({"image": IMAGE}, {}, "Cannot read the data set in {}: KeyError: 'label'"),
-        ({"label": LABEL}, {}, "Cannot read the data set in {}: KeyError: 'image'"),
-        (
-            {"image": IMAGE, "label": tfds.features.Scalar(np.int64)},
-            {},
-            "Cannot read the data set in {}: AttributeError: .*names",
-        ),
-        (
-            {"image": tfds.features.Text(), "label": LABEL},
-            {"image": "a tench"},
-            r"The data set in {} does not hold images\.$",
-        ),
+        ({"image": IMAGE}, "KeyError: 'label'"),
+        ({"image": IMAGE, "label": tfds.features.Scalar(np.int64)}, "AttributeError: .*names"),
     ],
 )
-def test_unsuitable_data_sets_are_refused(tmp_path, features, row, message):
-    row = {"image": EXAMPLES[0].image, "label": 0, **row}
+def test_unsuitable_data_sets_are_refused(tmp_path, features, message):
+    row = {"image": EXAMPLES[0].image, "label": 0}
     rows = [{name: row[name] for name in features}]
     folder = write_tfds(tmp_path / "a", {"train": rows}, features, "array_record")
-    with pytest.raises(errors.DataError, match=f"^{message.format(folder)}"):
+    with pytest.raises(errors.DataError, match=f"^Cannot read .* in {folder}: {message}"):
         records.find(folder)
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "message"),
-    [
-        ("dataset_info.json", "no JSON", "ParseError"),
-        ("features.json", None, "Cannot restore"),
-    ],
-)
-def test_damaged_descriptions_are_refused(tmp_path, name, text, message):
+@pytest.mark.parametrize("name", ["dataset_info.json", "features.json"])
+def test_damaged_descriptions_are_refused(tmp_path, name):
     folder = write(tmp_path / "a", EXAMPLES[:1])
-    (folder / name).unlink()
-    if text is not None:
-        (folder / name).write_text(text)
-    with pytest.raises(errors.DataError, match=f"^Cannot .* in {folder}: .*{message}"):
+    (folder / name).write_text("no JSON")
+    with pytest.raises(errors.DataError, match=f"^Cannot .* in {folder}: "):
         records.find(folder)
 
 

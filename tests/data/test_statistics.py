@@ -8,7 +8,7 @@ import pytest
 from image_files import classes, fill, noise
 
 from elu_zoo import errors, files
-from elu_zoo.data import dataset, decoding, imagenet, statistics
+from elu_zoo.data import dataset, encoded, imagenet, statistics
 from elu_zoo.layers import preprocess
 from elu_zoo.layers import statistics_file as stored
 
@@ -93,31 +93,31 @@ def test_statistics_are_computed_once(data, home, monkeypatch, kind, name):
 
 
 def test_shipped_statistics_are_found(data):
-    cifar = dataclasses.replace(data, name="cifar_coarse", fingerprint="cifar100")
+    cifar = dataclasses.replace(data, fingerprint="cifar100")
     assert statistics.find_or_fit("gcn_zca", cifar) == stored.find("cifar100").stem
 
 
 @pytest.fixture
-def encoded(tmp_path):
+def photos(tmp_path):
     """A folder of forty images, four of which are held out."""
     return fill(tmp_path / "pictures", classes({"a": 15, "b": 25}))
 
 
-def test_the_mean_of_encoded_images_is_computed_once(encoded, home, monkeypatch):
-    data = imagenet.load(encoded, 16)
+def test_the_mean_of_encoded_images_is_computed_once(photos, home, monkeypatch):
+    data = imagenet.load(photos, 16)
     name = statistics.find_or_fit("mean_crop", data)
     assert name.startswith(f"{data.fingerprint}_mean-")
     train = [noise(16, 16, seed) for seed in range(40) if seed not in (36, 13, 14, 31)]
     expected = np.mean(train, 0, np.float64)
     np.testing.assert_allclose(stored.read_mean(name), expected, rtol=1e-7)
-    assert statistics.find_or_fit("mean_crop", imagenet.load(encoded, 8)) != name
-    monkeypatch.setattr(decoding, "decode_all", None)
-    assert statistics.find_or_fit("mean_crop", imagenet.load(encoded, 16)) == name
+    assert statistics.find_or_fit("mean_crop", imagenet.load(photos, 8)) != name
+    monkeypatch.setattr(encoded, "decode_all", None)
+    assert statistics.find_or_fit("mean_crop", imagenet.load(photos, 16)) == name
 
 
-def test_held_out_images_are_checked_too(encoded, home):
-    data = imagenet.load(encoded, 16)
-    fill(encoded, {"a/03.png": b"", "b/21.png": b""})  # b/21 is held out.
+def test_held_out_images_are_checked_too(photos, home):
+    data = imagenet.load(photos, 16)
+    fill(photos, {"a/03.png": b"", "b/21.png": b""})  # b/21 is held out.
     with pytest.raises(errors.DataError, match=r"^2 of 40 .*/a/03\.png: .*/b/21\.png: "):
         statistics.find_or_fit("mean_crop", data)
     assert not home.exists()
@@ -145,5 +145,5 @@ def test_the_copy_in_the_folder_of_a_run_is_preferred(data, tmp_path, home, kind
 def test_the_folder_of_statistics_is_checked_first(data, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", os.devnull)
     monkeypatch.setattr(statistics, "fit", None)
-    with pytest.raises(errors.ResourceError, match=r"/dev/null/statistics: .*\$ELU_ZOO_HOME"):
+    with pytest.raises(errors.ResourceError, match="/dev/null/statistics cannot be used"):
         statistics.find_or_fit("gcn_zca", data)

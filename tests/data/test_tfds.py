@@ -78,11 +78,7 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
     ("splits", "feature_types", "words"),
     [
         ({"test": examples(4)}, features(), "no split 'train'. It has test"),
-        (
-            {"train": examples(4), "test": []},
-            features(),
-            "The split 'test' of .* has no examples",
-        ),
+        ({"train": examples(4), "test": []}, features(), "The split 'test' of .* no examples"),
         (
             {"train": [{"image": x["image"]} for x in examples(4)]},
             {"image": features()["image"]},
@@ -119,7 +115,6 @@ def _record_size(content):
         lambda content: _flip_bit(content, _record_size(content) + 500),
         None,
     ],
-    ids=["cut", "cut_between", "emptied", "flipped_bit", "missing"],
 )
 def test_damaged_records_are_refused(tmp_path, home, damage):
     splits = {"train": examples(24), "test": examples(2)}

@@ -7,7 +7,7 @@ import pytest
 import small_images
 
 from elu_zoo import errors, training, zoo
-from elu_zoo.data import decoding, imagenet, order
+from elu_zoo.data import encoded, imagenet, order
 from elu_zoo.layers import statistics_file
 from elu_zoo.training.step.stream import StreamStep
 from elu_zoo.weights import manifest
@@ -71,7 +71,7 @@ def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
 
 
 def test_arguments_are_refused_before_images_are_read(folder, tmp_path, monkeypatch):
-    monkeypatch.setattr(decoding, "decode_all", lambda *_: pytest.fail("read"))
+    monkeypatch.setattr(encoded, "decode_all", lambda *_: pytest.fail("read"))
     config = small_images.get_config(folder, {"model.spp_levels": (1, 9)})
     with pytest.raises(errors.UsageError, match="spp_levels"):
         training.train(config, tmp_path / "run")
