@@ -74,7 +74,7 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
     if images.ndim == 3:
         images = images[..., None]
     is_image = images.ndim == 4 and images.shape[3] in (1, 3, 4) and images.dtype.kind in "iuf"
-    if not is_image or min(images.shape[1:3]) < shapes.MIN_SIDE or not len(images):
+    if not is_image or min(images.shape[1:3]) < shapes.MIN_SIDE:
         raise errors.DataError(
             f"{name} has {images.dtype} values in the shape {images.shape}; expected numbers (n, "
             "height, width), or (n, height, width, channels) with 1, 3 or 4 channels, and at "

@@ -30,8 +30,8 @@ def check_shape(shape: Any) -> Shape:
 
 def to_pixels(array: np.ndarray, name: str, error: type[errors.EluZooError]) -> np.ndarray:
     """Returns numbers 0..255 as uint8; floats in [0, 1] only are on another scale."""
-    if array.dtype == np.uint8:
-        return array
+    if array.dtype == np.uint8 or not array.size:
+        return array.astype(np.uint8, copy=False)
     lowest, highest = array.min(), array.max()
     is_unit = array.dtype.kind == "f" and 0 <= lowest and 0 < highest <= 1
     if is_unit or not 0 <= lowest <= highest <= 255:

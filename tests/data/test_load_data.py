@@ -118,6 +118,7 @@ def arrays(count=20, labels=None, **more):
         ),
         (arrays(labels=np.arange(19)), "20 train images, 19 labels"),
         (arrays(2), "only 2 training images, 1 of them different; expected at least 3"),
+        (arrays(x_test=np.zeros((0, 8, 8, 3)), y_test=np.zeros(0, int)), "has 0 test images"),
         (
             arrays(x_val=np.zeros((1, 8, 8, 3), "uint8"), y_val=np.array([3])),
             "1 validation labels are outside 0..1. The first is 3",
