@@ -5,7 +5,6 @@ import fcntl
 import hashlib
 import json
 import os
-import re
 import shutil
 import stat
 import tempfile
@@ -16,8 +15,7 @@ from typing import Any, BinaryIO
 from elu_zoo import errors
 
 _MAX_BYTES = 1 << 31  # of a file that is read whole; the limit of protocol buffers
-_SUFFIX = ".partial"  # of temporary names, which no other program gives to its files
-_TEMPORARY = re.compile(r"\..+\.[a-z0-9_]{8}\.partial")
+_SUFFIX = ".partial"  # of temporary names
 
 
 def similar(path: Path) -> str:
@@ -33,39 +31,25 @@ def home() -> Path:
     return Path(os.environ.get("ELU_ZOO_HOME") or "~/.cache/elu_zoo").expanduser()
 
 
-def check_writable(folder: Path) -> Path:
-    """Returns a folder, or its nearest existing parent; `OSError` unless it is writable."""
+def check_writable(folder: Path, needed: int = 0) -> None:
+    """Checks that a folder, which may not exist, is writable and has `needed` bytes free."""
     existing = next(p for p in (folder, *folder.parents) if p.exists())
-    if not existing.is_dir():
-        raise NotADirectoryError(f"{existing} is no folder")
-    if not os.access(existing, os.W_OK | os.X_OK):
-        raise PermissionError(f"{existing} is not writable")
-    return existing
-
-
-def check_room(folder: Path, needed: int) -> None:
-    """Raises `ResourceError` unless a folder, which may not exist, has `needed` bytes free."""
-    try:
-        free = shutil.disk_usage(check_writable(folder)).free
-    except OSError as error:
-        raise errors.ResourceError(f"{folder} cannot be used: {error}.") from None
-    if free < needed:
+    if not (existing.is_dir() and os.access(existing, os.W_OK | os.X_OK)):
+        problem = "not writable" if existing.is_dir() else "no folder"
+        raise errors.ResourceError(f"{folder} cannot be used: {existing} is {problem}.")
+    if (free := shutil.disk_usage(existing).free) < needed:
         raise errors.ResourceError(
             f"The disk of {folder} has {free} bytes free; {needed} are needed. "
             "Free disk space, or pass another folder."
         )
 
 
-def check_regular(status: os.stat_result) -> None:
-    """Raises `CorruptError` "is ...", after a file's name, unless a file is regular."""
-    if not stat.S_ISREG(status.st_mode):
-        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "a named pipe, a socket or a device"
-        raise errors.CorruptError(f"is not a regular file: it is {kind}")
-
-
 def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     """Opens a regular file, or no link, and never waits for the writer of a named pipe."""
-    check_regular(path.stat())  # before `open`, which may change the state of a device
+    mode = path.stat().st_mode  # before `open`, which may change the state of a device
+    if not stat.S_ISREG(mode):
+        kind = "a folder" if stat.S_ISDIR(mode) else "a named pipe, a socket or a device"
+        raise errors.CorruptError(f"is not a regular file: it is {kind}")
     # O_NONBLOCK, because the path may have become a named pipe since the check.
     flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
     return os.fdopen(os.open(path, flags), "rb")
@@ -118,25 +102,10 @@ def _parsed(text: bytes, path: Path) -> Any:
         raise errors.CorruptError(f"{path} is damaged: {error}. Restore or delete it.") from None
 
 
-def check_files(folder: Path) -> None:
-    """Checks that a library which opens all files of a folder does not hang."""
-    for path in (*folder.glob("*"), *folder.glob("*/*")):
-        if path.is_dir() or not path.exists():  # a link to nothing is not opened
-            continue
-        try:
-            check_regular(path.stat())
-        except errors.CorruptError as error:
-            raise errors.CorruptError(f"{path} {error}. Delete it.") from None
-        if path.suffix == ".pb" and (size := path.stat().st_size) > _MAX_BYTES:
-            raise errors.CorruptError(f"{path} is {size} bytes, over {_MAX_BYTES}.")
-
-
 def sha256(data: bytes | Path) -> str:
     """Returns the SHA-256 of bytes, or of a file's content, in hexadecimal."""
-    if isinstance(data, Path):
-        with data.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
-    return hashlib.sha256(data).hexdigest()
+    content = data.read_bytes() if isinstance(data, Path) else data
+    return hashlib.sha256(content).hexdigest()
 
 
 def _sync(path: Path) -> None:
@@ -201,43 +170,35 @@ def new_directory(path: Path) -> Iterator[Path]:
 
 def remove_leftovers(folder: Path) -> None:
     """Removes files of killed writers; no process may be writing to the folder."""
-    for path in folder.glob(".*"):
-        if path.is_file() and _TEMPORARY.fullmatch(path.name):
+    for path in folder.glob(f".*.????????{_SUFFIX}"):  # names of `new_file`
+        if path.is_file():
             path.unlink()
 
 
 @contextlib.contextmanager
-def exclusive(path: Path) -> Iterator[None]:
-    """Holds the lock of the file `path` until the block or the process ends."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+")
-    except OSError as error:
-        raise errors.ResourceError(f"{path.parent} cannot be used: {error}.") from None
-    with file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            file.seek(0)
-            owner = file.read(200).strip() or "another process"
-            raise errors.ResourceError(
-                f"{path.parent} is in use by {owner}. Wait until that process ends, "
-                "stop it, or pass another folder."
-            ) from None
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {os.uname().nodename}\n")
-        file.flush()
-        yield
-
-
-@contextlib.contextmanager
-def locked(folder: Path, *, wait: bool = True) -> Iterator[bool]:
-    """Holds the lock of a folder; yields False where the disk has no locks."""
+def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
+    """Holds the lock of a file or folder; yields False if it is held or the disk has no locks."""
     is_locked = False
     with contextlib.ExitStack() as stack:
         with contextlib.suppress(OSError):
-            descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+            # NFS locks only files that are open for writing.
+            descriptor = os.open(path, os.O_RDONLY if path.is_dir() else os.O_RDWR)
             stack.callback(os.close, descriptor)
             fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
             is_locked = True
         yield is_locked
+
+
+@contextlib.contextmanager
+def exclusive(path: Path) -> Iterator[None]:
+    """Holds the lock of the file `path`, with the owner's name, until the block ends."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    with locked(path, wait=False) as is_locked:
+        if not is_locked:
+            raise errors.ResourceError(
+                f"{path.parent} is in use by {path.read_text() or 'another process'}, or its disk "
+                "has no locks. Wait until that process ends, stop it, or pass another folder."
+            )
+        path.write_text(f"process {os.getpid()} on {os.uname().nodename}")
+        yield

@@ -3,7 +3,6 @@
 import hashlib
 import os
 import signal
-import socket
 import subprocess
 import sys
 
@@ -90,7 +89,7 @@ def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):
     )
     with owner:
         assert owner.stdout.readline() == b"held\n"
-        words = rf"run is in use by process {owner.pid} on {os.uname().nodename}\."
+        words = rf"run is in use by process {owner.pid} on {os.uname().nodename}, "
         with pytest.raises(errors.ResourceError, match=words), files.exclusive(lock):
             pass
         owner.send_signal(signal.SIGKILL)
@@ -101,23 +100,15 @@ def test_a_lock_states_its_owner_and_ends_when_the_owner_ends(tmp_path):
         pass
 
 
-def make_socket(path):
-    with socket.socket(socket.AF_UNIX) as bound:
-        bound.bind(str(path))
-
-
-SPECIAL = {
-    "a named pipe": os.mkfifo,
-    "a device": lambda path: path.symlink_to("/dev/null"),
-    "a folder": lambda path: path.mkdir(),
-    "a socket": make_socket,
-    "bytes; such a file has at most": lambda path: (path.touch(), os.truncate(path, 1 << 40)),
-}
-
-
-@pytest.mark.parametrize("kind", SPECIAL)
-def test_special_and_huge_files_are_not_read(tmp_path, within, kind):
-    SPECIAL[kind](tmp_path / "x.json")
+@pytest.mark.parametrize(
+    ("make", "kind"),
+    [
+        (os.mkfifo, "a named pipe"),
+        (lambda path: (path.touch(), os.truncate(path, 1 << 40)), "bytes; such a file has at most"),
+    ],
+)
+def test_special_and_huge_files_are_not_read(tmp_path, within, make, kind):
+    make(tmp_path / "x.json")
     for read in (files.read, files.read_json, files.read_rows):
         with pytest.raises(errors.CorruptError, match=f"x.json is .*{kind}.* delete"):
             within(read, tmp_path / "x.json")
@@ -133,14 +124,3 @@ def test_damaged_and_nested_json_is_refused(tmp_path, text):
 def test_rows_end_before_the_part_of_a_row(tmp_path):
     (tmp_path / "x.jsonl").write_text('{"a": 1}\n[2]\n{"a"')
     assert files.read_rows(tmp_path / "x.jsonl") == [{"a": 1}, [2]]
-
-
-@pytest.mark.parametrize("kind", [*list(SPECIAL)[:2], "a socket", "bytes, over"])
-def test_a_folder_with_a_special_file_is_refused(tmp_path, kind):
-    path = tmp_path / "variables" / "x.pb"
-    path.parent.mkdir()
-    (path.parent / "no file").symlink_to("nothing")
-    files.check_files(tmp_path)
-    SPECIAL.get(kind, SPECIAL["bytes; such a file has at most"])(path)
-    with pytest.raises(errors.CorruptError, match=f"x.pb is .*{kind}"):
-        files.check_files(tmp_path)

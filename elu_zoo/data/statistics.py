@@ -42,7 +42,7 @@ def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
         return statistics_file.find(images, stored).stem
     logging.info("Computing the statistics of all images of %s once.", data.name)
     cache = statistics_file.cache_folder()
-    files.check_room(cache, _ROOM)  # The computation may take hours.
+    files.check_writable(cache, _ROOM)  # The computation may take hours.
     if stored == "zca":
         fitted = fit(data.train.images, data.validation.images)
         return statistics_file.write(cache, images, fitted).stem
@@ -94,7 +94,7 @@ def copy_to_cache(path: Path) -> None:
     """Copies a file of statistics to the cache folder."""
     copied = statistics_file.cache_folder() / path.name
     if not copied.is_file():
-        files.check_room(copied.parent, _ROOM)
+        files.check_writable(copied.parent, _ROOM)
         files.write_bytes(copied, statistics_file.read_bytes(path))
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
 from elu_zoo.data.dataset import SPLITS
@@ -93,7 +93,6 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
             f"automatically. Run {_command(name, root)} on a machine with a network, and "
             "copy the output to data_dir or $TFDS_DATA_DIR."
         )
-    files.check_files(prepared[max(prepared)])
     return prepared[max(prepared)]
 
 

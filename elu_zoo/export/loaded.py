@@ -71,7 +71,6 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     """
     path = versions.find_version(Path(directory))
     try:
-        files.check_files(path)
         saved = tf.saved_model.load(str(path))
         images = saved.signatures["serving_default"].structured_input_signature[1]
         _, *image_shape = images["images"].shape

@@ -61,7 +61,6 @@ def load(
 ) -> Servable:
     """Loads the version in a folder and runs its warm-up requests."""
     try:
-        files.check_files(path)
         definitions = _definitions(path / FILE)
         saved = tf.saved_model.load(str(path))
         signatures = {

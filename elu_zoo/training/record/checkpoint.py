@@ -97,7 +97,7 @@ class Checkpoints:
         """Checks that the disk has room for three checkpoints, existing ones included."""
         size = sum(np.asarray(v).nbytes for v in self._variables.values())
         missing = max(1, 3 - len(unfinished.checkpoints(self._workdir)))
-        files.check_room(self._workdir / "checkpoints", missing * size)
+        files.check_writable(self._workdir / "checkpoints", missing * size)
 
     def copy(self) -> dict[str, np.ndarray]:
         """Returns copies of the variables, which later iterations do not change."""
