@@ -12,6 +12,10 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 _LISTED = 5  # the largest number of names that a message lists
+# Ranges of numbers, for messages and as functions.
+POSITIVE = "must be finite and > 0", lambda number: number > 0
+NON_NEGATIVE = "must be finite and >= 0", lambda number: number >= 0
+FRACTION = "must be in [0, 1)", lambda number: 0 <= number < 1
 
 
 class EluZooError(Exception):
@@ -32,9 +36,6 @@ class UsageTypeError(UsageError, TypeError):
 
 class NotFoundError(UsageError, FileNotFoundError):
     """A path that the user passed does not exist."""
-
-    def __str__(self) -> str:
-        return str(self.args[0])
 
 
 class DataError(EluZooError):
@@ -118,20 +119,10 @@ def is_finite(value: Any) -> bool:
     return number and math.isfinite(value)
 
 
-def check_number(name: str, value: Any, expected: str, fits: Callable[[float], bool]) -> None:
-    """Raises `UsageError` unless a value is finite and fits, such as "must be in [0, 1)"."""
-    if not (is_finite(value) and fits(value)):
-        raise UsageError(f"{name} {expected}. Received: {value!r}.")
-
-
-def check_positive(name: str, value: Any) -> None:
-    """Raises `UsageError` unless a value is finite and > 0."""
-    check_number(name, value, "must be finite and > 0", lambda number: number > 0)
-
-
-def check_non_negative(name: str, value: Any) -> None:
-    """Raises `UsageError` unless a value is finite and >= 0."""
-    check_number(name, value, "must be finite and >= 0", lambda number: number >= 0)
+def check_number(name: str, value: Any, range: tuple[str, Callable[[float], bool]]) -> None:
+    """Raises `UsageError` unless a value is finite and in a range, such as `POSITIVE`."""
+    if not (is_finite(value) and range[1](value)):
+        raise UsageError(f"{name} {range[0]}. Received: {value!r}.")
 
 
 def check_numbers(

@@ -7,6 +7,7 @@ import dataclasses
 import functools
 import importlib
 import inspect
+import numbers
 import re
 import reprlib
 from collections.abc import Callable, Iterable, Mapping
@@ -33,7 +34,6 @@ class ModelEntry:
 
     name: str
     builder: Callable[..., Any]
-    section: str
     preprocessing: dict[str, Any]
     fallback: dict[str, Any] | None
     classifier: str | None
@@ -51,11 +51,6 @@ class ModelEntry:
         """Whether the network returns images instead of class scores."""
         return self.code is not None
 
-    @property
-    def is_phased(self) -> bool:
-        """Whether the dropout rates can change from one training phase to the next."""
-        return self.takes("dropout") and self.takes("dropout_placement")
-
     def takes(self, argument: str) -> bool:
         return argument in self.parameters
 
@@ -71,7 +66,6 @@ _MODELS: dict[str, ModelEntry] = {}
 def register_model(
     builder: Callable[..., Any] | None = None,
     *,
-    section: str = "",
     preprocessing: dict[str, Any] | None = None,
     fallback: dict[str, Any] | None = None,
     classifier: str | None = "classifier",
@@ -92,7 +86,6 @@ def register_model(
 
     Args:
         builder: the function; absent when the decorator is called with arguments.
-        section: the section of the paper that describes the network.
         preprocessing: the description of the layers on raw 0..255 images; the
             default is pixels / 255.
         fallback: the description that replaces `preprocessing` in a network without
@@ -118,13 +111,9 @@ def register_model(
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.isfunction(builder):
             raise errors.UsageTypeError(f"register_model needs a function. Received: {builder!r}.")
-        name = builder.__name__
-        if taken := _MODELS.get(name):
-            owner, is_free = taken.builder.__module__, same_origin(taken.builder, builder)
-        else:
-            owner = network_modules().get(name, builder.__module__)
-            is_free = owner == builder.__module__
-        if not is_free:
+        name, taken = builder.__name__, _MODELS.get(builder.__name__)
+        owner = taken.builder.__module__ if taken else network_modules().get(name)
+        if owner not in (None, builder.__module__):  # A notebook may run a cell twice.
             raise errors.UsageError(
                 f"A model named {name!r} is registered already, by {owner}. Rename the "
                 "new function."
@@ -133,7 +122,6 @@ def register_model(
         _MODELS[name] = ModelEntry(
             name=name,
             builder=checked,
-            section=section,
             preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
             fallback=fallback,
             classifier=None if code else classifier,
@@ -181,46 +169,29 @@ _CHECKS = {
     "batch_norm": errors.check_bool,
     "num_classes": functools.partial(errors.check_integer, minimum=1),
     "seed": functools.partial(errors.check_integer, minimum=0),
-    "width": errors.check_positive,
-    "kernel_decay": errors.check_non_negative,
-    "classifier_decay": errors.check_non_negative,
-    "init_scale": errors.check_positive,
+    "width": functools.partial(errors.check_number, range=errors.POSITIVE),
+    "kernel_decay": functools.partial(errors.check_number, range=errors.NON_NEGATIVE),
+    "classifier_decay": functools.partial(errors.check_number, range=errors.NON_NEGATIVE),
+    "init_scale": functools.partial(errors.check_number, range=errors.POSITIVE),
     "conv_dtype": functools.partial(errors.check_choice, choices=CONV_DTYPES),
 }
 
 
 def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
-    expected = "input_shape must be (height, width, channels), such as (28, 28, 1)"
-    try:
-        shape = tuple(input_shape)
-    except TypeError:
-        shape = ()
-    if len(shape) != 3:
-        raise errors.UsageError(f"{expected}. Received: {input_shape!r}.")
-    for i, size in enumerate(shape):
-        if size is not None or i == 2 or not any_size:
-            errors.check_integer("Each entry of input_shape", size, minimum=1)
-    if shape[0] in (1, 3) and shape[2] > 4:
+
+    def fits(size: Any) -> bool:
+        return any_size if size is None else isinstance(size, numbers.Integral) and size > 0
+
+    expected = "integers >= 1 (height, width, channels), such as (28, 28, 1)"
+    errors.check_numbers("input_shape", input_shape, 3, expected, fits)
+    shape = tuple(input_shape)
+    if shape[0] in (1, 3) and shape[2] not in (1, 2, 3, 4):
         raise errors.UsageError(
-            f"{expected}. Received {shape}, which looks like channels first. Pass "
-            f"{(*shape[1:], shape[0])}."
+            f"input_shape must be (height, width, channels). Received {shape}, which looks "
+            f"like channels first. Pass {(*shape[1:], shape[0])}."
         )
     return shape
-
-
-def same_origin(old: Any, new: Any) -> bool:
-    """Returns whether `old` and `new` are one definition that a notebook ran twice."""
-    file = _file(old)
-    is_same = old.__module__ == new.__module__ or (file is not None and file == _file(new))
-    return is_same and old.__qualname__ == new.__qualname__
-
-
-def _file(definition: Any) -> str | None:
-    definition = inspect.unwrap(definition)
-    methods = vars(definition).values() if inspect.isclass(definition) else ()
-    codes = (getattr(x, "__code__", None) for x in (definition, *methods))
-    return next((code.co_filename for code in codes if code), None)
 
 
 @functools.cache

@@ -55,15 +55,15 @@ def test_unknown_choices_are_refused(value):
 
 
 @pytest.mark.parametrize(
-    ("check", "accepted", "refused"),
+    ("range", "accepted", "refused"),
     [
-        (errors.check_positive, [0.1, 3, np.float64(2)], [0, -1, math.inf, "1", None]),
-        (errors.check_non_negative, [0, 0.0, 2], [-1e-9, math.nan, True]),
+        (errors.POSITIVE, [0.1, 3, np.float64(2)], [0, -1, math.inf, "1", None]),
+        (errors.NON_NEGATIVE, [0, 0.0, 2], [-1e-9, math.nan, True]),
     ],
 )
-def test_numbers_of_the_wrong_sign_are_refused(check, accepted, refused):
+def test_numbers_of_the_wrong_sign_are_refused(range, accepted, refused):
     for value in accepted:
-        check("decay", value)
+        errors.check_number("decay", value, range)
     for value in refused:
         with pytest.raises(errors.UsageError, match=f"^decay .* Received: {value!r}.$"):
-            check("decay", value)
+            errors.check_number("decay", value, range)

@@ -9,7 +9,6 @@ import pytest
 
 import elu_zoo
 from elu_zoo import errors, registry
-from elu_zoo.evaluation import loss
 
 pytestmark = pytest.mark.usefixtures("restored_models")
 
@@ -20,9 +19,9 @@ def {name}(activation="elu", *, batch_norm=False, num_classes):
 """
 
 
-def builder(name, module="theirs", file="net.py"):
+def builder(name, module="theirs"):
     scope = {"__name__": module}
-    exec(compile(SOURCE.format(name=name), file, "exec"), scope)
+    exec(SOURCE.format(name=name), scope)
     return scope[name]
 
 
@@ -32,7 +31,7 @@ def test_the_decorator_without_arguments_uses_defaults():
     assert registered.__wrapped__ is net and registered.__name__ == "net"
     assert registered(num_classes=3) == "net"
     entry = registry.entry("net")
-    assert (entry.name, entry.builder, entry.section) == ("net", registered, "")
+    assert (entry.name, entry.builder) == ("net", registered)
     assert entry.preprocessing == {"kind": "rescale", "scale": 1 / 255}
     assert entry.loss == "softmax_cross_entropy" and not entry.is_autoencoder
     assert "net" in registry.names() and "net" in elu_zoo.list_models()
@@ -57,27 +56,18 @@ def test_names_are_known_without_imports_and_an_entry_imports_one_network():
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
-def test_every_loss_is_a_loss_of_training():
-    for name in registry.names():
-        entry = registry.entry(name)
-        assert loss.LOSSES[entry.loss].of_images == bool(entry.code), name
-
-
 def test_a_name_that_another_module_uses_is_refused(monkeypatch):
     monkeypatch.setattr(registry, "_MODELS", {})  # nin's module is not imported yet
     with pytest.raises(errors.UsageError, match="by elu_zoo.models.nin"):
         registry.register_model(builder("nin"))
     registry.register_model(builder("net", "first"))
     with pytest.raises(errors.UsageError, match="'net' is registered already, by first"):
-        registry.register_model(builder("net", "second", "other.py"))
+        registry.register_model(builder("net", "second"))
 
 
-@pytest.mark.parametrize(
-    ("module", "file"), [("theirs", "net.py"), ("theirs", "cell 2"), ("ours", "net.py")]
-)
-def test_a_definition_that_runs_again_replaces_the_first(module, file):
+def test_a_definition_that_runs_again_replaces_the_first():
     registry.register_model(builder("net"))
-    second = builder("net", module, file)
+    second = builder("net")
     registry.register_model(second)
     assert registry.entry("net").builder.__wrapped__ is second
 

@@ -84,8 +84,10 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
             "The name of an activation must consist of lower-case letters, digits and "
             f"underscores, and start with a letter. Received: {name!r}."
         )
-    taken = _table.get(name)
-    if name in _ALIASES or (taken and not registry.same_origin(taken, factory)):
+    taken = _table.get(name, factory)
+    # A notebook may run a cell twice.
+    is_same = (taken.__module__, taken.__qualname__) == (factory.__module__, factory.__qualname__)
+    if name in _ALIASES or not is_same:
         raise errors.UsageError(f"An activation named {name!r} exists already. Pass another name.")
     if not _is_registered(factory):
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)

@@ -168,7 +168,8 @@ def _path(name: str) -> Path:
 
 def _load(path: Path, arguments: str) -> ConfigDict:
     try:
-        get_config = runpy.run_path(str(path)).get("get_config")
+        # ml_collections runs the file again, under this name.
+        get_config = runpy.run_path(str(path), run_name="config_config").get("get_config")
         config = get_config(arguments) if get_config else None
     except errors.EluZooError:
         raise

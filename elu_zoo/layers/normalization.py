@@ -31,7 +31,7 @@ class GlobalContrastNormalization(keras.layers.Layer):
 
     def __init__(self, norm: float = 55.0, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        errors.check_positive("norm", norm)
+        errors.check_number("norm", norm, errors.POSITIVE)
         self.norm = norm
         self.built = True
 

@@ -16,7 +16,6 @@ CLASSIFIER_DEVIATION = 0.01
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "mean", "statistics": "cifar10"},
     smallest=2,
     training_only=("init_scale", "kernel_decay", "classifier_decay"),

@@ -27,7 +27,6 @@ DROPPED = (3, 6)  # numbers of the convolutions that dropout follows
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     any_size=True,
     training_only=("dropout", "kernel_decay"),

@@ -16,7 +16,6 @@ from elu_zoo.registry import register_model
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "gcn"},
     loss="squared_hinge",
     any_size=True,

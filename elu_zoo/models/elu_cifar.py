@@ -30,7 +30,7 @@ _FACTS = {
 }
 
 
-@register_model(section="4.2, figures 4 and 5", **_FACTS)
+@register_model(**_FACTS)
 def elu_cifar_11(
     activation="elu",
     *,
@@ -79,7 +79,7 @@ def elu_cifar_11(
     return conv_stacks(**locals(), name="elu_cifar_11", stacks=STACKS_11)
 
 
-@register_model(section="4.3, table 1", **_FACTS)
+@register_model(**_FACTS)
 def elu_cifar_18(
     activation="elu",
     *,

@@ -24,7 +24,6 @@ MEANS = (123.68, 116.779, 103.939)
 
 
 @register_model(
-    section="4.4, figure 6",
     preprocessing={
         "kind": "mean_crop", "statistics": "imagenet2012", "crop": (224, 224)
     },

@@ -38,7 +38,6 @@ INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + KERNEL_SIZES[0] - 1  # 94 pixels
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "rescale", "scale": 1 / 128, "offset": -1.0},
     any_size=True,
 )

@@ -21,7 +21,6 @@ GATE_BIAS = -2.0  # negative, so that outputs of untrained layers are close to i
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "gcn_mean", "statistics": "cifar10"},
     any_size=True,
     training_only=(
@@ -75,8 +74,8 @@ def highway_19(
     Reference: [Srivastava et al., 2015](https://arxiv.org/abs/1505.00387).
     """
     check_rate(dropout)
-    errors.check_positive("first_deviation", first_deviation)
-    errors.check_positive("classifier_deviation", classifier_deviation)
+    errors.check_number("first_deviation", first_deviation, errors.POSITIVE)
+    errors.check_number("classifier_deviation", classifier_deviation, errors.POSITIVE)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
     bias = keras.initializers.Constant(GATE_BIAS)
     he = functools.partial(FanInNormal, 2)

@@ -27,7 +27,6 @@ LIMIT = 0.005  # initial kernels are uniform in [-LIMIT, LIMIT]
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     smallest=8,
     training_only=("dropout", "init_scale", "constrained"),

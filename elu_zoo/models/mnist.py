@@ -17,7 +17,7 @@ from elu_zoo.registry import register_model
 ENCODER, CODE, DECODER = (1000, 500, 250), 30, (250, 500, 1000)
 
 
-@register_model(section="4.1.1 Learning behavior, figure 2")
+@register_model
 def mnist_mlp_8x128(
     activation="elu",
     *,
@@ -52,7 +52,7 @@ def mnist_mlp_8x128(
     return keras.Model(image, logits, name="mnist_mlp_8x128")
 
 
-@register_model(section="appendix C, figure 7")
+@register_model
 def mnist_mlp_5x256(
     activation="elu",
     *,
@@ -81,9 +81,7 @@ def mnist_mlp_5x256(
     return keras.Model(image, logits, name="mnist_mlp_5x256")
 
 
-@register_model(
-    section="4.1.2 Autoencoder learning, figure 3", loss="sigmoid_cross_entropy", code="code"
-)
+@register_model(loss="sigmoid_cross_entropy", code="code")
 def mnist_autoencoder(
     activation="elu",
     *,

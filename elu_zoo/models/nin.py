@@ -22,7 +22,6 @@ SMALLEST = 4  # smallest side of an image in pixels, because the poolings divide
 
 
 @register_model(
-    section="4.3, table 1",
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     any_size=True,
     training_only=("deviations", "dropout", "init_scale", "kernel_decay"),

@@ -38,4 +38,4 @@ class Settings:
                 f"{self.port} for both. Change one of them."
             )
         for name in ("file_system_poll_wait_seconds", "drain_seconds"):
-            errors.check_non_negative(name, getattr(self, name))
+            errors.check_number(name, getattr(self, name), errors.NON_NEGATIVE)

@@ -99,7 +99,7 @@ def _check_values(config: ConfigDict) -> None:
         if value is None:
             continue
         if field.range:
-            errors.check_number(name, value, *field.range)
+            errors.check_number(name, value, field.range)
         if field.choices:
             errors.check_choice(name, value, field.choices)
         if field.need and value != field.neutral and not field.need.holds(config):

@@ -14,7 +14,7 @@ from typing import Any
 
 from ml_collections import ConfigDict
 
-from elu_zoo import registry
+from elu_zoo import errors, registry
 
 ALWAYS = object()  # instead of a neutral value
 # Fields of the section `model` that are no arguments of one network's builder.
@@ -64,8 +64,6 @@ def _is_encoded(config: ConfigDict) -> bool:
     return get(config, "data.name") == load.IMAGENET
 
 
-_POSITIVE = "must be finite and > 0", lambda number: number > 0
-_FRACTION = "must be in [0, 1)", lambda number: 0 <= number < 1
 _ENCODED = Need("images that stay on the disk (imagenet2012)", _is_encoded)
 _IN_MEMORY = Need(
     "another data set, because the validation images of imagenet2012 are part of its test images",
@@ -79,7 +77,7 @@ _HELD_OUT = Need(
 )
 _PHASED = Need(
     "a network with the arguments dropout and dropout_placement, such as elu_cifar_11",
-    lambda config: registry.entry(config.model.name).is_phased,
+    lambda config: registry.entry(config.model.name).takes("dropout_placement"),
 )
 _MUON, _SGD = _is("train.optimizer", "muon"), _is("train.optimizer", "sgd")
 _CROPS = "pad_crop_flip"
@@ -96,7 +94,7 @@ _ROWS = (
     Field("model.activation.name", str, "name of the activation"),
     Field("model.activation.alpha", object, "of ELUs and leaky ReLUs; None: the default", None),
     Field("model.batch_norm", bool, "batch normalisation before each activation", False),
-    Field("model.width", float, "factor on the units of every layer", 1.0, _POSITIVE),
+    Field("model.width", float, "factor on the units of every layer", 1.0, errors.POSITIVE),
     Field("model.weights", str, "parent weights; '': none; None: no fine-tuning", None),
     Field("model.kernel_decay", float, "gradient += kernel_decay * kernel", 0.0, need=_SGD),
     Field("model.classifier_decay", float, "the same, of the classifier", 0.0, need=_SGD),
@@ -128,19 +126,19 @@ _ROWS = (
     Field("train.epochs", int, "of this run", range=_at_least(1)),
     Field("train.loss", str, "name of a loss", choices=registry.OUTPUT_ACTIVATION),
     Field("train.label_smoothing", float, "for gradients, not for the recorded loss", 0.0,
-          _FRACTION, need=_is("train.loss", "softmax_cross_entropy")),
+          errors.FRACTION, need=_is("train.loss", "softmax_cross_entropy")),
     Field("train.precision", str, "a policy of training/step/precision.py", "float32"),
     Field("train.optimizer", str, "sgd, or muon for kernels", "sgd",
           choices=("sgd", "muon"), need=_is("train.nesterov", True)),
-    Field("train.momentum", float, "heavy ball", 0.0, _FRACTION),
+    Field("train.momentum", float, "heavy ball", 0.0, errors.FRACTION),
     Field("train.nesterov", bool, "Nesterov's momentum instead", False,
           need=Need("train.momentum > 0", lambda config: config.train.momentum > 0)),
     Field("train.momentum_rise", tuple, "first momentum, and the iteration or fraction of the "
           "run at which the momentum reaches train.momentum", (0.0, 0), need=_SGD),
-    Field("train.sgd_factor", float, "with muon: of SGD's learning rate", 1.0, _POSITIVE,
+    Field("train.sgd_factor", float, "with muon: of SGD's learning rate", 1.0, errors.POSITIVE,
           need=_MUON),
     Field("train.sgd_decay", float, "with muon: L2 decay of the classifier's kernel", 0.0,
-          ("must be finite and >= 0", lambda number: number >= 0), need=_MUON),
+          errors.NON_NEGATIVE, need=_MUON),
     Field("train.learning_rates", tuple, "until boundary i, or at 0, boundaries and end"),
     Field("train.boundaries", tuple, "iterations, or fractions of the run", ()),
     Field("train.learning_rate_shape", str, "steps, linear or exponential", "steps",
@@ -201,7 +199,7 @@ def types(model: Any) -> dict[str, type]:
         return kinds
     network = registry.entry(model)
     others = {*_OF_EVERY_MODEL, *_SET_ELSEWHERE}
-    others |= {"dropout", "dropout_placement"} if network.is_phased else set()
+    others |= {"dropout", "dropout_placement"} if network.takes("dropout_placement") else set()
     return kinds | {
         # A default of None does not tell a type.
         f"model.{key}": object if parameter.default is None else type(parameter.default)

@@ -105,7 +105,7 @@ def train(
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
-    errors.check_non_negative("checkpoint_seconds", checkpoint_seconds or 0)
+    errors.check_number("checkpoint_seconds", checkpoint_seconds or 0, errors.NON_NEGATIVE)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_config(workdir, setup.identity, allow_config_change)

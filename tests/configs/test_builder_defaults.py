@@ -13,8 +13,6 @@ ARGUMENTS = {name: f"net={name},dataset=cifar10" for name in NETS}
 
 @pytest.mark.parametrize("name", registry.network_modules())
 def test_defaults_of_builders_are_those_of_the_schedule_of_the_paper(name):
-    if not registry.entry(name).section:  # a network that the paper lacks
-        return
     config = get_config("table1_baselines" if name in NETS else name, ARGUMENTS.get(name, ""))
     network, passed = registry.entry(name), dict(config.model)
     assert (config.schedule, passed.pop("name")) == ("paper", name)

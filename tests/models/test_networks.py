@@ -42,7 +42,7 @@ def test_initial_weights_do_not_depend_on_activation_norm_and_precision(name):
     changes = [*CHANGES]
     if registry.entry(name).takes("conv_dtype"):
         changes.append({"activation": "elu", "conv_dtype": "bfloat16"})
-    if registry.entry(name).is_phased:
+    if registry.entry(name).takes("dropout_placement"):
         changes.append(CHANGES_OF_STACKS)
     for change in changes:
         changed = kernels(small(name, seed=5, **change))

@@ -127,7 +127,7 @@ def test_section_preprocessing_and_loss_are_registered(name):
         "fmp": "rescale",
     }  # fmt: skip
     assert entry.preprocessing["kind"] == kinds.get(name, "gcn_zca")
-    assert entry.section == "4.3, table 1" and not entry.is_phased
+    assert not entry.takes("dropout_placement")
     hinge = name == "dsn"
     assert entry.loss == ("squared_hinge" if hinge else "softmax_cross_entropy")
 

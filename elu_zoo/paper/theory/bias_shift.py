@@ -81,7 +81,7 @@ def bias_shift(
     Returns:
         The measures by layer name, in the order of `layers`.
     """
-    errors.check_positive("damping", damping)
+    errors.check_number("damping", damping, errors.POSITIVE)
     images, labels = np.asarray(images), np.asarray(labels, "int32")
     logits = unit_draws.float64(model(images, training=False))
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))

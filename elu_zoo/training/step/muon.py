@@ -66,9 +66,9 @@ class Muon(keras.optimizers.Optimizer):
                 f"decay. Received: weight_decay={kwargs['weight_decay']}. Remove "
                 "weight_decay. Pass sgd_decay for a decay of the kernels of sgd_layers."
             )
-        errors.check_number("momentum", momentum, "must be in [0, 1)", lambda m: 0 <= m < 1)
-        errors.check_positive("sgd_factor", sgd_factor)
-        errors.check_non_negative("sgd_decay", sgd_decay)
+        errors.check_number("momentum", momentum, errors.FRACTION)
+        errors.check_number("sgd_factor", sgd_factor, errors.POSITIVE)
+        errors.check_number("sgd_decay", sgd_decay, errors.NON_NEGATIVE)
         super().__init__(learning_rate=learning_rate, **kwargs)
         self.momentum = momentum
         self.compute_dtype = compute_dtype
