@@ -2,6 +2,7 @@
 
 import os
 import reprlib
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -66,7 +67,7 @@ def load_image(
     """
     errors.check_bool("invert", invert)
     errors.check_bool("digit", digit)
-    trained = _find(name, weights, allow_unverified)
+    trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
     if digit:
         digits.check_shape(shape, "digit=True", invert and "invert=True")
@@ -78,17 +79,9 @@ def load_image(
     on_black = plausibility.takes_light_on_black(shape, trained and trained.dataset)
     if on_black and not (complaint or digit):
         complaint = plausibility.ground_complaint(images, read.names, "{}=True", invert)
-    _warn(complaint)
-    return images
-
-
-def _find(name: str, weights: Weights, allow_unverified: bool) -> Pretrained | None:
-    return pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
-
-
-def _warn(complaint: str) -> None:
     if complaint:
         logging.warning("%s", complaint)
+    return images
 
 
 def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> tuple[int, int, int]:
@@ -120,21 +113,17 @@ def preprocess_input(
     Raises:
         UsageError: the model or the weights are unknown, or the shape is wrong.
     """
-    found = _find(name, weights, allow_unverified)
-    registered = registry.entry(name)
-    images, sizes = np.asarray(images), ["height", "width", "channels"]
-    if found and "input_shape" in found.arguments:
-        sizes = found.arguments["input_shape"]
-        if registered.any_size:  # Statistics that fit one size check it themselves.
-            sizes = ["height", "width", sizes[2]]
-    given = zip(images.shape[1:], sizes, strict=False)
-    if images.ndim != 4 or any(x != y for x, y in given if isinstance(y, int)):
+    found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+    images = np.asarray(images)
+    if images.ndim != 4:
         raise errors.UsageError(
-            f"images must have the shape (batch, {', '.join(map(str, sizes))}). "
-            f"Received: {images.shape}."
+            "images must have the shape (batch, height, width, channels). Received: "
+            f"{images.shape}."
         )
-    _warn(plausibility.scale_complaint(images, [f"images[{i}]" for i in range(len(images))]))
-    return preprocess(images, found.preprocessing if found else untrained(registered))
+    names = [f"images[{i}]" for i in range(len(images))]
+    if complaint := plausibility.scale_complaint(images, names):
+        logging.warning("%s", complaint)
+    return preprocess(images, found.preprocessing if found else untrained(registry.entry(name)))
 
 
 def decode_predictions(
@@ -169,19 +158,14 @@ def decode_predictions(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
     errors.check_integer("top", top, minimum=1)
-    try:
-        values = np.asarray(predictions, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.full((), np.nan)
+    values = np.asarray(predictions, dtype=np.float64)
     if np.isnan(values).any():
         raise errors.UsageError(
             "predictions must be the outputs of a model without NaN, such as "
             f"model(images). Received: {reprlib.repr(predictions)}."
         )
-    if weights is None:
-        classes = _published_classes(name)
-    else:
-        classes = _find(name, weights, allow_unverified).classes
+    found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
+    classes = found.classes if found else _published_classes(name)
     if not classes and values.ndim == 2:  # weights without an entry
         classes = [str(index) for index in range(values.shape[1])]
     if values.ndim != 2 or values.shape[1] != len(classes):
@@ -200,14 +184,12 @@ def decode_predictions(
     ]
 
 
-def _published_classes(name: str) -> list[str]:
+def _published_classes(name: str) -> Sequence[str]:
     """Returns the class names that all published weights of a network have."""
-    published = [e for e in manifest.published().values() if e["model"] == name]
-    if len({tuple(e["classes"]) for e in published}) != 1:
-        datasets = sorted({e["dataset"] for e in published})
-        found = "weights of several data sets: " if datasets else "no published weights"
+    found = {tuple(e["classes"]) for e in manifest.published().values() if e["model"] == name}
+    if len(found) != 1:
+        which = "weights of several data sets" if found else "no published weights"
         raise errors.UsageError(
-            f"{name} has {found}{', '.join(datasets)}. Pass weights=, with the weights that "
-            "made the predictions."
+            f"{name} has {which}. Pass weights=, with the weights that made the predictions."
         )
-    return published[0]["classes"]
+    return found.pop()

@@ -1,9 +1,8 @@
 """Models by name: `get_model`, `list_models` and `model_info`."""
 
-import dataclasses
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import keras
 import numpy as np
@@ -13,15 +12,6 @@ from elu_zoo.models import building
 from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
-
-# Arguments of other zoos whose names are unlike ours.
-_OF_OTHER_ZOOS = {
-    "pretrained": "weights",
-    "in_chans": "input_shape",
-    "img_size": "input_shape",
-    "global_pool": "pooling",
-    "act_layer": "activation",
-}
 
 
 def get_model(
@@ -115,7 +105,7 @@ def get_model(
     }
     _check_arguments(registered, arguments)
     cuts = include_top, pooling, features, classifier_activation
-    is_cut = include_top is not True or any(each is not None for each in cuts[1:])
+    is_cut = cuts != (True, None, None, None)
     if is_cut:
         from elu_zoo.models import cut
 
@@ -137,10 +127,23 @@ def get_model(
         _check_arguments(registered, trained.arguments)
         requested, arguments = arguments, trained.merged(arguments)
         if trained.saved:
-            needs_top = include_top and features is None and "num_classes" not in requested
-            _check_saved(registered, arguments, trained, needs_top)
-    if registered.is_autoencoder and classifier_activation is not None:
-        _check_output_activation(registered, trained, classifier_activation)
+            from elu_zoo.models import loading
+
+            loading.check_saved(registered, arguments, trained)
+        needs_classifier = include_top and features is None and "num_classes" not in requested
+        if needs_classifier and not trained.has_classifier:
+            raise errors.UsageError(
+                f"{trained.name} has no layer {registered.classifier!r}. Pass "
+                "num_classes=<number> for a new one, or include_top=False. Load a "
+                "model with a head of your own with keras.models.load_model."
+            )
+        readout = registry.OUTPUT_ACTIVATION[trained.loss]
+        fits = classifier_activation in (None, readout) or not trained.entry
+        if registered.is_autoencoder and not fits:
+            raise errors.UsageError(
+                f"classifier_activation must be {readout!r}, so that the output of "
+                f"{trained.name} is pixels in [0, 1]. Received: {classifier_activation!r}."
+            )
     layers = preprocessing_of.resolve(
         registered, preprocessing, trained, arguments.get("input_shape")
     )
@@ -153,124 +156,54 @@ def get_model(
     return model
 
 
-def _check_saved(
-    registered: registry.ModelEntry, arguments: dict, trained: Pretrained, needs_top: bool
-) -> None:
-    """Checks that a file of Keras fits the network, and has a classifier if one is needed."""
-    from elu_zoo.models import loading
-
-    loading.check_saved(registered, arguments, trained)
-    if needs_top and not trained.has_classifier:
-        raise errors.UsageError(
-            f"{trained.name} has no layer {registered.classifier!r}. Pass "
-            "num_classes=<number> for a new one, or include_top=False. Load a "
-            "model with a head of your own with keras.models.load_model."
-        )
-
-
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
+    if "pretrained" in arguments:  # the name in other zoos
+        raise errors.UsageError(
+            f"get_model has no argument 'pretrained'. Use weights=. "
+            f"{manifest.offer(registered.name)}"
+        )
     known = [name for name in registered.parameters if name != "preprocessing"]
     for argument in arguments:
-        if argument == "num_classes" and registered.is_autoencoder:
-            raise errors.UsageError(
-                f"{registered.name} is an autoencoder and has no classes. Remove num_classes."
-            )
-        if ours := _OF_OTHER_ZOOS.get(argument):
-            offer = manifest.offer(registered.name) if ours == "weights" else ""
-            raise errors.UsageError(
-                f"get_model has no argument {argument!r}. Use {ours}=. {offer}".strip()
-            )
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
-            known += [key for key in get_model.__kwdefaults__ if key not in known]
+            known += get_model.__kwdefaults__
             raise errors.unknown_name_error(f"argument of {registered.name}", argument, known)
 
 
-def _check_output_activation(
-    registered: registry.ModelEntry, trained: Pretrained | None, activation: str
-) -> None:
-    """Checks that an activation turns an autoencoder's outputs into pixels."""
-    origin, fits = f"an untrained {registered.name}", ["sigmoid", "linear"]
-    if trained and trained.entry:
-        origin, fits = trained.name, [registry.OUTPUT_ACTIVATION[trained.loss]]
-    if activation not in fits:
-        raise errors.UsageError(
-            f"classifier_activation must be {' or '.join(map(repr, fits))}, so that "
-            f"the output of {origin} is pixels in [0, 1]. Received: {activation!r}."
-        )
-
-
-def list_models(
-    pattern: str = "*", *, weights: bool | str = False, pretrained: bool = False
-) -> list[str]:
+def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[str]:
     """Returns the names of the zoo's models, in natural order.
 
     Args:
         pattern: part of a name, such as `"elu"`, or a shell pattern such as
             `"mnist_*"`.
-        weights: True for models with pretrained weights, or the data set of the
-            weights.
-        pretrained: True for models with pretrained weights, as in other zoos.
+        pretrained: True for models with pretrained weights, or the weights' data set.
     """
-    errors.check_bool("pretrained", pretrained)
-    weights = weights or pretrained
     published = manifest.published().values()
-    trained = {e["model"] for e in published if weights in (True, e["dataset"])}
+    trained = {e["model"] for e in published if pretrained in (True, e["dataset"])}
     names = manifest.matching(registry.names(), pattern)
-    return [name for name in names if name in trained or not weights]
+    return [name for name in names if name in trained or not pretrained]
 
 
-@dataclasses.dataclass(frozen=True)
-class ModelInfo:
-    """Size, cost, shapes and published weights of a network.
+class ModelInfo(NamedTuple):
+    """Size and cost of a network.
 
     Attributes:
-        name: the model's name.
-        section: the section of the paper that describes the network.
         parameters: number of weights, without preprocessing.
         multiply_accumulates: number in dense and convolution layers, for one image.
-        input_shape: `(height, width, channels)`.
-        output_shapes: each layer's output shape by name, without the batch axis.
-        weights: the metrics of each published weight file, by tag.
-        defaults: the tags that `weights=<data set>` selects, one per activation.
     """
 
-    name: str
-    section: str
     parameters: int
     multiply_accumulates: int
-    input_shape: tuple[int, int, int]
-    output_shapes: dict[str, tuple[int, ...]]
-    weights: dict[str, dict[str, float]]
-    defaults: tuple[str, ...]
 
 
 def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
-    """Returns size, cost, shapes and published weights of a model.
+    """Returns the size and the cost of a model without preprocessing.
 
     Args:
         name: a name from `list_models()`.
-        **builder_arguments: arguments of `get_model`; `preprocessing` is False by
-            default, so that preprocessing layers are not included.
+        **builder_arguments: arguments of `get_model`.
     """
-    registered = registry.entry(name)
-    model = get_model(name, **{"preprocessing": False, **builder_arguments})
-    if None in model.input_shape[1:]:
-        raise errors.UsageError(
-            "The cost of a network depends on the size of the image. Received: "
-            f"input_shape={model.input_shape[1:]}. Pass integers."
-        )
     from elu_zoo.models import cost
 
-    published = manifest.published()
-    tags = [t for t in manifest.list_weights() if published[t]["model"] == name]
-    return ModelInfo(
-        name=name,
-        section=registered.section,
-        parameters=cost.parameters(model),
-        multiply_accumulates=cost.multiply_accumulates(model),
-        input_shape=tuple(model.input_shape[1:]),
-        output_shapes={x.name: tuple(x.output.shape[1:]) for x in model.layers},
-        weights={tag: published[tag]["metrics"] for tag in tags},
-        defaults=tuple(tag for tag in tags if manifest.is_default(published[tag])),
-    )
+    model = get_model(name, **builder_arguments, preprocessing=False)
+    return ModelInfo(cost.parameters(model), cost.multiply_accumulates(model))

@@ -1,10 +1,10 @@
 """Makes two logical CPU devices and a cache folder; skips tests without data or GPU."""
 
-import concurrent.futures
 import os
-import threading
+import signal
 from pathlib import Path
 
+import numpy as np
 import pytest
 import tensorflow as tf
 
@@ -57,16 +57,37 @@ def restored_models(monkeypatch):
 def within():
     """A function that calls another one, and fails if the call hangs."""
 
-    def call(function, *arguments):
-        future = concurrent.futures.Future()
+    def fail(*_):
+        raise TimeoutError
 
-        def run():
-            try:
-                future.set_result(function(*arguments))
-            except BaseException as error:
-                future.set_exception(error)
+    signal.signal(signal.SIGALRM, fail)
+    signal.alarm(30)
+    yield lambda function, *arguments: function(*arguments)
+    signal.alarm(0)
 
-        threading.Thread(target=run, daemon=True).start()
-        return future.result(timeout=30)
 
-    return call
+@pytest.fixture(scope="session")
+def made():
+    """Small networks, as (entry, content of the weight file, model), by name."""
+    import published_weights
+
+    return {
+        "elu": published_weights.make(),
+        "relu": published_weights.make(activation="relu", seed=4),
+        "elu_bn": published_weights.make(batch_norm=True, seed=5),
+        "letters": published_weights.make("letters", seed=6, classes=list("abcdefghij")),
+    }
+
+
+@pytest.fixture
+def published(made, tmp_path, monkeypatch):
+    """The entries of `made` by name, which alone are in the manifest."""
+    import published_weights
+
+    published_weights.publish(monkeypatch, tmp_path, *made.values())
+    return {name: entry for name, (entry, _, _) in made.items()}
+
+
+@pytest.fixture
+def images():
+    return np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")

@@ -15,27 +15,6 @@ MODEL = made_weights.MODEL
 WIDTH = made_weights.WIDTH
 
 
-@pytest.fixture(scope="module")
-def made():
-    return {
-        "elu": made_weights.make(),
-        "relu": made_weights.make(activation="relu", seed=4),
-        "elu_bn": made_weights.make(batch_norm=True, seed=5),
-        "letters": made_weights.make("letters", seed=6, classes=list("abcdefghij")),
-    }
-
-
-@pytest.fixture
-def published(made, tmp_path, monkeypatch):
-    made_weights.publish(monkeypatch, tmp_path, *made.values())
-    return {name: entry for name, (entry, _, _) in made.items()}
-
-
-@pytest.fixture
-def images():
-    return np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")
-
-
 def assert_weights_of(model, trained, layers):
     """Checks that layers have weights of another model, rounded to float16."""
     for name in layers:
@@ -46,25 +25,15 @@ def assert_weights_of(model, trained, layers):
 
 def test_list_models_selects_by_name_and_weights(published):
     assert elu_zoo.list_models("elu_c*") == ["elu_cifar_11", "elu_cifar_18"]
-    for weights, expected in ((True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])):
-        assert elu_zoo.list_models(weights=weights) == expected
-        assert elu_zoo.list_models("nin", weights=weights) == []
-    assert elu_zoo.list_models(pretrained=True) == [MODEL] != elu_zoo.list_models()
+    for pretrained, expected in ((True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])):
+        assert elu_zoo.list_models(pretrained=pretrained) == expected
+        assert elu_zoo.list_models("nin", pretrained=pretrained) == []
 
 
-def test_model_info_counts_parameters_and_lists_weights(published):
+def test_model_info_counts_parameters():
     info = elu_zoo.model_info(MODEL, num_classes=3, input_shape=(4, 4, 2))
-    assert info.name == MODEL and "4.1.1" in info.section and info.input_shape == (4, 4, 2)
     assert info.multiply_accumulates == 32 * 128 + 7 * 128 * 128 + 128 * 3
     assert info.parameters == info.multiply_accumulates + 8 * 128 + 3
-    assert info.output_shapes["classifier"] == (3,)
-    assert list(info.output_shapes)[:3] == ["image", "flatten", "dense1"]
-    tags = sorted(entry["tag"] for entry in published.values())
-    assert sorted(info.weights) == tags
-    assert 0 < len(info.defaults) <= len(tags) and set(info.defaults) <= set(tags)
-    assert set(map(str, info.weights.values())) == {"{'test_error_percent': 2.0}"}
-    raw = elu_zoo.model_info(MODEL, weights="mnist", preprocessing=True).output_shapes
-    assert list(raw)[:3] == ["image", "rescale", "flatten"] and raw["dense1"] == (13,)
 
 
 AUTOENCODER = "mnist_autoencoder"
@@ -76,8 +45,7 @@ AUTOENCODER = "mnist_autoencoder"
         (MODEL, {"batchnorm": True}, "mean 'batch_norm'.*Known: activation.*, weights, prepro"),
         (MODEL, {"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
         (MODEL, {"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
-        (AUTOENCODER, {"classifier_activation": "softmax"}, "'sigmoid' or 'linear', .*'softmax"),
-        (AUTOENCODER, {"num_classes": 5}, "has no classes. Remove num_classes"),
+        (AUTOENCODER, {"num_classes": 5}, "argument of mnist_autoencoder 'num_classes'.*Known"),
         (AUTOENCODER, {"classifier_activation": "linear", "weights": "mnist"}, "be 'sigmoid', "),
     ],
 )

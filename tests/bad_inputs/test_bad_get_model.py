@@ -67,11 +67,6 @@ def test_networks_larger_than_the_memory_are_refused(arguments):
         elu_zoo.get_model(MLP, **arguments)
 
 
-def test_the_cost_of_images_of_unknown_size_is_refused():
-    with pytest.raises(errors.UsageError, match="depends on the size.*Pass integers"):
-        elu_zoo.model_info(CNN, input_shape=(None, None, 3), width=0.02)
-
-
 def test_numpy_scalars_are_accepted():
     model = elu_zoo.get_model(MLP, num_classes=np.int8(3), width=np.float32(0.02))
     assert model.output_shape == (None, 3)
