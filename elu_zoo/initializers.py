@@ -18,11 +18,11 @@ def layer_seed(seed: int, layer_name: str) -> int:
     return int.from_bytes(digest[:4], "big") & 0x7FFFFFFF
 
 
-class _SeededInitializer(keras.initializers.Initializer):
-    """An initializer whose attributes are its arguments, and whose draws are float64."""
+class _Seeded(keras.initializers.Initializer):
+    """An initializer with a layer's seed; its attributes are its arguments."""
 
-    def draw(self, generator: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-        raise NotImplementedError
+    def __init__(self, seed: int):
+        self.seed = seed
 
     def __call__(self, shape, dtype=None):
         draws = self.draw(np.random.Generator(np.random.Philox(self.seed)), shape)
@@ -33,24 +33,19 @@ class _SeededInitializer(keras.initializers.Initializer):
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class Uniform(_SeededInitializer):
-    """Uniform distribution on [-limit, limit].
-
-    Args:
-        limit: largest absolute value, >= 0.
-        seed: the layer's seed, see `layer_seed`.
-    """
+class Uniform(_Seeded):
+    """Uniform distribution on [-limit, limit]."""
 
     def __init__(self, limit: float, seed: int):
+        super().__init__(seed)
         self.limit = limit
-        self.seed = seed
 
     def draw(self, generator, shape):
         return (2 * generator.random(shape) - 1) * self.limit
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class HeUniform(_SeededInitializer):
+class HeUniform(_Seeded):
     """Uniform distribution on [-limit, limit], limit = sqrt(6 / fan_in).
 
     Source: He et al., 2015.
@@ -59,65 +54,49 @@ class HeUniform(_SeededInitializer):
         seed: the layer's seed, see `layer_seed`.
     """
 
-    def __init__(self, seed: int):
-        self.seed = seed
-
     def draw(self, generator, shape):
         return (2 * generator.random(shape) - 1) * math.sqrt(6 / math.prod(shape[:-1]))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class Normal(_SeededInitializer):
-    """Normal distribution with mean 0, not truncated.
-
-    Args:
-        deviation: the standard deviation, >= 0.
-        seed: the layer's seed, see `layer_seed`.
-    """
+class Normal(_Seeded):
+    """Normal distribution with mean 0 and a standard deviation, not truncated."""
 
     def __init__(self, deviation: float, seed: int):
+        super().__init__(seed)
         self.deviation = deviation
-        self.seed = seed
 
     def draw(self, generator, shape):
         return generator.standard_normal(shape) * self.deviation
 
 
+class _Scaled(_Seeded):
+    """An initializer with a factor of the variance, > 0."""
+
+    def __init__(self, scale: float, seed: int):
+        super().__init__(seed)
+        self.scale = scale
+
+
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInNormal(_SeededInitializer):
+class FanInNormal(_Scaled):
     """Normal distribution with mean 0 and variance scale / fan_in, not truncated.
 
     Scale 2 is the initializer of He et al. (2015), "msra" in Caffe. Scale 1 is LeCun's
     initializer.
-
-    Args:
-        scale: factor of the variance, > 0.
-        seed: the layer's seed, see `layer_seed`.
     """
-
-    def __init__(self, scale: float, seed: int):
-        self.scale = scale
-        self.seed = seed
 
     def draw(self, generator, shape):
         return generator.standard_normal(shape) * math.sqrt(self.scale / math.prod(shape[:-1]))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInOrthogonal(_SeededInitializer):
+class FanInOrthogonal(_Scaled):
     """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
 
     The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius
     norm is sqrt(scale * outputs), the root mean square norm of `FanInNormal` kernels.
-
-    Args:
-        scale: > 0, see `FanInNormal`.
-        seed: the layer's seed, see `layer_seed`.
     """
-
-    def __init__(self, scale: float, seed: int):
-        self.scale = scale
-        self.seed = seed
 
     def draw(self, generator, shape):
         inputs, outputs = math.prod(shape[:-1]), shape[-1]

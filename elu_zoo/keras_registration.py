@@ -9,11 +9,7 @@ import importlib
 import importlib.util
 import sys
 
-_MODULES = (
-    "elu_zoo.activations",
-    "elu_zoo.initializers",
-    "elu_zoo.training.step.muon",
-)
+_MODULES = "elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.training.step.muon"
 
 
 def install() -> None:
@@ -40,8 +36,7 @@ class _AfterKeras:
         if name != "keras":
             return None
         sys.meta_path.remove(cls)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
+        if spec := importlib.util.find_spec(name):
             execute = spec.loader.exec_module
 
             def exec_module(module):

@@ -80,8 +80,7 @@ class ErrorLine(NamedTuple):
 
 def read(name: str) -> list[Row]:
     """Returns the rows of a CSV file of configs/results/ in the package."""
-    text = resources.files("elu_zoo.configs").joinpath("results", name).read_text()
-    return list(csv.DictReader(text.splitlines()))
+    return read_file(Path(str(resources.files("elu_zoo.configs")), "results", name))
 
 
 def read_file(path: Path) -> list[Row]:
@@ -149,13 +148,10 @@ def error_lines(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> list
 
 
 def file_error(entry: Entry) -> ErrorLine:
-    """Returns the test error of a weight file, with an interval for other test images.
-
-    A squared error has no interval, because errors of single images are not recorded.
-    """
+    """Returns the test error of a weight file, with an interval for other test images."""
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]
     interval = ""
-    if metric(entry) != SQUARED:
+    if metric(entry) != SQUARED:  # Squared errors of single images are not recorded.
         interval = _interval(entry, *(100 * end for end in wilson(value / 100, count)))
     name = f"this file, on {count:,} test images"
     return ErrorLine(name, f"{value:.2f}{_unit(entry)}", interval)
@@ -163,20 +159,15 @@ def file_error(entry: Entry) -> ErrorLine:
 
 def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     """Returns the mean test error of a recipe, with an interval for other seeds."""
-    found = find_runs(entry, rows)
-    classes, key = len(entry.get("classes", ())), metric(entry)
+    found, key = find_runs(entry, rows), metric(entry)
     runs = sorted((int(run["seed"]), float(run[key])) for run in found)
-    runs = [(seed, error) for seed, error in runs if is_trained(error, classes)]
     if not runs:
-        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
+        return ErrorLine("its recipe", "", "no run in results.csv")
     seeds, values = ", ".join(str(seed) for seed, _ in runs), [error for _, error in runs]
-    left_out = len(found) - len(runs)
-    more = f"; {left_out} more at chance, not trained" * bool(left_out)
     value = f"{statistics.mean(values):.2f}"
     if len(values) == 1:
-        name = f"its recipe, seed {seeds}{more}"
-        return ErrorLine(name, value + _unit(entry), "one run: no interval")
-    name = f"its recipe, {len(values)} runs (seeds {seeds}){more}"
+        return ErrorLine(f"its recipe, seed {seeds}", value + _unit(entry), "one run: no interval")
+    name = f"its recipe, {len(values)} runs (seeds {seeds})"
     value += f" ± {statistics.stdev(values):.2f}{_unit(entry)}"
     return ErrorLine(name, value, _interval(entry, *student(values)))
 

@@ -9,21 +9,12 @@ from elu_zoo import errors
 
 
 def load(module: str) -> Path:
-    """Imports a Python file, or a module by its name; a second call changes nothing.
-
-    Returns:
-        The path of the imported file.
-    """
+    """Imports a Python file, or a module by its name, once, and returns its path."""
     path, folder = Path(module).expanduser(), os.getcwd()
     is_file = path.suffix == ".py"
-    name_is_taken = errors.UsageError(
-        f"--module={module}: another module is named {path.stem}. Rename the file."
-    )
     if is_file:
         if not path.is_file():
             raise errors.NotFoundError(f"There is no file {module} (--module).")
-        if path.stem in sys.stdlib_module_names:
-            raise name_is_taken  # also of a module that is imported later
         folder = str(path.parent.resolve())
     if folder not in sys.path:
         sys.path.insert(0, folder)
@@ -39,5 +30,7 @@ def load(module: str) -> Path:
         ) from error
     file = getattr(imported, "__file__", None) or os.devnull
     if is_file and not os.path.samefile(file, path):
-        raise name_is_taken
+        raise errors.UsageError(
+            f"--module={module}: another module is named {path.stem}. Rename the file."
+        )
     return Path(file)

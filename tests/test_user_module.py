@@ -36,7 +36,6 @@ def test_a_module_is_imported_once(folder, module):
     [
         ("my_none.py", None, r"There is no file my_none.py \(--module\)."),
         ("json.py", "", "another module is named json. Rename the file"),
-        ("wave.py", "", "another module is named wave"),
         ("my_error.py", "1 / 0", "raises ZeroDivisionError: division by zero. Set --d"),
         ("my_exit.py", "raise SystemExit(3)", "raises SystemExit: 3"),
         ("my_missing", None, "raises ModuleNotFoundError: No module named 'my_missing"),
