@@ -70,28 +70,24 @@ class Normal(_Seeded):
         return generator.standard_normal(shape) * self.deviation
 
 
-class _Scaled(_Seeded):
-    """An initializer with a factor of the variance, > 0."""
-
-    def __init__(self, scale: float, seed: int):
-        super().__init__(seed)
-        self.scale = scale
-
-
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInNormal(_Scaled):
+class FanInNormal(_Seeded):
     """Normal distribution with mean 0 and variance scale / fan_in, not truncated.
 
     Scale 2 is the initializer of He et al. (2015), "msra" in Caffe. Scale 1 is LeCun's
     initializer.
     """
 
+    def __init__(self, scale: float, seed: int):
+        super().__init__(seed)
+        self.scale = scale
+
     def draw(self, generator, shape):
         return generator.standard_normal(shape) * math.sqrt(self.scale / math.prod(shape[:-1]))
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
-class FanInOrthogonal(_Scaled):
+class FanInOrthogonal(FanInNormal):
     """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
 
     The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius

@@ -159,15 +159,20 @@ def file_error(entry: Entry) -> ErrorLine:
 
 def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     """Returns the mean test error of a recipe, with an interval for other seeds."""
-    found, key = find_runs(entry, rows), metric(entry)
+    found = find_runs(entry, rows)
+    classes, key = len(entry.get("classes", ())), metric(entry)
     runs = sorted((int(run["seed"]), float(run[key])) for run in found)
+    runs = [(seed, error) for seed, error in runs if is_trained(error, classes)]
     if not runs:
-        return ErrorLine("its recipe", "", "no run in results.csv")
+        return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
     seeds, values = ", ".join(str(seed) for seed, _ in runs), [error for _, error in runs]
+    left_out = len(found) - len(runs)
+    more = f"; {left_out} more at chance, not trained" * bool(left_out)
     value = f"{statistics.mean(values):.2f}"
     if len(values) == 1:
-        return ErrorLine(f"its recipe, seed {seeds}", value + _unit(entry), "one run: no interval")
-    name = f"its recipe, {len(values)} runs (seeds {seeds})"
+        name = f"its recipe, seed {seeds}{more}"
+        return ErrorLine(name, value + _unit(entry), "one run: no interval")
+    name = f"its recipe, {len(values)} runs (seeds {seeds}){more}"
     value += f" ± {statistics.stdev(values):.2f}{_unit(entry)}"
     return ErrorLine(name, value, _interval(entry, *student(values)))
 

@@ -131,19 +131,7 @@ def get_model(
 
             loading.check_saved(registered, arguments, trained)
         needs_classifier = include_top and features is None and "num_classes" not in requested
-        if needs_classifier and not trained.has_classifier:
-            raise errors.UsageError(
-                f"{trained.name} has no layer {registered.classifier!r}. Pass "
-                "num_classes=<number> for a new one, or include_top=False. Load a "
-                "model with a head of your own with keras.models.load_model."
-            )
-        readout = registry.OUTPUT_ACTIVATION[trained.loss]
-        fits = classifier_activation in (None, readout) or not trained.entry
-        if registered.is_autoencoder and not fits:
-            raise errors.UsageError(
-                f"classifier_activation must be {readout!r}, so that the output of "
-                f"{trained.name} is pixels in [0, 1]. Received: {classifier_activation!r}."
-            )
+        _check_outputs(registered, trained, needs_classifier, classifier_activation)
     layers = preprocessing_of.resolve(
         registered, preprocessing, trained, arguments.get("input_shape")
     )
@@ -154,6 +142,23 @@ def get_model(
         model = cut.cut(model, registered, *cuts)
     model.name = model_name or model.name
     return model
+
+
+def _check_outputs(
+    registered: registry.ModelEntry, trained: Pretrained, needs_classifier: bool, activation: Any
+) -> None:
+    if needs_classifier and not trained.has_classifier:
+        raise errors.UsageError(
+            f"{trained.name} has no layer {registered.classifier!r}. Pass "
+            "num_classes=<number> for a new one, or include_top=False. Load a "
+            "model with a head of your own with keras.models.load_model."
+        )
+    readout = registry.OUTPUT_ACTIVATION[trained.loss]
+    if registered.is_autoencoder and trained.entry and activation not in (None, readout):
+        raise errors.UsageError(
+            f"classifier_activation must be {readout!r}, so that the output of "
+            f"{trained.name} is pixels in [0, 1]. Received: {activation!r}."
+        )
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:

@@ -53,7 +53,7 @@ def test_functions_above_a_limit_are_found():
 # network, activation or layer adds the lines of its file and of its tests to its row and to
 # the sums of all folders.
 BUDGETS = (
-    ("*.py", 1750, 2870),
+    ("*.py", 1550, 2795),
     ("data", 2650, 2800),
     ("weights", 1840, 1830),
     ("training evaluation configs", 4850, 6700),
