@@ -45,30 +45,15 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
     return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
 
 
-def _sums(confidences: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Returns the sum of the values in each bin: i has (i / 15, (i + 1) / 15]."""
-    bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
-    return np.bincount(bins, values, BINS)
-
-
 def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
     """Returns the expected calibration error, in [0, 1], with 15 bins of equal width.
 
-    A bin contributes the distance between the mean largest probability and the accuracy
-    of its images, weighted by their number.
+    Bin i has the confidences in (i / 15, (i + 1) / 15]. It contributes the distance between
+    the mean largest probability and the accuracy of its images, weighted by their number.
     """
-    gaps = _sums(confidences, confidences - is_right)
+    bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
+    gaps = np.bincount(bins, confidences - is_right)
     return float(np.abs(gaps).sum() / len(confidences))
-
-
-def expected_error(logits: np.ndarray) -> float:
-    """Returns the calibration error, in [0, 1], of exactly right probabilities.
-
-    The gap of a bin is then due to chance, and about normal: its mean size is
-    `sqrt(2 / pi)` times its standard deviation.
-    """
-    c = np.exp(_log_softmax(logits).max(1))
-    return float(np.sqrt(2 / np.pi * _sums(c, c * (1 - c))).sum() / len(c))
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:

@@ -57,18 +57,6 @@ def test_the_temperature_undoes_a_scale(scale, sample):
     assert nll[1] < min(nll[0], nll[2])
 
 
-def test_few_images_have_a_calibration_error_by_chance():
-    logits = np.log(np.random.default_rng(1).dirichlet([0.3] * 5, 12))
-    draws = np.random.default_rng(2)
-    labels = [[draws.choice(5, p=p / p.sum()) for p in np.exp(logits)] for _ in "ab" * 200]
-    found = [calibration.measure(logits, each)["ece_percent"] for each in labels]
-    # One image in a bin is no normal sum, so that the formula is 20 % too low or high.
-    expected = 100 * calibration.expected_error(logits)
-    assert 5 < expected == pytest.approx(np.mean(found), rel=0.2)
-    more = calibration.expected_error(np.tile(logits, (100, 1)))
-    assert 100 * more == pytest.approx(expected / 10)
-
-
 def test_images_without_a_wrong_prediction_are_refused(sample):
     logits = sample[0]
     with pytest.raises(errors.DataError, match="No temperature.*these 4000 images"):
