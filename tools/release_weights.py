@@ -28,7 +28,7 @@ from elu_zoo.evaluation import calibrate, corruptions, loss
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.training import result
-from elu_zoo.weights import calibration, cards_measures, manifest
+from elu_zoo.weights import calibration, manifest, measures
 
 _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results"
@@ -129,7 +129,7 @@ def measure(tag: str, twin: manifest.Entry | None) -> None:
         rows = [r for r in results.read_file(path) if r["tag"] in tags and r["tag"] != tag]
         rows += changed(entry, data, evaluator)
         rows.sort(key=lambda row: tags.index(row["tag"]))
-        results.write(path, cards_measures.COLUMNS, rows)
+        results.write(path, measures.COLUMNS, rows)
         print(tag, calibration.describe(measured))
 
 

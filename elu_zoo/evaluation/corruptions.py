@@ -4,7 +4,7 @@ from elu_zoo import errors
 from elu_zoo.data import image_changes
 from elu_zoo.data.dataset import Split
 from elu_zoo.evaluation.evaluator import Evaluator
-from elu_zoo.weights import cards_measures
+from elu_zoo.weights import measures
 
 Row = dict[str, str | int | float]
 UNCHANGED = "none"
@@ -34,7 +34,7 @@ def by_kind(rows: list[Row]) -> list[dict[str, str]]:
     """Returns the result of `measure` as a table with a row per kind."""
     unchanged = rows[0]["error_percent"]
     lines = []
-    for kind, mean in cards_measures.means(rows[1:]).items():
+    for kind, mean in measures.means(rows[1:]).items():
         by_severity = {str(r["severity"]): r["error_percent"] for r in rows if r["kind"] == kind}
         cells = {"none": unchanged, **by_severity, "mean": mean}
         lines.append({"error, %": kind} | {k: f"{v:.2f}" for k, v in cells.items()})

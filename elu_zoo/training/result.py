@@ -55,7 +55,7 @@ def write(
     """Writes the final weights, rounded in place, and returns their entry."""
     from elu_zoo.models import cost
     from elu_zoo.models.blocks import remove_heads
-    from elu_zoo.weights import training_cost
+    from elu_zoo.weights import measures
 
     model, data, preprocessing = remove_heads(run.model), run.data, run.preprocessing
     content = _weight_file(model)
@@ -95,7 +95,7 @@ def write(
         "data_terms": data.terms,
         "sources": [],
     }
-    entry |= training_cost.measure(entry)
+    entry |= measures.training_cost(entry)
     entry[manifest.MEANING_HASH] = manifest.meaning_hash(entry)
     entry |= _optional(run, state, provenance)
     files.write_bytes(workdir / (tag + manifest.SUFFIX), content)

@@ -1,50 +1,30 @@
 """Model cards: the purpose, facts, test error and limits of a weight file.
 
-The content comes from the entry of the file (see `manifest`), from CSV files in
-configs/results/, and from `_DATA`.
+The text is in card.md. Its numbers come from the entry of the file (see `manifest`) and
+from CSV files in configs/results/.
 """
 
 import contextlib
 import json
 import os
 from collections.abc import Sequence
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from elu_zoo import errors, registry, results
-from elu_zoo.weights import cards_measures, manifest, training_cost
+from elu_zoo.weights import manifest, measures
 from elu_zoo.weights.manifest import Entry
 
 # The fields that a card needs; loading weights needs manifest.FIELDS alone.
 FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
-LICENCE = (
-    "Our rights in the code and in the weights are licensed under Apache-2.0. The "
-    "entry of each weight file states the terms of its training data. It is not "
-    "settled law what these terms imply for weights."
-)
-_CITATION = (
-    "D.-A. Clevert, T. Unterthiner, S. Hochreiter: *Fast and Accurate Deep Network "
-    "Learning by Exponential Linear Units (ELUs)*. ICLR 2016, "
-    "[arXiv:1511.07289](https://arxiv.org/abs/1511.07289)."
-)
-_DUPLICATES = (
-    "About {} % of the test images have near-duplicates among the training images "
-    "([Barz and Denzler, 2020](https://arxiv.org/abs/1902.00423)): expect a larger "
-    "error on new photographs.{}"
-)
-_MNIST = (
-    "ylecun/mnist",
-    "MNIST's digits are light on dark, scaled to 20 x 20 pixels and centred by their "
-    "mass in 28 x 28 pixels. Convert photographs to this form first.",
-)
-_PEOPLE = " Five classes are people: baby, boy, girl, man, woman."
-# Data set: (name on the Hugging Face hub, limit of models trained on the data set).
-_DATA = {
-    "cifar10": ("uoft-cs/cifar10", _DUPLICATES.format(3, "")),
-    "cifar100": ("uoft-cs/cifar100", _DUPLICATES.format(10, _PEOPLE)),
-    "cifar100_coarse": ("uoft-cs/cifar100", _DUPLICATES.format(10, "")),
-    "mnist": _MNIST,
-    "mnist_5k": _MNIST,
+# Data set: name on the Hugging Face hub.
+_HUB = {
+    "cifar10": "uoft-cs/cifar10",
+    "cifar100": "uoft-cs/cifar100",
+    "cifar100_coarse": "uoft-cs/cifar100",
+    "mnist": "ylecun/mnist",
+    "mnist_5k": "ylecun/mnist",
 }
 # Fields of the config that other lines of a card state, or that change no weight.
 _STATED = set(
@@ -117,161 +97,110 @@ def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = Fals
             "has data.measure_test=False. Train with data.measure_test=True in another "
             "--workdir."
         )
-    paper, command = results.read("paper.csv"), entry.get("command")
-    parts = [
-        f"# {entry['tag']}",
-        _summary(entry, paper),
-        "## Training",
-        f"```sh\n{command}\n```" if command else "The config was made in Python.",
-        "| | |\n|---|---|\n" + "\n".join(f"| {k} | {x} |" for k, x in _facts(entry).items()),
-        "## Evaluation",
-        cards_measures.error_table(entry, rows, paper),
-        *cards_measures.calibration(entry),
-        *cards_measures.changes(entry, results.read("image_changes.csv")),
-        "## Limits",
-        "\n".join(f"- {limit}" for limit in _limits(entry, rows) if limit),
-        "## How to use",
-        _how_to_use(entry),
-        "## Citation",
-        _CITATION,
-    ]
-    return (_metadata(entry) if front_matter else "") + "\n\n".join(parts) + "\n"
+    fields = entry | _texts(entry) | _results(entry, rows) | _conditions(entry, rows)
+    known = {name: value for name, value in fields.items() if value is not None}
+    template = resources.files("elu_zoo.weights").joinpath("card.md").read_text()
+    parts = (_part(part, known) for part in template.strip().split("\n\n"))
+    return (_metadata(entry) if front_matter else "") + "\n\n".join(filter(None, parts)) + "\n"
 
 
-def _summary(entry: Entry, paper: Sequence[results.Row]) -> str:
-    activation = dict(entry["arguments"]["activation"])
-    name = f"`{activation.pop('name')}`"
-    name += "".join(f" ({key} {value})" for key, value in activation.items())
-    name += " after batch normalisation" * entry["arguments"]["batch_norm"]
-    ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
-    interval = f" (95 %: {ours.interval})" if ours.interval else ""
-    comparison = f"; {theirs.name}: {theirs.value}" if theirs else ""
-    return (
-        f"The network `{entry['model']}` with the activation {name}, trained on "
-        f"{entry['dataset']}. Test error **{ours.value}**{interval}{comparison}. "
-        f"{entry['parameters']:,} parameters, "
-        f"{entry['multiply_accumulates']:,} multiply-accumulates an image in dense and "
-        f"convolution layers, {entry['bytes'] / 1e6:.1f} MB."
-    )
+def _part(template: str, fields: dict[str, Any]) -> str:
+    """Returns a part of card.md with its fields, without the lines that lack a field.
 
-
-# The lines of the table of facts: the label, and a format of the fields of an entry and of
-# `_texts`. A line is left out if the entry lacks a field, or if the text is empty.
-_FACTS = {
-    "images": "{dataset}: {examples[train]:,} train, {examples[validation]:,} validation, "
-    "{examples[test]:,} test",
-    "classes": "{first_classes}",
-    "terms of the data": "{data_terms}",
-    "preprocessing of raw pixels, 0 to 255": "{description}",
-    "schedule": "{origin}: {epochs} epochs, {step:,} iterations",
-    "learning rate": "{rates} ({config[train][learning_rate_shape]}){boundaries}",
-    "batch size": "{batch_size}",
-    "seed": "{seed}",
-    "code": "commit {commit}, {packages}",
-    "duration": "{time} on {hardware}",
-    "cost": f"{{training_pflop:g}} PFLOP ({training_cost.FORMULA}), {{training_hours:g}} hours",
-    "replicas, each with an equal share of every batch": "{replicas}",
-    "iteration of the weights, with the lowest validation loss": "{kept_step}",
-    "initial weights, except for the classifier": "{parent}",
-    "file": f"`{{tag}}{manifest.SUFFIX}`, {{bytes:,}} bytes",
-    "sha256": "`{sha256}`",
-    "also at": "{also_at}",
-    "licence": "{licence} for our rights",
-}
-
-
-def _facts(entry: Entry) -> dict[str, str]:
-    """Returns the lines of the table of facts, and the config's other fields."""
-    fields, facts = entry | _texts(entry), {}
-    for label, form in _FACTS.items():
+    A line that begins with a space continues the line before it. `{name:.0}` is empty: the
+    line is there if the field is. A part without lines is "".
+    """
+    lines = []
+    for line in template.split("\n"):
         with contextlib.suppress(KeyError):
-            facts[label] = form.format(**fields)
-    facts |= _config(entry["config"])
-    return {label: fact for label, fact in facts.items() if fact}
+            lines.append(line.format_map(fields))
+    return "\n".join(lines).replace("\n ", " ").removeprefix(" ")
 
 
 def _texts(entry: Entry) -> dict[str, Any]:
-    """Returns the facts that are no fields of an entry."""
+    """Returns facts of an entry as card.md states them."""
     names, train = entry["classes"], entry["config"]["train"]
-    ours, share = entry["schedule"] != "paper", entry["schedule_share"]
-    origin = f"ours, `{entry['schedule']}`" if ours else "of the network's paper"
+    activation = dict(entry["arguments"]["activation"])
+    activation_text = f"`{activation.pop('name')}`"
+    activation_text += "".join(f" ({key} {value})" for key, value in activation.items())
+    activation_text += " after batch normalisation" * entry["arguments"]["batch_norm"]
+    share, hours = entry["schedule_share"], entry["wall_time_seconds"] / 3600
+    ours, is_listed = f"ours, `{entry['schedule']}`", entry["tag"] in manifest.published()
+    origin = "of the network's paper" if entry["schedule"] == "paper" else ours
     # A boundary is an iteration or a fraction of the run.
     bounds = [
         f"{b if isinstance(b, int) else round(b * entry['step']):,}" for b in train["boundaries"]
     ]
-    hours = entry["wall_time_seconds"] / 3600
     described = entry["preprocessing"].items()
+    image_shape = trained_shape = entry["arguments"]["input_shape"]
+    if "crop" in entry["preprocessing"]:  # The model crops larger images.
+        image_shape = [entry["config"]["data"]["image_size"]] * 2 + image_shape[2:]
     return {
+        "activation": activation_text,
+        "megabytes": entry["bytes"] / 1e6,
+        "number_of_classes": len(names),
         "first_classes": ", ".join(names[:10]) + f" and {len(names) - 10} more" * (len(names) > 10),
-        "description": ", ".join(
+        "preprocessing_text": ", ".join(
             f"{key} {x:.4g}" if isinstance(x, float) else f"{key} {x}" for key, x in described
         ),
         "origin": origin + f", {share:.0%} of it" * (share != 1),
         "rates": ", ".join(f"{rate:g}" for rate in train["learning_rates"]),
         "boundaries": f", boundaries at {', '.join(bounds)}" * bool(bounds),
-        "batch_size": training_cost.batch_size(entry),
+        "batch_size": measures.batch_size(entry),
         "packages": ", ".join(f"{k} {v}" for k, v in entry["versions"].items() if k != "elu_zoo"),
         "time": f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes",
-        "also_at": ", ".join(entry["sources"]),
+        "also_at": ", ".join(entry["sources"]) or None,
+        "settings": _settings(entry["config"]) or None,
+        "note": entry.get("note") or None,
+        "trained_shape": trained_shape,
+        "image_shape": image_shape,
+        "weights": entry["tag"] + ("" if is_listed else manifest.SUFFIX),
+        "readout": None if names else registry.OUTPUT_ACTIVATION[manifest.loss(entry)],
     }
 
 
-def _config(config: dict[str, Any]) -> dict[str, str]:
-    """Returns the config's fields that do something and are no facts of their own."""
+def _results(entry: Entry, rows: Sequence[results.Row]) -> dict[str, Any]:
+    """Returns the errors of an entry and of its recipe as card.md states them."""
+    paper = results.read("paper.csv")
+    ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
+    lines = results.error_lines(entry, rows, paper)
+    changes = results.read("image_changes.csv")
     return {
-        f"{section}.{key}": json.dumps(value).replace('"', "")
+        "error": ours.value,
+        "interval": f" (95 %: {ours.interval})" if ours.interval else "",
+        "comparison": f"; {theirs.name}: {theirs.value}" if theirs else "",
+        "error_rows": "\n".join(f"| {' | '.join(line)} |" for line in lines),
+        "changed_images": measures.changed_images(entry["tag"], changes),
+    }
+
+
+def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | None]:
+    """Returns the conditions for lines of card.md: "yes", or None if one does not hold."""
+    is_papers, dataset = entry["schedule"] == "paper", entry["dataset"]
+    conditions = {
+        "made_in_python": not entry.get("command"),
+        "is_squared": results.metric(entry) == results.SQUARED,
+        "is_last_step": "kept_step" not in entry,
+        "is_calibrated": bool(entry.get("calibration")),
+        "is_ours": not is_papers,
+        "is_shortened": is_papers and entry["schedule_share"] < 1,
+        "is_one_seed": len(results.find_runs(entry, rows)) < 2,
+        "is_classifier": bool(entry["classes"]),
+        "is_cifar10": dataset == "cifar10",
+        "is_cifar100": dataset in ("cifar100", "cifar100_coarse"),
+        "shows_people": dataset == "cifar100",
+        "is_mnist": dataset in ("mnist", "mnist_5k"),
+    }
+    return {name: "yes" if holds else None for name, holds in conditions.items()}
+
+
+def _settings(config: dict[str, Any]) -> str:
+    """Returns rows of the config's fields that do something and are no facts of their own."""
+    return "\n".join(
+        f"| {name} | {json.dumps(value).replace(chr(34), '')} |"
         for section in ("data", "model", "train")
         for key, value in config[section].items()
         if value and (name := f"{section}.{key}") not in _STATED and value != _NEUTRAL.get(name)
-    }
-
-
-def _limits(entry: Entry, rows: Sequence[results.Row]) -> list[str]:
-    share, dataset, count = entry["schedule_share"], entry["dataset"], len(entry["classes"])
-    height, width, _ = entry["arguments"]["input_shape"]
-    schedule = f"Trained for {share:.0%} of the paper's schedule only." * (share < 1)
-    if entry["schedule"] != "paper":
-        schedule = (
-            f"Trained with our schedule `{entry['schedule']}` instead of the paper's. "
-            "The test error and the differences between activations are therefore not "
-            "comparable with the paper's."
-        )
-    one_seed = "One seed: the spread over seeds was not measured."
-    classes = (
-        f"Every image gets one of the {count} classes, even if it shows something else. "
-        "The model's probabilities are not calibrated."
-    )
-    return [
-        "For comparisons of activations, fine-tuning, trials of export and serving, and "
-        "teaching. **Not** for decisions about people, for uses in which a wrong prediction "
-        f"does harm, or for images unlike those of {dataset}, on which nothing was measured.",
-        schedule,
-        one_seed * (len(results.find_runs(entry, rows)) < 2),
-        classes * bool(count),
-        _DATA.get(dataset, ("", ""))[1],
-        entry.get("note", ""),
-        f"Trained on images of {height} x {width} pixels only. The effect of resizing other "
-        "images and of attacks was not measured.",
-        "Weights are rounded to float16. The test error is that of rounded weights.",
-    ]
-
-
-def _how_to_use(entry: Entry) -> str:
-    name, tag = entry["model"], entry["tag"]
-    weights = tag if tag in manifest.published() else tag + manifest.SUFFIX
-    extra, last = "", "elu_zoo.decode_predictions(model(images), name, weights, top=5)"
-    if not entry["classes"]:
-        readout = registry.OUTPUT_ACTIVATION[manifest.loss(entry)]
-        extra = f', classifier_activation="{readout}"'
-        last = "reconstructions = model(images)  # in [0, 1]"
-    *size, channels = entry["arguments"]["input_shape"]
-    if "crop" in entry["preprocessing"]:  # The model crops larger images.
-        size = [entry["config"]["data"]["image_size"]] * 2
-    return (
-        f"With raw pixels as `images`, shape `(n, {size[0]}, {size[1]}, "
-        f"{channels})`:\n\n"
-        f'```python\nimport elu_zoo\n\nname = "{name}"\nweights = "{weights}"\n'
-        f"model = elu_zoo.get_model(name, weights=weights{extra})\n{last}\n```"
     )
 
 
@@ -283,6 +212,6 @@ def _metadata(entry: Entry) -> str:
         "pipeline_tag": "image-classification" if entry["classes"] else "image-to-image",
         "tags": sorted({"elu", entry["arguments"]["activation"]["name"], "arxiv:1511.07289"}),
         # A user's data set has no name on the hub.
-        "datasets": [_DATA[entry["dataset"]][0]] if entry["dataset"] in _DATA else [],
+        "datasets": [_HUB[entry["dataset"]]] if entry["dataset"] in _HUB else [],
     }
     return f"---\n{json.dumps(fields, indent=1)}\n---\n\n"

@@ -10,10 +10,10 @@ from scripts import release_weights
 
 from elu_zoo import errors, files, results
 from elu_zoo.data.dataset import ImageData
-from elu_zoo.weights import cards_measures, manifest
+from elu_zoo.weights import manifest, measures
 
 METRICS = [{"step": 10, "train_loss": 0.9}, {"step": 20, "train_loss": 0.5}]
-ROW = dict.fromkeys(cards_measures.COLUMNS, "1")
+ROW = dict.fromkeys(measures.COLUMNS, "1")
 FIRST, SECOND, *_ = (tag for tag in manifest.list_weights() if manifest.published()[tag]["classes"])
 CALIBRATION = {"nll_nats": 1.0, "ece_percent": 2.0}
 
@@ -51,7 +51,7 @@ def repository(tmp_path, monkeypatch):
     monkeypatch.setattr(release_weights.load, "load", lambda name: mock.Mock(spec=ImageData))
     files.write_json(root / "golden.json", {FIRST: [[1.0]]})
     rows = [ROW | {"tag": tag} for tag in (SECOND, "unpublished", FIRST)]
-    results.write(root / "image_changes.csv", cards_measures.COLUMNS, rows)
+    results.write(root / "image_changes.csv", measures.COLUMNS, rows)
     yield root
     manifest.published.cache_clear()
 

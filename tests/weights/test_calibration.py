@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.weights import calibration, training_cost
+from elu_zoo.weights import calibration, measures
 
 
 @pytest.fixture(scope="module")
@@ -105,4 +105,4 @@ def test_training_cost_is_six_operations_per_multiply_accumulate():
         "wall_time_seconds": 5400,
     }
     expected = {"training_pflop": 0.3, "training_hours": 1.5}
-    assert training_cost.measure(run) == expected
+    assert measures.training_cost(run) == expected

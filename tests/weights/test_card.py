@@ -3,8 +3,10 @@
 import ast
 import importlib
 import re
+import string
 import subprocess
 import sys
+from importlib import resources
 from pathlib import Path
 from unittest import mock
 
@@ -15,6 +17,7 @@ import elu_zoo
 from elu_zoo import errors, files, results
 from elu_zoo.bin import config as config_flag
 from elu_zoo.training.config import differences, resolve
+from elu_zoo.training.fields import NEUTRAL
 from elu_zoo.weights import card as cards
 from elu_zoo.weights import manifest
 
@@ -89,6 +92,14 @@ CROPPED = {
 def test_a_card_follows_its_entry(entry, changes, present, absent):
     card = cards.text(entry | changes, ROWS)
     assert present in card and absent not in card
+
+
+def test_all_fields_of_the_template_are_known():
+    text = resources.files("elu_zoo.weights").joinpath("card.md").read_text()
+    used = {re.split(r"[.[]", name)[0] for _, name, _, _ in string.Formatter().parse(text) if name}
+    known = {*CIFAR, *cards._texts(CIFAR), *cards._results(CIFAR, ROWS)}
+    assert used - known - {*cards._conditions(CIFAR, ROWS)} == {"kept_step", "parent", "replicas"}
+    assert cards._NEUTRAL.items() <= NEUTRAL.items()
 
 
 def test_an_entry_without_facts_is_refused():

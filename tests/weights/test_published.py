@@ -12,7 +12,7 @@ import pytest
 import elu_zoo
 from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
-from elu_zoo.weights import calibration, card, manifest, pretrained, training_cost
+from elu_zoo.weights import calibration, card, manifest, measures, pretrained
 
 GOLDEN = Path(__file__).parent / "golden.json"
 TAGS = sorted(manifest.published())
@@ -39,7 +39,7 @@ def test_an_entry_has_all_fields_with_valid_values(tag):
     assert entry["metrics"].keys() & {"test_error_percent", "test_squared_error"}
     assert len(entry["classes"]) == entry["arguments"].get("num_classes", 0)
     assert 0 < entry["schedule_share"] <= 1
-    assert training_cost.measure(entry).items() <= entry.items()
+    assert measures.training_cost(entry).items() <= entry.items()
 
 
 @published
