@@ -6,6 +6,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
+from elu_zoo.weights import manifest
 from elu_zoo.weights.pretrained import Pretrained
 
 
@@ -20,7 +21,7 @@ def build(
         return _build(registered, arguments)
     from elu_zoo.models import loading
 
-    if weights.entry and not weights.is_published:
+    if weights.entry and weights.name not in manifest.published():
         model = loading.build_unpublished(registered, arguments, weights, _build)
     else:
         model = _build(registered, arguments)

@@ -189,8 +189,7 @@ def _model(
 ) -> keras.Model:
     """Returns the network, with the preprocessing `inside` as its first layers."""
     if parent:
-        entry = {**parent.entry, "preprocessing": preprocessing}
-        parent = dataclasses.replace(parent, entry=entry)
+        parent = dataclasses.replace(parent, preprocessing=preprocessing)
     others = "name", "weights"
     arguments = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):

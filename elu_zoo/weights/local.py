@@ -1,10 +1,8 @@
 """Weight files that a user names by a path: a file, or the folder of a finished run."""
 
-import collections
-import os
 from pathlib import Path
 
-from elu_zoo import errors
+from elu_zoo import errors, files
 from elu_zoo.weights import fetch, hdf5, manifest, unfinished
 
 
@@ -34,28 +32,27 @@ def _weight_file(path: Path) -> Path:
     if not path.is_dir():
         return path
     candidates = sorted(path.glob("*" + manifest.SUFFIX))
-    if not candidates:
-        unfinished.raise_if_unfinished(path)
-    if len(candidates) != 1:
+    if len(candidates) == 1:
+        return candidates[0]
+    if not candidates and (unfinished.checkpoints(path) or (path / "config.json").is_file()):
         raise errors.UsageError(
-            f"{path} is a folder with {len(candidates)} weight files; expected the folder of "
-            "a finished training run, which has one weight file, or a weight file. "
-            f"{_nearby(path)}"
+            f"The run in {path} is not finished and has no weights yet. {unfinished.kept(path)}"
         )
-    return candidates[0]
+    raise errors.UsageError(
+        f"{path} is a folder with {len(candidates)} weight files; expected the folder of a "
+        "finished training run, which has one weight file, or a weight file. "
+        + (_weights_in(path) if candidates else _nearby(path))
+    )
 
 
 def _nearby(path: Path) -> str:
-    """Returns a similar path and the weights beside a path, for messages."""
-    folder = next((p for p in path.parents if p != p.parent and p.is_dir()), path.parent)
-    if not os.access(folder, os.R_OK):  # The folder may be missing.
-        return f"Weights in {folder}: none."
-    names = sorted(p.name for p in folder.iterdir() if p != path)
-    # runs/<run>, and the default runs/<config>/<run>
-    below = [p for level in ("*", "*/*") for p in folder.glob(f"{level}/*{manifest.SUFFIX}")]
-    counts = collections.Counter(str(p.parent.relative_to(folder)) for p in below)
-    weights = [name for name in names if name.endswith((manifest.SUFFIX, hdf5.KERAS))]
-    weights += sorted(name for name, count in counts.items() if count == 1)
-    prefix = "" if folder == Path() else f"{folder}{os.sep}"
-    closest = errors.did_you_mean(path.relative_to(folder), [*names, *weights], prefix)
-    return f"{closest}Weights in {folder}: {errors.listed(weights) or 'none'}."
+    """Returns a name like the first missing part of a path, and the weights beside that part."""
+    part = next((p for p in (*reversed(path.parents), path) if not p.exists()), path)
+    return files.similar(part) + _weights_in(part.parent)
+
+
+def _weights_in(folder: Path) -> str:
+    """Returns a sentence on the weight files in a folder, and on runs in it."""
+    names = [p.name for p in folder.glob("*") if p.name.endswith((manifest.SUFFIX, hdf5.KERAS))]
+    runs = {p.parent.name for p in folder.glob(f"*/*{manifest.SUFFIX}")}
+    return f"Weights in {folder}: {errors.listed(sorted(names) + sorted(runs)) or 'none'}."

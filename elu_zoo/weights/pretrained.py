@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,61 +20,54 @@ class Pretrained:
     """A weight file, and what its entry or, for a file of Keras, the file states.
 
     Attributes:
+        name: the tag, or the path of a file without an entry; for messages.
         model: the name of the network.
         path: the path of the `.weights.h5` or `.keras` file.
-        entry: the entry of the file; None for a file without an entry.
         activation: the description of the activation in the entry or the `.keras` file,
-            otherwise in the arguments.
+            otherwise in the arguments of `find`.
+        arguments: the builder arguments in the entry or the file; other ones are unknown.
+        preprocessing: the description for `preprocessing_layers`; that of the network if a
+            `.weights.h5` file has no entry.
+        loss: the name of the loss, a key of `registry.OUTPUT_ACTIVATION`.
+        classes: the class names; empty for an autoencoder and for a file without an entry.
+        dataset: the name of the training data set; None for a file without an entry.
         has_classifier: whether `get_model` loads the weights of the classifier.
+        entry: the entry of the file; None for a file without an entry.
         saved: what a file without an entry states; None for a file with an entry.
     """
 
+    name: str
     model: str
     path: Path
-    entry: manifest.Entry | None
     activation: dict[str, Any]
+    arguments: dict[str, Any]
+    preprocessing: dict[str, Any]
+    loss: str
+    classes: Sequence[str] = ()
+    dataset: str | None = None
     has_classifier: bool = True
+    entry: manifest.Entry | None = None
     saved: "Saved | None" = None
 
-    @property
-    def name(self) -> str:
-        """The tag, or the path of a file without an entry; for messages."""
-        return self.entry["tag"] if self.entry else str(self.path)
+    @classmethod
+    def of_entry(cls, entry: manifest.Entry, path: Path) -> "Pretrained":
+        same = {k: entry[k] for k in "model arguments preprocessing classes dataset".split()}
+        activation, loss = entry["arguments"]["activation"], manifest.loss(entry)
+        return cls(entry["tag"], path=path, activation=activation, loss=loss, entry=entry, **same)
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The builder arguments in the entry or the file; other ones are unknown."""
-        return self.entry["arguments"] if self.entry else self.saved.arguments
-
-    @property
-    def stated_preprocessing(self) -> dict[str, Any] | None:
-        """The preprocessing in the entry or the file; None for a `.weights.h5` file."""
-        return self.entry["preprocessing"] if self.entry else self.saved.preprocessing
-
-    @property
-    def preprocessing(self) -> dict[str, Any]:
-        """The description of the preprocessing, for `preprocessing_layers`."""
-        return self.stated_preprocessing or registry.entry(self.model).preprocessing
-
-    @property
-    def classes(self) -> list[str]:
-        """The class names; empty for an autoencoder and for a file without an entry."""
-        return self.entry["classes"] if self.entry else []
-
-    @property
-    def dataset(self) -> str | None:
-        """The name of the training data set; None for a file without an entry."""
-        return self.entry["dataset"] if self.entry else None
-
-    @property
-    def loss(self) -> str:
-        """The name of the loss, a key of `registry.OUTPUT_ACTIVATION`."""
-        return manifest.loss(self.entry) if self.entry else registry.entry(self.model).loss
-
-    @property
-    def is_published(self) -> bool:
-        """Whether the manifest has this entry."""
-        return bool(self.entry) and self.entry["tag"] in manifest.published()
+    @classmethod
+    def of_file(cls, saved: "Saved", model: registry.ModelEntry, activation: dict) -> "Pretrained":
+        return cls(
+            str(saved.path),
+            model.name,
+            saved.path,
+            activation=saved.arguments.get("activation", activation),
+            arguments=saved.arguments,
+            preprocessing=saved.preprocessing or model.preprocessing,
+            loss=model.loss,
+            has_classifier=saved.has_classifier,
+            saved=saved,
+        )
 
     def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
         """Returns the builder arguments of the weights, updated with those of the user.
@@ -164,11 +158,10 @@ def find(
         path = fetch.ensure(entry)[0]
     if entry:
         _check_model(entry["tag"], entry["model"], model)
-        found = Pretrained(model, path, entry, entry["arguments"]["activation"])
+        found = Pretrained.of_entry(entry, path)
     else:
         saved = unverified.find(path, registered, allow_unverified, warns)
-        used = saved.arguments.get("activation", filled["activation"])
-        found = Pretrained(model, path, None, used, saved.has_classifier, saved)
+        found = Pretrained.of_file(saved, registered, filled["activation"])
     found.merged(requested)  # raises an error if an argument contradicts the file
     return found
 

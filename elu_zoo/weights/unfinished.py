@@ -2,8 +2,6 @@
 
 from pathlib import Path
 
-from elu_zoo import errors
-
 
 def checkpoints(folder: Path) -> list[Path]:
     """Returns the paths of a run's checkpoints, the newest first."""
@@ -21,11 +19,3 @@ def kept(folder: Path) -> str:
     if step is None:
         return f"{folder} has no checkpoint: the same command trains from the start."
     return f"The checkpoint of iteration {step} is kept: the same command resumes {folder} from it."
-
-
-def raise_if_unfinished(folder: Path) -> None:
-    """Raises `UsageError` if a folder is that of an unfinished run."""
-    if newest_step(folder) is not None or (folder / "config.json").is_file():
-        raise errors.UsageError(
-            f"The run in {folder} is not finished and has no weights yet. {kept(folder)}"
-        )

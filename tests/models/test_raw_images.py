@@ -12,10 +12,12 @@ CNN = "elu_cifar_11"
 DEFAULT = registry.entry(CNN).preprocessing
 ENTRY = {
     "tag": "a tag",
+    "model": CNN,
     "preprocessing": {"kind": "gcn_zca", "statistics": "letters_zca-1"},
-    "arguments": {"input_shape": [24, 40, 3]},
-}
-TRAINED = Pretrained(CNN, Path("x"), ENTRY, {})
+    "arguments": {"input_shape": [24, 40, 3], "activation": {}},
+    "config": {"train": {"loss": "softmax_cross_entropy"}},
+} | dict.fromkeys(("classes", "dataset"))
+TRAINED = Pretrained.of_entry(ENTRY, Path("x"))
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def test_without_an_entry_attributes_come_from_the_registry(runs, tmp_path):
     selected = find(path, "mnist_autoencoder", allow_unverified=True)
     registered = registry.entry("mnist_autoencoder")
     assert (selected.loss, selected.preprocessing) == (registered.loss, registered.preprocessing)
-    assert (selected.classes, selected.dataset) == ([], None)
+    assert (selected.classes, selected.dataset) == ((), None)
     assert selected.activation == {"name": "elu", "alpha": 1.0}
 
 

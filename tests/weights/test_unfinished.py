@@ -18,9 +18,9 @@ def test_a_missing_path_and_a_run_without_weights_get_a_remedy(tmp_path, monkeyp
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
     rows = {
-        "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: a/elu-s0, my_photos.$",
-        "runs/b/elu-s0": "mean 'runs/a/elu-s0'",
-        "runs/zoo": "2 weight files",
+        "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: my_photos, zoo.$",
+        "ruins/a/elu-s0": "mean 'runs'",
+        "runs/zoo": "2 weight files; .* Weights in runs/zoo: a.weights.h5, b.weights.h5.$",
         "runs/sp": "runs/sp is not finished .* trains from the start",
         "runs/c": "runs/c is not finished and has no weights yet. .* 594 .*resumes",
     }
