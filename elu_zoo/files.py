@@ -55,21 +55,16 @@ def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
     return os.fdopen(os.open(path, flags), "rb")
 
 
-def read_regular(
-    path: Path, limit: int, what: str, *, follow_links: bool = True, magic: bytes = b""
-) -> bytes:
+def read_regular(path: Path, limit: int, what: str, *, follow_links: bool = True) -> bytes:
     """Returns the content of a regular file of at most `limit` bytes, see `open_regular`.
 
-    Args:
-        what: the kind of file, for messages: "an image file".
-        magic: the first bytes; of a file with other ones, only these are read.
+    `what` is the kind of file, for messages: "an image file".
     """
     with open_regular(path, follow_links=follow_links) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")
-        head = file.read(len(magic))
-        return head + file.read(size) if head == magic else head
+        return file.read(size)
 
 
 def read(path: Path, limit: int = _MAX_BYTES) -> bytes:

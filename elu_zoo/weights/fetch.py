@@ -21,36 +21,21 @@ _STATISTICS_BYTES = 32_000_000
 
 @dataclasses.dataclass(frozen=True)
 class File:
-    """A published file.
+    """A published file."""
 
-    Attributes:
-        name: the name of the file, without a folder.
-        folder: the folder of downloads, in `$ELU_ZOO_HOME`.
-        sha256: the hash in hexadecimal digits, or its first digits.
-        sources: repositories of the Hugging Face Hub, `hf:owner/repo[@revision]`.
-    """
-
-    name: str
-    folder: Path
-    sha256: str
-    sources: tuple[str, ...]
+    name: str  # without a folder
+    folder: Path  # of downloads, in `$ELU_ZOO_HOME`
+    sha256: str  # in hexadecimal digits, or its first digits
+    sources: tuple[str, ...]  # repositories of the Hugging Face Hub, `hf:owner/repo[@revision]`
 
     def find(self) -> Path | None:
         """Returns the unverified path in the package or in `folder`, or None."""
         packaged = Path(str(resources.files("elu_zoo.weights"))) / "files" / self.name
         return next((p for p in (packaged, self.folder / self.name) if p.is_file()), None)
 
-    def check(self, content: bytes | Path) -> None:
-        """Checks the hash of the file's content, or of the file at a path."""
-        if not (actual := files.sha256(content)).startswith(self.sha256):
-            raise errors.CorruptError(
-                f"{self.name} is damaged or another file: its SHA-256 is {actual}, expected "
-                f"{self.sha256}. Delete it and download it again, or install elu-zoo again."
-            )
-
     def write(self, content: bytes) -> Path:
         """Checks the hash of the file's content and writes it into its folder."""
-        self.check(content)
+        untrusted.check_hash(content, self.sha256, self.name)
         path = self.folder / self.name
         try:
             files.write_bytes(path, content)
@@ -119,7 +104,7 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
 def _undamaged(file: File) -> Path:
     if path := file.find():
         try:
-            file.check(path)
+            untrusted.check_hash(path, file.sha256, file.name)
             return path
         except errors.CorruptError:
             if path.parent != file.folder or not file.sources:

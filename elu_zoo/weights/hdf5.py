@@ -1,18 +1,17 @@
 """Writing and checked reading of weight files in the layout of Keras.
 
 An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
-`<class>[_<i>]` is the name of the layer. `keras.Model.load_weights` loads the files of
-`write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
+`vars`, or of the group around it, is the name of the layer. `keras.Model.load_weights`
+loads the files of `write`, with values of `rounded`, and `read` reads files of
+`keras.Model.save_weights`.
 
-Only groups, hard links and contiguous arrays are read: others could take values from
-another file or fill the memory. A forged file can still crash or stop the C library of
-HDF5, if its hash is not known (see SECURITY.md).
+Only these groups, hard links and contiguous arrays are read: others could take values
+from another file or fill the memory. A forged file can still crash or stop the C library
+of HDF5, if its hash is not known (see SECURITY.md).
 """
 
 import collections
 import io
-import itertools
-import math
 import re
 import zipfile
 from collections.abc import Callable
@@ -22,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import h5py
 import numpy as np
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 from elu_zoo.weights import untrusted
 from elu_zoo.weights.manifest import SUFFIX
 from elu_zoo.weights.untrusted import printable
@@ -31,14 +30,12 @@ if TYPE_CHECKING:
     import keras
 
 Arrays = dict[str, list[np.ndarray]]
+Datasets = dict[str, list[h5py.Dataset]]
 Shapes = dict[str, list[tuple[int, ...]]]
 
 KERAS = ".keras"
 _MAGIC = b"\x89HDF\r\n\x1a\n"
-_OVERHEAD_BYTES = 4 << 20  # an upper bound of the size of groups and attributes
 _MAX_BYTES = 1 << 32  # the largest weight file of any network
-_MAX_LEVELS = 7  # Keras needs 5, and 2 more for a model in a model
-_MAX_OBJECTS = 20_000
 _NAME_BYTES = 1000  # the longest name of a layer
 
 
@@ -86,27 +83,16 @@ def rounded(variable: "keras.Variable") -> np.ndarray:
 def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
     """Returns the arrays of a weight file by layer name, in float32, after all checks.
 
-    Args:
-        path: a regular file named `*.weights.h5` or `*.keras`.
-        expected: the expected shapes by layer name, see `shapes`.
-        sha256: the expected hash of the file; None skips the verification.
+    `expected` are the result of `shapes`. Without `sha256` the hash is not verified.
     """
-    # Four times the size in float64, because Keras may save the optimizer in the file.
-    content = _content(path, min(4 * 8 * _count(expected) + _OVERHEAD_BYTES, _MAX_BYTES))
-    if sha256 is not None and (actual := files.sha256(content)) != sha256:
-        raise errors.CorruptError(
-            f"{path} is damaged or another file: its SHA-256 is {actual}, expected {sha256}. "
-            "Delete the file and download it again; published weights are downloaded by their "
-            "next use."
-        )
+    content = _content(path)
+    if sha256 is not None:
+        untrusted.check_hash(content, sha256, path)
 
     def parse(file: h5py.File) -> Arrays:
         datasets = _datasets(file, path)
         check_shapes(_shapes(datasets), expected, path)
-        arrays = {
-            name: [items[i][...].astype(np.float32) for i in range(len(items))]
-            for name, items in datasets.items()
-        }
+        arrays = {k: [item[...].astype(np.float32) for item in v] for k, v in datasets.items()}
         for name, values in arrays.items():
             if not all(np.isfinite(value).all() for value in values):
                 raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
@@ -117,7 +103,7 @@ def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
 
 def stored_shapes(path: Path) -> Shapes:
     """Returns the shapes of the arrays in a file by layer name, see `read`."""
-    content = _content(path, _MAX_BYTES, _MAGIC)
+    content = _content(path)
     return _parsed(path, content, lambda file: _shapes(_datasets(file, path)))
 
 
@@ -136,16 +122,6 @@ def check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
         )
 
 
-def check_size(path: Path, expected: Shapes) -> None:
-    """Checks that a file can hold weights, before a network of a forged entry is built."""
-    size, count = path.stat().st_size, _count(expected)
-    if path.is_file() and count * np.dtype(np.float16).itemsize > size:
-        raise errors.CorruptError(
-            f"{path} has {size} bytes, too few for the {count} weights of the network in its "
-            "entry. Delete the file and its entry and download them again."
-        )
-
-
 def assign(model: "keras.Model", arrays: Arrays) -> None:
     """Assigns arrays by layer name. Layers without arrays keep their weights."""
     for layer in model.layers:
@@ -156,7 +132,7 @@ def assign(model: "keras.Model", arrays: Arrays) -> None:
 
 def member(path: Path, name: str, limit: int) -> bytes:
     """Returns a file in a `.keras` file, which may be forged."""
-    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}", b"PK\3\4")
+    packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}")
     try:
         with zipfile.ZipFile(io.BytesIO(packed)) as archive:
             # Keras writes stored files. A compressed one can fill the memory.
@@ -182,12 +158,12 @@ def check_name(path: Path) -> None:
         )
 
 
-def _content(path: Path, limit: int, magic: bytes = b"") -> bytes:
+def _content(path: Path) -> bytes:
     """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
     check_name(path)
     if path.name.endswith(KERAS):
-        return member(path, "model.weights.h5", limit)
-    return untrusted.read(path, limit, "a weight file of this network", magic)
+        return member(path, "model.weights.h5", _MAX_BYTES)
+    return untrusted.read(path, _MAX_BYTES, "a weight file")
 
 
 def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> Any:
@@ -205,63 +181,61 @@ def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> An
         raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
 
 
-def _datasets(file: h5py.File, path: Path) -> dict[str, dict[int, h5py.Dataset]]:
-    """Returns HDF5 datasets by layer name and index; their values are not read yet."""
-    datasets: dict[str, dict[int, h5py.Dataset]] = {}
-    visited = itertools.count(1)
+def _datasets(file: h5py.File, path: Path) -> Datasets:
+    """Returns HDF5 datasets by layer name; their values are not read yet."""
 
-    def visit(group: h5py.Group, layer: str | None, level: int) -> None:
-        for key in group:
-            if level == 0 and key == "optimizer":
-                continue  # Keras saves the optimizer of a compiled model.
-            prefix = f"{path} is unsafe: " + printable(f"{group.name}/{key}".replace("//", "/"))
-            if type(group.get(key, getlink=True)) is not h5py.HardLink:
-                raise errors.CorruptError(f"{prefix} is a link.")
-            if level == _MAX_LEVELS or next(visited) > _MAX_OBJECTS:
-                raise errors.CorruptError(f"{prefix} is too deep, or in a cycle.")
-            item = group[key]
-            if isinstance(item, h5py.Group):
-                visit(item, _layer_name(item, prefix) or layer, level + 1)
-                continue
-            _check_dataset(item, prefix)
-            if layer is None or not re.fullmatch("0|[1-9][0-9]{0,3}", key):
-                raise errors.CorruptError(f"{prefix} is outside a layer.")
-            datasets.setdefault(layer, {})[int(key)] = item
+    def item(group: h5py.Group, key: str) -> Any:
+        if type(group.get(key, getlink=True)) is not h5py.HardLink:
+            raise unsafe(f"{group.name}/{key} is missing, or a link.")
+        return group[key]
 
-    visit(file, None, 0)
+    def unsafe(fault: str) -> errors.CorruptError:
+        return errors.CorruptError(f"{path} is unsafe: {printable(fault.lstrip('/'), 200)}")
+
+    datasets = {}
+    layers = item(file, "layers")
+    for layer in (item(layers, key) for key in layers):
+        values = item(layer, "vars") if "vars" in layer else ()
+        if not len(values):
+            continue
+        name = _layer_name(values if "name" in values.attrs else layer)
+        if name is None:
+            raise unsafe(f"{layer.name} has a name that is not a short string.")
+        if set(values) != {str(index) for index in range(len(values))}:
+            raise unsafe(f"{values.name} has not the arrays 0, 1, ...")
+        datasets[name] = [item(values, str(index)) for index in range(len(values))]
+        for dataset in datasets[name]:
+            if fault := _fault(dataset):
+                raise unsafe(f"{dataset.name} {fault}.")
     return datasets
 
 
-def _layer_name(group: h5py.Group, prefix: str) -> str | None:
-    """Returns the attribute `name` of a group; None if the attribute is missing."""
-    if "name" not in group.attrs:
-        return None
-    attribute = group.attrs.get_id("name")
+def _layer_name(group: h5py.Group) -> str | None:
+    """Returns the attribute `name` of a group; None unless it is a short string."""
     # A small file can claim an attribute that fills the memory when it is read.
-    is_text = h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
+    attribute = group.attrs.get_id("name") if "name" in group.attrs else None
+    is_text = attribute and h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
-        raise errors.CorruptError(f"{prefix} has a name that is not a short string.")
+        return None
     name = group.attrs["name"]
     return name.decode() if isinstance(name, bytes | np.bytes_) else name
 
 
-def _check_dataset(item: Any, prefix: str) -> None:
+def _fault(item: Any) -> str | None:
+    """Returns why the values of an array must not be read, or None."""
     if not isinstance(item, h5py.Dataset) or item.dtype.kind != "f":
-        raise errors.CorruptError(f"{prefix} is not an array of floats.")
+        return "is not an array of floats"
     if item.is_virtual or item.external:
-        raise errors.CorruptError(f"{prefix} takes its values from another file.")
+        return "takes its values from another file"
     # A chunked or compressed array could fill the memory. Keras writes neither kind.
     stored = item.id.get_storage_size()
     if item.chunks or item.id.get_create_plist().get_nfilters() or stored != item.nbytes:
-        raise errors.CorruptError(f"{prefix} is not stored whole, in one piece.")
+        return "is not stored whole, in one piece"
+    return None
 
 
-def _shapes(datasets: dict[str, dict[int, h5py.Dataset]]) -> Shapes:
-    return {k: [tuple(items[i].shape) for i in sorted(items)] for k, items in datasets.items()}
-
-
-def _count(expected: Shapes) -> int:
-    return sum(math.prod(shape) for layer in expected.values() for shape in layer)
+def _shapes(datasets: Datasets) -> Shapes:
+    return {name: [tuple(item.shape) for item in items] for name, items in datasets.items()}
 
 
 def _snake_case(name: str) -> str:
