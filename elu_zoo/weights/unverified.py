@@ -98,30 +98,34 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool
     classifier = shapes.get(registered.classifier or "")
     arguments = {"num_classes": classifier[-1][-1]} if classifier and classifier[-1] else {}
     has_classifier = bool(classifier) or registered.classifier is None
-    if not is_model:
-        if warns:
-            logging.warning(
-                f"{path} does not state its activation and preprocessing: those of the "
-                f"arguments are used, or the defaults of {registered.name}. A file of "
-                "model.save('<name>.keras') states both."
-            )
-        return Saved(path, arguments, has_classifier, shapes)
+    if is_model:
+        layers, stated, described = _statements(path)
+        return Saved(path, arguments | stated, has_classifier, shapes, layers, described)
+    if warns:
+        logging.warning(
+            f"{path} does not state its activation and preprocessing: those of the arguments "
+            f"are used, or the defaults of {registered.name}. A file of "
+            "model.save('<name>.keras') states both."
+        )
+    return Saved(path, arguments, has_classifier, shapes)
+
+
+def _statements(path: Path) -> tuple[Layers, dict[str, Any], dict[str, Any]]:
+    """Returns layers, builder arguments and preprocessing that a `.keras` file states."""
     text = hdf5.member(path, "config.json", _CONFIG_BYTES)
     try:
         config = json.loads(text)
         kind = untrusted.printable(str(config["class_name"]))
-        layers = _by_name(config) if kind == "Functional" else {}
-        arguments |= _arguments(layers) if layers else {}
-        described = _preprocessing(layers)
+        if kind == "Functional":
+            layers = _by_name(config)
+            return layers, _arguments(layers), _preprocessing(layers)
     except Exception as error:  # a damaged config raises errors of many types
         reason = untrusted.printable(repr(error))
         raise errors.CorruptError(f"{path} has a damaged config: {reason}.") from None
-    if not layers:
-        raise errors.UsageError(
-            f"{path} is a {kind}, not a network that get_model returned. Load it with "
-            "keras.models.load_model."
-        )
-    return Saved(path, arguments, has_classifier, shapes, layers, described)
+    raise errors.UsageError(
+        f"{path} is a {kind}, not a network that get_model returned. Load it with "
+        "keras.models.load_model."
+    )
 
 
 def _by_name(config: dict[str, Any]) -> Layers:
@@ -160,12 +164,10 @@ def _arguments(layers: Layers) -> dict[str, Any]:
 def _preprocessing(layers: Layers) -> dict[str, Any]:
     """Returns the description of the preprocessing layers; the kind None for none."""
     names = tuple(name for name in layers if name in _PREPROCESSING)
+    configs = (layers[name]["config"] for name in names)
     description = {"kind": _KINDS.get(names)}
-    stated = {"rescale": ("scale", "offset"), "whiten": ("statistics",)}
-    stated["subtract_mean"] = stated["whiten"]
-    for name in names:
-        config = layers[name]["config"]
-        description |= {key: config[key] for key in stated.get(name, ())}
+    for config in configs:
+        description |= {k: config[k] for k in ("scale", "offset", "statistics") if k in config}
     if not description.get("offset", 1):
         del description["offset"]  # 0, as in a description without it
     if "centre_crop" in names:
