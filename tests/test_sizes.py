@@ -55,7 +55,7 @@ def test_functions_above_a_limit_are_found():
 BUDGETS = (
     ("*.py", 1550, 2795),
     ("data", 2650, 2800),
-    ("weights", 1840, 1830),
+    ("weights", 1589, 1701),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),

@@ -86,16 +86,15 @@ class Target:
         served = origin.read(paths[highest])
         if provenance.is_same(served, self.source):
             return ""
+        old, new = provenance.text(served), provenance.text(self.source)
         is_highest = number > highest
         if not self.replace:
             effect = "be served instead" if is_highest else "be lower and not served"
-            old, new = provenance.text(served), provenance.text(self.source)
             raise errors.UsageError(
                 f"{paths[highest]} holds another model: {old}. Version {number} ({new})"
                 f" would {effect}. Pass --name=<another name> to keep both models, or "
                 "--replace to write this version (in Python name= and replace=True)."
             )
-        old, new = provenance.label(served), provenance.label(self.source)
         if is_highest:
             effect = f"replaces version {highest}: {old} -> {new}"
         else:

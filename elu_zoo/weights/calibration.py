@@ -14,10 +14,9 @@ BINS = 15
 FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
 # Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
-_OF_TWINS = {
-    "data": ("train_on_validation", "measure_test"),
-    "train": ("boundaries", "evaluate_every", "checkpoint_every"),
-}
+_OF_TWINS = (
+    "name train_on_validation measure_test boundaries evaluate_every checkpoint_every".split()
+)
 
 
 def measure(
@@ -94,19 +93,19 @@ def is_twin(entry: Entry, other: Entry) -> bool:
     The temperature of `other` then applies to `entry`, because both runs differ only in
     the number of their training images.
     """
-    same = "model", "dataset", "arguments", "seed"
-    is_same = all(entry[key] == other[key] for key in same)
-    return is_same and _recipe(entry) == _recipe(other) and has_held_out(other)
+    return _recipe(entry) == _recipe(other) and has_held_out(other)
 
 
 def _recipe(entry: Entry) -> dict:
-    """Returns the config without the fields in which twins differ."""
-    config = entry["config"]
-    sections = {
-        section: {k: v for k, v in config.get(section, {}).items() if k not in fields}
-        for section, fields in _OF_TWINS.items()
-    }
-    return config | sections | {"name": config["name"].removesuffix("-validation")}
+    """Returns what twins have in common."""
+    recipe = {key: entry[key] for key in ("model", "dataset", "arguments", "seed")}
+    recipe["name"] = entry["config"]["name"].removesuffix("-validation")
+    return recipe | {"config": _without_differences(entry["config"])}
+
+
+def _without_differences(config: dict) -> dict:
+    kept = {key: value for key, value in config.items() if key not in _OF_TWINS}
+    return {k: _without_differences(v) if isinstance(v, dict) else v for k, v in kept.items()}
 
 
 def describe(found: dict[str, float]) -> str:

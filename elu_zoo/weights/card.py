@@ -79,12 +79,9 @@ def _read(name: str | os.PathLike) -> Entry:
 
 
 def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
-    """Returns the model card of a weight file, in Markdown.
+    """Returns the model card of a weight file, in Markdown, with rows of results.csv.
 
-    Args:
-        entry: the entry of the weight file.
-        rows: the rows of configs/results/results.csv.
-        front_matter: whether to start with metadata for the Hugging Face hub.
+    The front matter is metadata for the Hugging Face hub.
     """
     if missing := sorted(FIELDS - entry.keys()):
         raise errors.CorruptError(

@@ -58,28 +58,28 @@ def loss(entry: Entry) -> str:
     return entry["config"]["train"]["loss"]
 
 
-def _are_texts(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(x, str) for x in values)
-
-
 # What the fields that are used before the network is built must be; a function that
 # raises an error finds a field of another type.
 _RULES: dict[str, Callable[[Entry], Any]] = {
-    "tag must be a file name": lambda e: re.fullmatch(r"(?!\.)[^/\\]{1,200}", e["tag"]),
-    "tag must be printable": lambda e: e["tag"].isprintable(),
+    "tag must be a printable file name": lambda e: (
+        re.fullmatch(r"(?!\.)[^/\\]{1,200}", e["tag"]) and e["tag"].isprintable()
+    ),
     "sha256 must have 64 hexadecimal digits": lambda e: re.fullmatch("[0-9a-f]{64}", e["sha256"]),
-    "model must be a text": lambda e: isinstance(e["model"], str),
-    "dataset must be a text": lambda e: isinstance(e["dataset"], str),
-    "sources must be a list of texts": lambda e: _are_texts(e["sources"]),
-    "classes must be a list of texts": lambda e: _are_texts(e["classes"]),
-    "activation must have a name": lambda e: e["arguments"]["activation"]["name"].isprintable(),
-    "batch_norm must be a bool": lambda e: isinstance(e["arguments"]["batch_norm"], bool),
+    "model and dataset must be texts": lambda e: all(
+        isinstance(text, str) for text in (e["model"], e["dataset"])
+    ),
+    "sources and classes must be lists of texts": lambda e: all(
+        isinstance(x, list) and all(isinstance(text, str) for text in x)
+        for x in (e["sources"], e["classes"])
+    ),
+    "arguments must have a named activation, and batch_norm": lambda e: (
+        e["arguments"]["activation"]["name"].isprintable()
+        and isinstance(e["arguments"]["batch_norm"], bool)
+    ),
     "num_classes must be the number of classes": lambda e: (
         e["arguments"].get("num_classes", len(e["classes"])) == len(e["classes"])
     ),
-    "preprocessing.scale must be a finite number": lambda e: errors.is_finite(
-        e["preprocessing"].get("scale", 1)
-    ),
+    "preprocessing must be a mapping": lambda e: isinstance(e["preprocessing"], dict),
     f"config.train.loss must be one of {', '.join(registry.OUTPUT_ACTIVATION)}": lambda e: (
         loss(e) in registry.OUTPUT_ACTIVATION
     ),

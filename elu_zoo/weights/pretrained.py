@@ -17,37 +17,20 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class Pretrained:
-    """A weight file, and what its entry or, for a file of Keras, the file states.
+    """A weight file, and what its entry or, for a file of Keras, the file states."""
 
-    Attributes:
-        name: the tag, or the path of a file without an entry; for messages.
-        model: the name of the network.
-        path: the path of the `.weights.h5` or `.keras` file.
-        activation: the description of the activation in the entry or the `.keras` file,
-            otherwise in the arguments of `find`.
-        arguments: the builder arguments in the entry or the file; other ones are unknown.
-        preprocessing: the description for `preprocessing_layers`; that of the network if a
-            `.weights.h5` file has no entry.
-        loss: the name of the loss, a key of `registry.OUTPUT_ACTIVATION`.
-        classes: the class names; empty for an autoencoder and for a file without an entry.
-        dataset: the name of the training data set; None for a file without an entry.
-        has_classifier: whether `get_model` loads the weights of the classifier.
-        entry: the entry of the file; None for a file without an entry.
-        saved: what a file without an entry states; None for a file with an entry.
-    """
-
-    name: str
+    name: str  # the tag, or the path of a file without an entry; for messages
     model: str
-    path: Path
-    activation: dict[str, Any]
-    arguments: dict[str, Any]
-    preprocessing: dict[str, Any]
-    loss: str
-    classes: Sequence[str] = ()
-    dataset: str | None = None
-    has_classifier: bool = True
+    path: Path  # of the `.weights.h5` or `.keras` file
+    activation: dict[str, Any]  # if the file does not state it, that of the arguments
+    arguments: dict[str, Any]  # of the builder, as far as they are stated
+    preprocessing: dict[str, Any]  # if the file does not state it, that of the network
+    loss: str  # a key of `registry.OUTPUT_ACTIVATION`
+    classes: Sequence[str] = ()  # empty for an autoencoder and for a file without an entry
+    dataset: str | None = None  # None for a file without an entry
+    has_classifier: bool = True  # whether `get_model` loads the weights of the classifier
     entry: manifest.Entry | None = None
-    saved: "Saved | None" = None
+    saved: "Saved | None" = None  # what a file without an entry states
 
     @classmethod
     def of_entry(cls, entry: manifest.Entry, path: Path) -> "Pretrained":
@@ -77,16 +60,10 @@ class Pretrained:
         """
         from elu_zoo import activations
 
-        stated = self.arguments
-        if self.entry and requested.get("auxiliary_heads"):
-            raise errors.UsageError(
-                f"The weights {self.name} do not include auxiliary heads, which exist only "
-                "in training. Remove the argument auxiliary_heads."
-            )
         for key, new in requested.items():
-            if key not in stated or key in ("num_classes", "seed"):
+            if key not in self.arguments or key in ("num_classes", "seed"):
                 continue
-            trained = stated[key]
+            trained = self.arguments[key]
             new = activations.describe(new) if key == "activation" else new
             new = list(new) if isinstance(new, tuple) else new
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
@@ -97,7 +74,7 @@ class Pretrained:
                     f"The weights {self.name} were trained with {key}={trained}. Received: "
                     f"{key}={new}. Remove the argument {key}, or pass other weights."
                 )
-        return {"activation": self.activation, **stated, **requested}
+        return {"activation": self.activation, **self.arguments, **requested}
 
 
 def find(
@@ -109,19 +86,13 @@ def find(
     allow_unverified: bool = False,
     warns: bool = True,
 ) -> Pretrained | None:
-    """Returns the pretrained weights for the argument `weights=` of a model.
+    """Returns the pretrained weights for the argument `weights=` of `get_model`, or None.
 
     Args:
-        model: the model's name.
-        weights: the name of a data set, a tag, the path of a weight file, the folder of
-            a finished run, or `hf:owner/repo[@revision]`. None and a `Pretrained` are
-            returned unchanged.
-        activation: the activation of the network, which selects one of the weight files
-            of a data set. None stands for the builder's default, or for another
-            activation if no file has the default. For a tag or a path, `activation`
-            must be None or the activation of the entry.
-        batch_norm: whether the network has batch norm; used like `activation`.
-        allow_unverified: whether to accept a file without an entry beside it.
+        weights: a `Pretrained` is returned unchanged.
+        activation: selects one of the weight files of a data set. None stands for the
+            builder's default, or for another activation if no file has the default.
+        batch_norm: used like `activation`.
         warns: whether to log warnings, for instance if the default activation gives way.
     """
     if weights is None:

@@ -31,14 +31,8 @@ def is_same(first: Origin | None, second: Origin | None) -> bool:
     return all(first.get(x) == second.get(x) for x in ("model", "activation", "alpha"))
 
 
-def label(origin: Origin | None) -> str:
-    """Returns the tag of the weights, or the result of `text` if there is no tag."""
-    tag = weights(origin).get("tag")
-    return untrusted.printable(str(tag), 300) if tag else text(origin)
-
-
 def text(origin: Origin | None) -> str:
-    """Returns the data set, the activation and the tag of the weights, if known."""
+    """Returns the data set, the activation and the tag of the weights, as far as known."""
     fields = origin or {}
     tag, sha256 = (weights(origin).get(field) for field in ("tag", "sha256"))
     alpha = fields.get("alpha")

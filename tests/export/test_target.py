@@ -61,12 +61,12 @@ def test_version_of_the_same_model_is_written(tmp_path, caplog, file, existing, 
 @pytest.mark.parametrize(
     ("existing", "version", "source", "message"),
     [
-        ({1: A, 2: B}, None, A, "version 2: b -> a"),
-        ({1: A}, 7, B, "version 1: a -> b"),
-        ({5: A}, 3, B, "version 5: a"),
+        ({1: A, 2: B}, None, A, "b -> mnist, elu (alpha 1), a"),
+        ({1: A}, 7, B, "a -> mnist, elu (alpha 1), b"),
+        ({5: A}, 3, B, "version 5: mnist, elu (alpha 1), a"),
         ({1: A}, None, None, "a -> UNKNOWN"),
-        ({1: None}, None, A, "UNKNOWN -> a"),
-        ({1: b"{"}, None, A, "UNKNOWN -> a"),
+        ({1: None}, None, A, "UNKNOWN -> mnist, elu (alpha 1), a"),
+        ({1: b"{"}, None, A, "UNKNOWN -> mnist, elu (alpha 1), a"),
     ],
 )
 def test_another_model_is_replaced_only_with_replace(

@@ -1,4 +1,4 @@
-"""Calibration measures, temperatures, twins of runs, and the cost of training."""
+"""Calibration measures, temperatures, and twins of runs."""
 
 import math
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.weights import calibration, measures
+from elu_zoo.weights import calibration
 
 
 @pytest.fixture(scope="module")
@@ -95,14 +95,3 @@ OTHER_RECIPE = {"name": "net-validation", "data": {}, "train": {"weight_decay": 
 )
 def test_a_twin_differs_only_in_that_it_holds_out_validation_images(other, expected):
     assert calibration.is_twin(entry(), other) == expected
-
-
-def test_training_cost_is_six_operations_per_multiply_accumulate():
-    run = {
-        "multiply_accumulates": 10**9,
-        "step": 1000,
-        "config": {"train": {"batch_size": 50}},
-        "wall_time_seconds": 5400,
-    }
-    expected = {"training_pflop": 0.3, "training_hours": 1.5}
-    assert measures.training_cost(run) == expected

@@ -47,5 +47,3 @@ def test_origins_are_compared_by_model_activation_and_hash(first, second, expect
 )
 def test_an_origin_is_described_by_its_known_facts(origin, text):
     assert provenance.text(origin) == text
-    tag = provenance.weights(origin).get("tag")
-    assert provenance.label(origin) == (text.split(", ")[-1] if tag else text)
