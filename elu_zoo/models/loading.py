@@ -32,19 +32,18 @@ def build_unpublished(
     build: Callable[..., keras.Model],
 ) -> keras.Model:
     """Builds a network from a manifest entry that is not trusted."""
-    entry = weights.entry
     try:
         shapes = hdf5.shapes(_abstract(registered, arguments, weights))
-        hdf5.read(weights.path, shapes, entry["sha256"])  # before a forged entry fills the memory
+        hdf5.read(weights.path, shapes, weights.entry["sha256"])  # It can be forged and huge.
         return build(registered, arguments)
     except errors.EluZooError:
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
+        reason = untrusted.printable(str(error), 300)
         raise errors.CorruptError(
-            f"{registered.name} cannot be built from the entry {entry['tag']}: "
-            f"{untrusted.printable(str(error), 300)}. The entry is damaged, or was "
-            "written by a newer version of elu_zoo."
+            f"{registered.name} cannot be built from the entry {weights.name}: {reason}. The "
+            "entry is damaged, or was written by a newer version of elu_zoo."
         ) from error
 
 
