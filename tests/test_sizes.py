@@ -53,9 +53,9 @@ def test_functions_above_a_limit_are_found():
 # network, activation or layer adds the lines of its file and of its tests to its row and to
 # the sums of all folders.
 BUDGETS = (
-    ("*.py", 1550, 2795),
+    ("*.py", 1545, 2795),
     ("data", 2650, 2800),
-    ("weights", 1589, 1701),
+    ("weights", 1580, 1695),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
@@ -83,7 +83,7 @@ def test_redrawn_folders_are_within_their_budgets(names, package, tests):
 
 
 @pytest.mark.parametrize(
-    ("folder", "limit"), [("elu_zoo", 27_790), ("tests", 32_910), ("tools", 1_900)]
+    ("folder", "limit"), [("elu_zoo", 27_085), ("tests", 32_600), ("tools", 1_900)]
 )
 def test_all_files_together_do_not_grow(folder, limit):
     """These limits hold until the other folders are redrawn."""

@@ -194,13 +194,3 @@ def rank(entry: Entry) -> tuple:
     schedule = entry["schedule"] != "quick", entry["schedule"] != "paper"
     length = -entry["schedule_share"], -entry["epochs"]
     return other_loss, *schedule, *length, entry["seed"]
-
-
-def is_default(entry: Entry) -> bool:
-    """Returns whether `get_model(..., weights=<data set>)` loads this entry's file."""
-
-    def selection(e: Entry) -> tuple:  # the width, for example, selects nothing
-        return e["model"], e["dataset"], e["arguments"]["activation"], e["arguments"]["batch_norm"]
-
-    same = (e for e in published().values() if selection(e) == selection(entry))
-    return min(same, key=rank)["tag"] == entry["tag"]
