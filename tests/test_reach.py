@@ -47,7 +47,9 @@ def test_few_files_are_loaded_for_a_network():
     result = subprocess.run(command, capture_output=True, text=True, check=True)
     loaded = result.stdout.split()
     assert "elu_zoo.models.mnist" in loaded
-    assert len(loaded) <= 35, sorted(loaded)
+    # Keras must know all activations and layers; there are 16 files of these.
+    others = [n for n in loaded if not n.startswith(("elu_zoo.activations", "elu_zoo.layers"))]
+    assert len(others) <= 19, sorted(others)
 
 
 def test_reach_follows_imports_at_module_level_and_counts_packages():

@@ -28,8 +28,8 @@ _table: dict[str, Callable] = {
     "tanh": keras.activations.tanh,
     "very_leaky_relu": VeryLeakyReLU,
     "elu_xla": elu_xla,
-    **{name: getattr(keras.activations, name) for name in KERAS},
 }
+_table |= {name: getattr(keras.activations, name) for name in KERAS if name not in _table}
 BUILT_IN = frozenset(_table)  # without those that users register
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 # Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
