@@ -46,7 +46,7 @@ class NamedOutputs:
             of `read`.
         read: a function from the output of `model` to outputs by name.
         readout: the activation that `read` applies to the first output of `model`.
-        compared: the outputs that the parity check of an export compares.
+        compared: the outputs that the parity check compares, and those of ONNX and LiteRT.
         class_names: in the order of the logits; () for an autoencoder.
         has_features: whether `read` also returns `features`, the classifier's input.
     """

@@ -58,7 +58,7 @@ def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
     assert {"logits", "probabilities"} <= {*outputs["serving_default"]}
     of_both = outputs["serving_default"]
     assert outputs == {"serving_default": of_both, "serve_bytes": of_both, "features": ["features"]}
-    assert set(parity) == {"logits", "features"}
+    assert {"logits", "features"} <= set(parity)
     for row in parity.values():
         assert 0 <= row["difference"] <= row["allowed"]
 
@@ -82,7 +82,7 @@ def test_origin_of_weights_without_an_entry(tmp_path):
 def test_unknown_origin_is_null(request, directory, name, classes, compared):
     written = read(request.getfixturevalue(directory) / name / "1")
     assert {field: written[field] for field in origin.FIELDS} == dict.fromkeys(origin.FIELDS)
-    assert written["classes"] == classes and set(written["parity"]) == compared
+    assert written["classes"] == classes and compared <= set(written["parity"])
 
 
 def test_whitening_is_stored_once(tmp_path, whitening):
