@@ -147,7 +147,7 @@ def get_model(
 def _check_outputs(
     registered: registry.ModelEntry, trained: Pretrained, needs_classifier: bool, activation: Any
 ) -> None:
-    if needs_classifier and not trained.has_classifier:
+    if needs_classifier and registered.classifier and not trained.has_classifier:
         raise errors.UsageError(
             f"{trained.name} has no layer {registered.classifier!r}. Pass "
             "num_classes=<number> for a new one, or include_top=False. Load a "

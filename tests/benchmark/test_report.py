@@ -45,7 +45,7 @@ def test_a_damaged_or_other_file_is_not_overwritten(tmp_path, old, new, step_row
     path.write_text(path.read_text().replace(old, new))
     with pytest.raises(errors.CorruptError, match="--csv"):
         report.check(path)
-    with pytest.raises(OSError, match="rows.csv"):
+    with pytest.raises(errors.ResourceError, match="rows.csv"):
         report.check(path / "rows.csv")
 
 

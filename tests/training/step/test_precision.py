@@ -134,7 +134,7 @@ def test_variables_and_outputs_are_float32_and_close_to_those_of_float32(name, h
     assert outputs.dtype == "float32"
     error = np.abs(np.asarray(outputs) - expected).max() / np.abs(expected).max()
     # Rounding to 8 bits adds 2e-3 per layer. Errors of float32 are about 1e-6.
-    assert 1e-4 < error < 0.02
+    assert 1e-4 < error < 0.03
 
 
 def test_an_unknown_name_suggests_the_nearest():
