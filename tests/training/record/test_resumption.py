@@ -92,4 +92,5 @@ def test_a_run_stopped_in_an_evaluation_equals_a_run_without_stops(
     with pytest.raises(errors.Interrupted, match=f"SIGINT after iteration {reached} of"):
         train(smoke(ENTRIES), tmp_path)
     assert done[0] == batch and not (tmp_path / "outcome.json").exists()
-    assert check_equal(smoke(ENTRIES), tmp_path, "digits") == [0, reached]
+    # The size of a batch changes the last bits of outputs on some CPUs.
+    assert check_equal(smoke(ENTRIES), tmp_path, "digits in batches of 100") == [0, reached]
