@@ -187,6 +187,7 @@ def locked(path: Path, *, wait: bool = True) -> Iterator[bool]:
 @contextlib.contextmanager
 def exclusive(path: Path) -> Iterator[None]:
     """Holds the lock of the file `path`, with the owner's name, until the block ends."""
+    check_writable(path.parent)
     path.parent.mkdir(parents=True, exist_ok=True)
     path.touch()
     with locked(path, wait=False) as is_locked:

@@ -40,7 +40,7 @@ def fetch(name: str) -> Path:
     """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with copies of a repository's files."""
     links = snapshot(name)  # Weights must not be links out of their folder.
     folder = files.home() / "hub" / links.name
-    for path in links.iterdir():
+    for path in filter(Path.is_file, links.iterdir()):  # no folders of other files
         if not (folder / path.name).is_file():
             files.write_bytes(folder / path.name, files.read(path))
     return folder
