@@ -81,9 +81,10 @@ def graph_reason(message: str) -> str:
     return re.sub(r"^assertion failed: \[(.*)\]$", r"\1", lines[-1]) if lines else ""
 
 
-def printable(text: str) -> str:
-    """Returns a text without control characters, which a terminal would execute."""
-    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+def printable(text: str, length: int | None = None) -> str:
+    """Returns a text, shortened, without control characters, which a terminal would execute."""
+    shown = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+    return shown if length is None or len(shown) <= length else shown[:length] + "..."
 
 
 def unknown_name_error(kind: str, name: object, known: Iterable[str]) -> UsageError:

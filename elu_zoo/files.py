@@ -44,23 +44,22 @@ def check_writable(folder: Path, needed: int = 0) -> None:
         )
 
 
-def open_regular(path: Path, *, follow_links: bool = True) -> BinaryIO:
-    """Opens a regular file, or no link, and never waits for the writer of a named pipe."""
+def open_regular(path: Path) -> BinaryIO:
+    """Opens a regular file, and never waits for the writer of a named pipe."""
     mode = path.stat().st_mode  # before `open`, which may change the state of a device
     if not stat.S_ISREG(mode):
         kind = "a folder" if stat.S_ISDIR(mode) else "a named pipe, a socket or a device"
         raise errors.CorruptError(f"is not a regular file: it is {kind}")
     # O_NONBLOCK, because the path may have become a named pipe since the check.
-    flags = os.O_RDONLY | os.O_NONBLOCK | (0 if follow_links else os.O_NOFOLLOW)
-    return os.fdopen(os.open(path, flags), "rb")
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb")
 
 
-def read_regular(path: Path, limit: int, what: str, *, follow_links: bool = True) -> bytes:
+def read_regular(path: Path, limit: int, what: str) -> bytes:
     """Returns the content of a regular file of at most `limit` bytes, see `open_regular`.
 
     `what` is the kind of file, for messages: "an image file".
     """
-    with open_regular(path, follow_links=follow_links) as file:
+    with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
             raise errors.CorruptError(f"is {size} bytes; {what} has at most {limit}")

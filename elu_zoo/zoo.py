@@ -52,11 +52,9 @@ def get_model(
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
         model_name: the name of the Keras model; None for `name`. Models that are
             joined in one model need different names.
-        allow_unverified: whether to load a file without an entry beside it, as Keras
-            saves. A `.keras` file states activation, `batch_norm`, preprocessing, input
-            shape and classes; all its layers are compared with the network, and no
-            code in it runs. A `.weights.h5` file states only its shapes: pass the
-            activation and preprocessing with which it was trained.
+        allow_unverified: whether to load a `.keras` file, which has no entry. It states
+            activation, `batch_norm`, preprocessing, input shape and classes; all its
+            layers are compared with the network, and no code in it runs.
         **builder_arguments: the arguments below, and further arguments of the network,
             see its module, for instance `help("elu_zoo.models.nin")`. With weights,
             arguments that are not passed are those of the weights. A different

@@ -87,8 +87,8 @@ def test_decode_refuses_predictions_without_class_names(published, values, name,
 
 
 def test_decode_numbers_the_classes_of_weights_without_an_entry(tmp_path):
-    path = tmp_path / "own.weights.h5"
-    elu_zoo.get_model(MODEL).save_weights(path)
+    path = tmp_path / "own.keras"
+    elu_zoo.get_model(MODEL).save(path)
     own = {"weights": path, "allow_unverified": True}
     (best,) = elu_zoo.decode_predictions(np.eye(1, 10, 3), MODEL, top=1, **own)
     assert best == [("3", 1.0)]

@@ -10,19 +10,18 @@ from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
-from elu_zoo.weights import hdf5, untrusted
+from elu_zoo.weights import hdf5
 from elu_zoo.weights.pretrained import Pretrained
 
 
 def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained) -> None:
-    """Checks the shapes in a file without an entry, which can state any image size."""
+    """Checks a file without an entry, which can state any image size, before the build."""
     model, classifier = _abstract(registered, arguments, weights), registered.classifier
+    weights.saved.check(model, classifier)
     expected = hdf5.shapes(model)
     if not weights.has_classifier:
         expected.pop(classifier, None)
-    if weights.saved.shapes != expected:
-        weights.saved.check(model, classifier)
-        hdf5.check_shapes(weights.saved.shapes, expected, weights.path)
+    hdf5.read(weights.path, expected, None)
 
 
 def build_unpublished(
@@ -40,7 +39,7 @@ def build_unpublished(
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
-        reason = untrusted.printable(str(error), 300)
+        reason = errors.printable(str(error), 300)
         raise errors.CorruptError(
             f"{registered.name} cannot be built from the entry {weights.name}: {reason}. The "
             "entry is damaged, or was written by a newer version of elu_zoo."
@@ -70,8 +69,6 @@ def load(
 ) -> None:
     """Loads weights; a classifier that they lack, or of another size, stays initial."""
     classifier = registered.classifier
-    if weights.saved:
-        weights.saved.check(model, classifier)
     in_file = weights.arguments.get("num_classes")
     num_classes = arguments.get("num_classes", in_file)
     is_equal = in_file in (None, num_classes)

@@ -29,18 +29,17 @@ def resolve(
             "cannot take raw images. Pass preprocessing=False, or add the argument to "
             "the builder as described in elu_zoo.register_model."
         )
-    is_stated = trained and (trained.entry or trained.saved.preprocessing)
-    if is_stated and trained.preprocessing["kind"] is None:
+    if trained and trained.preprocessing["kind"] is None:
         raise errors.UsageError(
             f"{trained.name} was saved without the layers that preprocess raw images. "
             "Pass preprocessing=False, and pass the model the images that it was "
             "trained on."
         )
     default = (trained or registered).preprocessing
-    if argument is True and not is_stated:
+    if argument is True and not trained:
         default = untrained(registered, input_shape)
     description = _describe(name, default, argument)
-    if is_stated and description != default:
+    if trained and description != default:
         raise errors.UsageError(
             f"The weights {trained.name} were trained with preprocessing={default}. "
             f"Received: preprocessing={argument!r}. Remove the argument, or pass False."

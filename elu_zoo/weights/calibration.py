@@ -14,9 +14,7 @@ BINS = 15
 FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
 # Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
-_OF_TWINS = (
-    "name train_on_validation measure_test boundaries evaluate_every checkpoint_every".split()
-)
+_OF_TWINS = "train_on_validation measure_test boundaries evaluate_every checkpoint_every".split()
 
 
 def measure(
@@ -100,20 +98,12 @@ def _recipe(entry: Entry) -> dict:
     """Returns what twins have in common."""
     recipe = {key: entry[key] for key in ("model", "dataset", "arguments", "seed")}
     recipe["name"] = entry["config"]["name"].removesuffix("-validation")
-    return recipe | {"config": _without_differences(entry["config"])}
-
-
-def _without_differences(config: dict) -> dict:
-    kept = {key: value for key, value in config.items() if key not in _OF_TWINS}
-    return {k: _without_differences(v) if isinstance(v, dict) else v for k, v in kept.items()}
+    for section in ("data", "model", "train"):
+        fields = entry["config"][section].items()
+        recipe[section] = {k: v for k, v in fields if k not in _OF_TWINS}
+    return recipe
 
 
 def describe(found: dict[str, float]) -> str:
-    """Returns the result of `measure` as text."""
-    text = "NLL {nll_nats:.4f} nats, ECE {ece_percent:.2f} %".format(**found)
-    if "temperature" in found:
-        text += (
-            "; at temperature {temperature:.3f}: NLL {nll_nats_at_temperature:.4f} "
-            "nats, ECE {ece_percent_at_temperature:.2f} %"
-        ).format(**found)
-    return text
+    """Returns the result of `measure` as text, with the names of its keys."""
+    return ", ".join(f"{name} {value:.4g}" for name, value in found.items())

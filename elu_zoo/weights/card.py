@@ -16,26 +16,6 @@ from elu_zoo import errors, registry, results
 from elu_zoo.weights import manifest, measures
 from elu_zoo.weights.manifest import Entry
 
-# The fields that a card needs; loading weights needs manifest.FIELDS alone.
-FIELDS = manifest.FIELDS | {"examples", "multiply_accumulates"}
-# Data set: name on the Hugging Face hub.
-_HUB = {
-    "cifar10": "uoft-cs/cifar10",
-    "cifar100": "uoft-cs/cifar100",
-    "cifar100_coarse": "uoft-cs/cifar100",
-    "mnist": "ylecun/mnist",
-    "mnist_5k": "ylecun/mnist",
-}
-# Fields of the config that other lines of a card state, or that change no weight.
-_STATED = set(
-    "data.name data.folder data.measure_test model.name model.activation model.batch_norm "
-    "train.batch_size train.epochs train.boundaries train.learning_rates "
-    "train.learning_rate_shape train.checkpoint_every train.checkpoints_kept "
-    "train.evaluate_every".split()
-)
-# Values of fields that do nothing, beside 0, "", None and False.
-_NEUTRAL = {"model.width": 1.0, "train.heads_until": 1.0, "train.momentum_rise": [0.0, 0]}
-
 
 def model_card(tag: str | os.PathLike) -> None:
     """Prints the model card of published weights or of a finished training run.
@@ -48,7 +28,7 @@ def model_card(tag: str | os.PathLike) -> None:
         UsageTypeError: `tag` is neither a string nor a path.
         UsageError: the tag is unknown, or the test error was not measured.
         NotFoundError: the path has no entry.
-        CorruptError: the entry is damaged, or lacks fields that a card needs.
+        CorruptError: the entry is damaged.
 
     Example:
         >>> elu_zoo.model_card("mnist_mlp_8x128.mnist_elu-7482e452")
@@ -81,13 +61,8 @@ def _read(name: str | os.PathLike) -> Entry:
 def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = False) -> str:
     """Returns the model card of a weight file, in Markdown, with rows of results.csv.
 
-    The front matter is metadata for the Hugging Face hub.
+    The front matter, the first part of card.md, is metadata for the Hugging Face hub.
     """
-    if missing := sorted(FIELDS - entry.keys()):
-        raise errors.CorruptError(
-            f"The entry of {entry.get('tag')} lacks {', '.join(missing)}, which a model "
-            "card needs. Add the missing fields, or train again."
-        )
     if results.metric(entry) not in entry["metrics"]:
         raise errors.UsageError(
             f"{entry['tag']} has no test error, which a model card states: its config "
@@ -97,8 +72,8 @@ def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = Fals
     fields = entry | _texts(entry) | _results(entry, rows) | _conditions(entry, rows)
     known = {name: value for name, value in fields.items() if value is not None}
     template = resources.files("elu_zoo.weights").joinpath("card.md").read_text()
-    parts = (_part(part, known) for part in template.strip().split("\n\n"))
-    return (_metadata(entry) if front_matter else "") + "\n\n".join(filter(None, parts)) + "\n"
+    parts = template.strip().split("\n\n")[not front_matter :]
+    return "\n\n".join(filter(None, (_part(part, known) for part in parts))) + "\n"
 
 
 def _part(template: str, fields: dict[str, Any]) -> str:
@@ -116,7 +91,7 @@ def _part(template: str, fields: dict[str, Any]) -> str:
 
 def _texts(entry: Entry) -> dict[str, Any]:
     """Returns facts of an entry as card.md states them."""
-    names, train = entry["classes"], entry["config"]["train"]
+    names = entry["classes"]
     activation = dict(entry["arguments"]["activation"])
     activation_text = f"`{activation.pop('name')}`"
     activation_text += "".join(f" ({key} {value})" for key, value in activation.items())
@@ -124,10 +99,6 @@ def _texts(entry: Entry) -> dict[str, Any]:
     share, hours = entry["schedule_share"], entry["wall_time_seconds"] / 3600
     ours, is_listed = f"ours, `{entry['schedule']}`", entry["tag"] in manifest.published()
     origin = "of the network's paper" if entry["schedule"] == "paper" else ours
-    # A boundary is an iteration or a fraction of the run.
-    bounds = [
-        f"{b if isinstance(b, int) else round(b * entry['step']):,}" for b in train["boundaries"]
-    ]
     described = entry["preprocessing"].items()
     image_shape = trained_shape = entry["arguments"]["input_shape"]
     if "crop" in entry["preprocessing"]:  # The model crops larger images.
@@ -141,9 +112,7 @@ def _texts(entry: Entry) -> dict[str, Any]:
             f"{key} {x:.4g}" if isinstance(x, float) else f"{key} {x}" for key, x in described
         ),
         "origin": origin + f", {share:.0%} of it" * (share != 1),
-        "rates": ", ".join(f"{rate:g}" for rate in train["learning_rates"]),
-        "boundaries": f", boundaries at {', '.join(bounds)}" * bool(bounds),
-        "batch_size": measures.batch_size(entry),
+        "license": entry["licence"].lower(),  # as the hub names it
         "packages": ", ".join(f"{k} {v}" for k, v in entry["versions"].items() if k != "elu_zoo"),
         "time": f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes",
         "also_at": ", ".join(entry["sources"]) or None,
@@ -192,23 +161,10 @@ def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | No
 
 
 def _settings(config: dict[str, Any]) -> str:
-    """Returns rows of the config's fields that do something and are no facts of their own."""
+    """Returns rows of the config's fields, without those that are 0, False or empty."""
     return "\n".join(
-        f"| {name} | {json.dumps(value).replace(chr(34), '')} |"
+        f"| {section}.{key} | {json.dumps(value).replace(chr(34), '')} |"
         for section in ("data", "model", "train")
         for key, value in config[section].items()
-        if value and (name := f"{section}.{key}") not in _STATED and value != _NEUTRAL.get(name)
+        if value
     )
-
-
-def _metadata(entry: Entry) -> str:
-    """Returns the front matter as JSON, which is YAML too."""
-    fields = {
-        "license": entry["licence"].lower(),
-        "library_name": "keras",
-        "pipeline_tag": "image-classification" if entry["classes"] else "image-to-image",
-        "tags": sorted({"elu", entry["arguments"]["activation"]["name"], "arxiv:1511.07289"}),
-        # A user's data set has no name on the hub.
-        "datasets": [_HUB[entry["dataset"]]] if entry["dataset"] in _HUB else [],
-    }
-    return f"---\n{json.dumps(fields, indent=1)}\n---\n\n"

@@ -121,7 +121,7 @@ def _download(file: File) -> Path:
         try:
             path = file.write(files.read(hub.snapshot(source, [file.name]) / file.name))
         except (OSError, errors.EluZooError) as error:
-            failures.append(f"{source}: {untrusted.printable(str(error), 300)}")
+            failures.append(f"{source}: {errors.printable(str(error), 300)}")
         else:
             logging.info("Downloaded %s from %s.", file.name, source)
             return path

@@ -14,7 +14,6 @@ import collections
 import io
 import re
 import zipfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +23,6 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.weights import untrusted
 from elu_zoo.weights.manifest import SUFFIX
-from elu_zoo.weights.untrusted import printable
 
 if TYPE_CHECKING:
     import keras
@@ -85,40 +83,44 @@ def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
 
     `expected` are the result of `shapes`. Without `sha256` the hash is not verified.
     """
-    content = _content(path)
+    if path.name.endswith(KERAS):
+        content = member(path, "model.weights.h5", _MAX_BYTES)
+    else:
+        content = untrusted.read(path, _MAX_BYTES, "a weight file")
     if sha256 is not None:
         untrusted.check_hash(content, sha256, path)
+    try:
+        # HDF5 searches the signature in the whole file.
+        if not content.startswith(_MAGIC):
+            raise ValueError(f"it is not an HDF5 file. Save the model as a {KERAS} file")
+        with h5py.File(io.BytesIO(content), "r") as file:
+            found = _datasets(file, path)
+            _check_shapes({k: [x.shape for x in v] for k, v in found.items()}, expected, path)
+            arrays = {k: [x[...].astype(np.float32) for x in v] for k, v in found.items()}
+    except errors.EluZooError:
+        raise
+    # h5py raises many types of errors for a damaged file.
+    except Exception as error:
+        reason = errors.printable(str(error), 300)
+        raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
+    for name, values in arrays.items():
+        if not all(np.isfinite(value).all() for value in values):
+            raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
+    return arrays
 
-    def parse(file: h5py.File) -> Arrays:
-        datasets = _datasets(file, path)
-        check_shapes(_shapes(datasets), expected, path)
-        arrays = {k: [item[...].astype(np.float32) for item in v] for k, v in datasets.items()}
-        for name, values in arrays.items():
-            if not all(np.isfinite(value).all() for value in values):
-                raise errors.CorruptError(f"{path}: a weight of layer {name} is not finite.")
-        return arrays
 
-    return _parsed(path, content, parse)
-
-
-def stored_shapes(path: Path) -> Shapes:
-    """Returns the shapes of the arrays in a file by layer name, see `read`."""
-    content = _content(path)
-    return _parsed(path, content, lambda file: _shapes(_datasets(file, path)))
-
-
-def check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
+def _check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
     """Raises `UsageError` unless the shapes in a file are those of a network."""
-    if stored != expected:
-        names = [name for name in {**expected, **stored} if stored.get(name) != expected.get(name)]
-        differences = "; ".join(
-            f"{printable(name)}: file {printable(str(stored.get(name, 'nothing')))}, model "
-            f"{printable(str(expected.get(name, 'nothing')))}"
-            for name in names[:5]
-        )
+    differences = [
+        f"{name}: file {stored.get(name, 'nothing')}, model {expected.get(name, 'nothing')}"
+        for name in {**expected, **stored}
+        if stored.get(name) != expected.get(name)
+    ]
+    if differences:
         raise errors.UsageError(
-            f"{path} holds the weights of another network. {differences}. Pass the network "
-            "and the arguments, such as width, whose weights these are."
+            f"{path} holds the weights of another network. "
+            f"{errors.printable('; '.join(differences[:5]), 600)}. Pass the network and the "
+            "arguments, such as width, whose weights these are."
         )
 
 
@@ -144,7 +146,7 @@ def member(path: Path, name: str, limit: int) -> bytes:
         return content
     # zipfile raises errors of many types for damaged files.
     except Exception as error:
-        reason = printable(str(error), 300)
+        reason = errors.printable(str(error), 300)
         raise errors.CorruptError(f"{path} is not a file of keras.Model.save: {reason}.") from None
 
 
@@ -152,33 +154,9 @@ def check_name(path: Path) -> None:
     """Raises `UsageError` for a name of another suffix, such as `.h5`."""
     if not path.name.endswith((SUFFIX, KERAS)):
         raise errors.UsageError(
-            f"{path} is not a weight file: its name ends in neither {SUFFIX}, as elu_zoo's "
-            f"training and keras.Model.save_weights write it, nor {KERAS}, of "
-            "keras.Model.save. Load it with Keras, and save it as one."
+            f"{path} is not a weight file: its name ends in neither {SUFFIX}, as training writes "
+            f"it, nor {KERAS}. Load it with Keras, and save the model as a {KERAS} file."
         )
-
-
-def _content(path: Path) -> bytes:
-    """Returns the HDF5 content of a weight file, or of the weights in a `.keras`."""
-    check_name(path)
-    if path.name.endswith(KERAS):
-        return member(path, "model.weights.h5", _MAX_BYTES)
-    return untrusted.read(path, _MAX_BYTES, "a weight file")
-
-
-def _parsed(path: Path, content: bytes, parse: Callable[[h5py.File], Any]) -> Any:
-    try:
-        # HDF5 searches the signature in the whole file.
-        if not content.startswith(_MAGIC):
-            raise ValueError("it is not an HDF5 file. Save it with keras.Model.save_weights")
-        with h5py.File(io.BytesIO(content), "r") as file:
-            return parse(file)
-    except errors.EluZooError:
-        raise
-    # h5py raises many types of errors for a damaged file.
-    except Exception as error:
-        reason = printable(str(error), 300)
-        raise errors.CorruptError(f"{path} cannot be read: {reason}.") from error
 
 
 def _datasets(file: h5py.File, path: Path) -> Datasets:
@@ -190,7 +168,7 @@ def _datasets(file: h5py.File, path: Path) -> Datasets:
         return group[key]
 
     def unsafe(fault: str) -> errors.CorruptError:
-        return errors.CorruptError(f"{path} is unsafe: {printable(fault.lstrip('/'), 200)}")
+        return errors.CorruptError(f"{path} is unsafe: {errors.printable(fault.lstrip('/'), 200)}")
 
     datasets = {}
     layers = item(file, "layers")
@@ -217,8 +195,7 @@ def _layer_name(group: h5py.Group) -> str | None:
     is_text = attribute and h5py.check_string_dtype(attribute.dtype) and attribute.shape == ()
     if not is_text or attribute.get_storage_size() > _NAME_BYTES:
         return None
-    name = group.attrs["name"]
-    return name.decode() if isinstance(name, bytes | np.bytes_) else name
+    return group.attrs["name"]
 
 
 def _fault(item: Any) -> str | None:
@@ -232,10 +209,6 @@ def _fault(item: Any) -> str | None:
     if item.chunks or item.id.get_create_plist().get_nfilters() or stored != item.nbytes:
         return "is not stored whole, in one piece"
     return None
-
-
-def _shapes(datasets: Datasets) -> Shapes:
-    return {name: [tuple(item.shape) for item in items] for name, items in datasets.items()}
 
 
 def _snake_case(name: str) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from elu_zoo import errors, files
-from elu_zoo.weights import manifest, untrusted
+from elu_zoo.weights import manifest
 
 _NAME = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 _PATTERNS = [f"*{suffix}" for suffix in (manifest.SUFFIX, ".json", ".npz")]
@@ -64,6 +64,6 @@ def _errors(what: str) -> Iterator[None]:
         yield
     # Versions of huggingface_hub raise errors of different HTTP libraries.
     except Exception as error:
-        reason = untrusted.printable(" ".join(str(error).split()), 300)
+        reason = errors.printable(" ".join(str(error).split()), 300)
         advice = "Check the name and the network. To log in, run `hf auth login` or set $HF_TOKEN."
         raise errors.ResourceError(f"{what}: {reason} {advice}") from error

@@ -27,7 +27,8 @@ MEANING_HASH = "meaning_sha256"
 FIELDS = frozenset(
     "format tag model dataset arguments preprocessing classes sha256 bytes parameters schedule "
     "schedule_share config seed step epochs metrics commit backend versions hardware "
-    f"wall_time_seconds licence data_terms sources {MEANING_HASH}".split()
+    "wall_time_seconds licence data_terms sources examples multiply_accumulates "
+    f"{MEANING_HASH}".split()
 )
 # The fields that determine the network and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()
@@ -65,12 +66,9 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
         re.fullmatch(r"(?!\.)[^/\\]{1,200}", e["tag"]) and e["tag"].isprintable()
     ),
     "sha256 must have 64 hexadecimal digits": lambda e: re.fullmatch("[0-9a-f]{64}", e["sha256"]),
-    "model and dataset must be texts": lambda e: all(
-        isinstance(text, str) for text in (e["model"], e["dataset"])
-    ),
-    "sources and classes must be lists of texts": lambda e: all(
-        isinstance(x, list) and all(isinstance(text, str) for text in x)
-        for x in (e["sources"], e["classes"])
+    "sources and classes must be lists": lambda e: isinstance(e["sources"] + e["classes"], list),
+    "model, dataset, sources and classes must be texts": lambda e: all(
+        isinstance(x, str) for x in (e["model"], e["dataset"], *e["sources"], *e["classes"])
     ),
     "arguments must have a named activation, and batch_norm": lambda e: (
         e["arguments"]["activation"]["name"].isprintable()
@@ -115,7 +113,7 @@ def _fault(entry: Any) -> str | None:
         return f"was edited: {MEANING_HASH} is not its hash. Download the entry again"
     expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
-        shown = untrusted.printable(expected)
+        shown = errors.printable(expected, 100)
         return f"contradicts itself: the tag for its fields is {shown}. Download the entry again"
     listed = published().get(expected, entry)
     if differing := [field for field in _MEANING if entry[field] != listed[field]]:
@@ -150,10 +148,6 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Returns the names that match a pattern (see `list_weights`), in natural order."""
-    if not isinstance(pattern, str):
-        raise errors.UsageTypeError(
-            f"A pattern must be a text such as 'mnist_*'. Received: {pattern!r}."
-        )
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)

@@ -16,15 +16,12 @@ def training_cost(entry: Entry) -> dict[str, float]:
     A multiply-accumulate is two operations, and the gradients cost about twice the
     forward computation. Only dense and convolution layers are counted.
     """
-    examples = entry["step"] * batch_size(entry)
+    # Data sets with fewer images than the config's batch size have smaller batches.
+    batch_size = entry.get("batch_size") or entry["config"]["train"]["batch_size"]
+    examples = entry["step"] * batch_size
     pflop = 3 * entry["multiply_accumulates"] * 2 * examples / 1e15
     hours = entry["wall_time_seconds"] / 3600
     return {"training_pflop": float(f"{pflop:.4g}"), "training_hours": float(f"{hours:.4g}")}
-
-
-def batch_size(entry: Entry) -> int:
-    """Returns the batch size of a run, which may be smaller than its config's."""
-    return entry.get("batch_size") or entry["config"]["train"]["batch_size"]
 
 
 def means(rows: Sequence[results.Row]) -> dict[str, float]:
@@ -38,14 +35,12 @@ def means(rows: Sequence[results.Row]) -> dict[str, float]:
 def changed_images(tag: str, rows: Sequence[results.Row]) -> str | None:
     """Returns a Markdown table of errors on changed images; None without rows of the tag.
 
-    Files of the partner activation (ELU's is ReLU, every other one's is ELU) with equal
-    config, data set and seed are compared.
+    Files with equal config, data set and seed are compared.
     """
     own = [row for row in rows if row["tag"] == tag]
     if not own:
         return None
-    partner = "relu" if own[0]["activation"] == "elu" else "elu"
-    same = {key: own[0][key] for key in ("config", "dataset", "seed")} | {"activation": partner}
+    same = {key: own[0][key] for key in ("config", "dataset", "seed")}
     others = [row["tag"] for row in rows if same.items() <= row.items()]
     kinds = means(own)
     lines = [f"| error, % | test images | {' | '.join(kinds)} |", "|" + "---|" * (len(kinds) + 2)]

@@ -24,7 +24,7 @@ class Pretrained:
     path: Path  # of the `.weights.h5` or `.keras` file
     activation: dict[str, Any]  # if the file does not state it, that of the arguments
     arguments: dict[str, Any]  # of the builder, as far as they are stated
-    preprocessing: dict[str, Any]  # if the file does not state it, that of the network
+    preprocessing: dict[str, Any]
     loss: str  # a key of `registry.OUTPUT_ACTIVATION`
     classes: Sequence[str] = ()  # empty for an autoencoder and for a file without an entry
     dataset: str | None = None  # None for a file without an entry
@@ -46,7 +46,7 @@ class Pretrained:
             saved.path,
             activation=saved.arguments.get("activation", activation),
             arguments=saved.arguments,
-            preprocessing=saved.preprocessing or model.preprocessing,
+            preprocessing=saved.preprocessing,
             loss=model.loss,
             has_classifier=saved.has_classifier,
             saved=saved,
@@ -93,7 +93,7 @@ def find(
         activation: selects one of the weight files of a data set. None stands for the
             builder's default, or for another activation if no file has the default.
         batch_norm: used like `activation`.
-        warns: whether to log warnings, for instance if the default activation gives way.
+        warns: whether to log a warning if the default activation gives way.
     """
     if weights is None:
         return None
@@ -131,7 +131,7 @@ def find(
         _check_model(entry["tag"], entry["model"], model)
         found = Pretrained.of_entry(entry, path)
     else:
-        saved = unverified.find(path, registered, allow_unverified, warns)
+        saved = unverified.find(path, registered, allow_unverified)
         found = Pretrained.of_file(saved, registered, filled["activation"])
     found.merged(requested)  # raises an error if an argument contradicts the file
     return found

@@ -7,7 +7,7 @@ type, because other software may have written the file. None is an unknown origi
 from collections.abc import Mapping
 from typing import Any
 
-from elu_zoo.weights import untrusted
+from elu_zoo import errors
 
 Origin = Mapping[str, Any]
 UNKNOWN = "weights of unknown origin"
@@ -20,15 +20,9 @@ def weights(origin: Origin | None) -> Mapping[str, Any]:
 
 
 def is_same(first: Origin | None, second: Origin | None) -> bool:
-    """Returns whether two origins are certainly the same trained model.
-
-    Equal hashes of the weights are not enough, because a weight file without an entry
-    can be loaded with several activations.
-    """
+    """Returns whether two origins are certainly the same trained model."""
     sha256 = weights(first).get("sha256")
-    if not sha256 or sha256 != weights(second).get("sha256"):
-        return False
-    return all(first.get(x) == second.get(x) for x in ("model", "activation", "alpha"))
+    return bool(sha256) and sha256 == weights(second).get("sha256")
 
 
 def text(origin: Origin | None) -> str:
@@ -40,4 +34,4 @@ def text(origin: Origin | None) -> str:
     activation = f"{fields['activation']}{alpha}" if fields.get("activation") else None
     untagged = f"weights {str(sha256)[:8]} without a tag" if sha256 else UNKNOWN
     parts = fields.get("dataset"), activation, tag or untagged
-    return untrusted.printable(", ".join(str(part) for part in parts if part), 300)
+    return errors.printable(", ".join(str(part) for part in parts if part), 300)

@@ -1,4 +1,4 @@
-"""Files without an entry, as `model.save_weights` and `model.save` write them.
+"""Files without an entry, as `model.save` writes them.
 
 A `.keras` file is read as data: the configs of its layers are compared with those of
 the network, and its arrays are read like a weight file. Nothing in it is executed.
@@ -10,10 +10,8 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from absl import logging
-
 from elu_zoo import errors, registry
-from elu_zoo.weights import hdf5, untrusted
+from elu_zoo.weights import hdf5
 
 if TYPE_CHECKING:
     import keras
@@ -41,19 +39,16 @@ Layers = dict[str, Layer]
 
 @dataclasses.dataclass(frozen=True)
 class Saved:
-    """Statements of a file without an entry; a `.weights.h5` has no layers and preprocessing."""
+    """Statements of a `.keras` file."""
 
     path: Path
-    arguments: dict[str, Any]  # of the builder; of a `.weights.h5` only `num_classes`
+    arguments: dict[str, Any]  # of the builder
     has_classifier: bool
-    shapes: hdf5.Shapes
-    layers: Layers | None = None  # class, config and inputs of each layer by name
-    preprocessing: dict[str, Any] | None = None  # the kind is None without such layers
+    layers: Layers  # class, config and inputs of each layer by name
+    preprocessing: dict[str, Any]  # the kind is None without such layers
 
     def check(self, model: "keras.Model", classifier: str | None) -> None:
         """Raises `UsageError` if the file's layers are not those of a network."""
-        if self.layers is None:
-            return
         built = _by_name(json.loads(model.to_json()))
         ignored = {*_PREPROCESSING, *_ADDED, _INPUT}
         names = list(built)
@@ -66,7 +61,7 @@ class Saved:
             and _differ(self.layers.get(name), built.get(name), name == classifier)
         ]
         if differing:
-            shown = untrusted.printable(", ".join(differing[:5]), 500)
+            shown = errors.printable(", ".join(differing[:5]), 500)
             raise errors.UsageError(
                 f"{self.path} is not {model.name} with these arguments: the layers {shown} "
                 "differ. Pass the arguments with which the model was built, or load the "
@@ -83,44 +78,34 @@ def _differ(old: Layer | None, new: Layer | None, is_classifier: bool) -> bool:
     return any(old[key] != new[key] for key in compared)
 
 
-def find(path: Path, registered: registry.ModelEntry, allowed: bool, warns: bool) -> Saved:
+def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
     """Returns what a file without an entry states, if such a file is `allowed`."""
-    is_model = path.name.endswith(hdf5.KERAS)
-    if not allowed:
-        kind = "a model of keras.Model.save" if is_model else "a weight file"
+    if not path.name.endswith(hdf5.KERAS):
         raise errors.UsageError(
-            f"{path} is {kind} without an entry of the zoo (a .json beside the weights "
-            "of a run), so its content is not verified. To load it, pass "
-            "allow_unverified=True to get_model, or set --allow_unverified; a training "
-            "run starts only from weights with an entry."
+            f"{path} has no entry beside it (the .json file of a run), so that its activation and "
+            "preprocessing are unknown. Load it with get_model(...).load_weights(<file>); that "
+            "model, saved as a .keras file, states both."
         )
-    shapes = hdf5.stored_shapes(path)
-    classifier = shapes.get(registered.classifier or "")
-    arguments = {"num_classes": classifier[-1][-1]} if classifier and classifier[-1] else {}
-    has_classifier = bool(classifier) or registered.classifier is None
-    if is_model:
-        layers, stated, described = _statements(path)
-        return Saved(path, arguments | stated, has_classifier, shapes, layers, described)
-    if warns:
-        logging.warning(
-            f"{path} does not state its activation and preprocessing: those of the arguments "
-            f"are used, or the defaults of {registered.name}. A file of "
-            "model.save('<name>.keras') states both."
+    if not allowed:
+        raise errors.UsageError(
+            f"{path} is a model of keras.Model.save without an entry of the zoo, so its content "
+            "is not verified. To load it, pass allow_unverified=True to get_model, or set "
+            "--allow_unverified; a training run starts only from weights with an entry."
         )
-    return Saved(path, arguments, has_classifier, shapes)
-
-
-def _statements(path: Path) -> tuple[Layers, dict[str, Any], dict[str, Any]]:
-    """Returns layers, builder arguments and preprocessing that a `.keras` file states."""
     text = hdf5.member(path, "config.json", _CONFIG_BYTES)
     try:
         config = json.loads(text)
-        kind = untrusted.printable(str(config["class_name"]))
+        kind = errors.printable(str(config["class_name"]), 100)
         if kind == "Functional":
-            layers = _by_name(config)
-            return layers, _arguments(layers), _preprocessing(layers)
+            layers, name = _by_name(config), registered.classifier
+            arguments = _arguments(layers)
+            if classifier := layers.get(name):
+                units = {"units", "filters"} & classifier["config"].keys()
+                arguments["num_classes"] = classifier["config"][units.pop()]
+            has_classifier = name is None or name in layers
+            return Saved(path, arguments, has_classifier, layers, _preprocessing(layers))
     except Exception as error:  # a damaged config raises errors of many types
-        reason = untrusted.printable(repr(error))
+        reason = errors.printable(repr(error), 100)
         raise errors.CorruptError(f"{path} has a damaged config: {reason}.") from None
     raise errors.UsageError(
         f"{path} is a {kind}, not a network that get_model returned. Load it with "

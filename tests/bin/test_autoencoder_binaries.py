@@ -10,15 +10,15 @@ from elu_zoo import zoo
 from elu_zoo.data import load
 from elu_zoo.export import pictures, predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
-from elu_zoo.weights import hdf5, pretrained
+from elu_zoo.weights import pretrained
 
 MODEL = "--model=mnist_autoencoder"
 
 
 @pytest.fixture(scope="module")
 def weights(tmp_path_factory):
-    path = tmp_path_factory.mktemp("weights") / "alone.weights.h5"
-    path.write_bytes(hdf5.write(zoo.get_model("mnist_autoencoder")))
+    path = tmp_path_factory.mktemp("weights") / "alone.keras"
+    zoo.get_model("mnist_autoencoder").save(path)
     return {"weights": path, "allow_unverified": True}
 
 

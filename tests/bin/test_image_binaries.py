@@ -52,7 +52,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     assert result.code == 0 and result.err.startswith("note: No temperature from 0.01")
     lines = result.out.splitlines()
     assert lines[0] == f"elu_imagenet_15 on small, 12 test images: {text}"
-    assert len(lines) == 2 and lines[1].startswith("calibration: NLL ")
+    assert len(lines) == 2 and lines[1].startswith("calibration: nll_nats ")
     result = cli("evaluate", *arguments, "--json")
     expected = {"split": "test", "images": 12, **numbers}
     printed = json.loads(result.out)

@@ -97,5 +97,5 @@ def test_the_temperature_is_that_of_the_entry_or_fitted_on_held_out_images(
     value = evaluation[0].get("temperature", "absent")
     assert value == temperature or (is_fitted and value > 1)
     text = calibrate.describe(evaluation[0])
-    assert "loss 0.5000\ncalibration: NLL " in text
-    assert ("at temperature" in text) == (temperature != "absent")
+    assert "loss 0.5000\ncalibration: nll_nats " in text
+    assert ("temperature" in text) == (temperature != "absent")

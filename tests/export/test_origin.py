@@ -11,7 +11,7 @@ import elu_zoo
 from elu_zoo import files, zoo
 from elu_zoo.export import origin, predictor
 from elu_zoo.export.saved_model import export_saved_model
-from elu_zoo.weights import hdf5, pretrained
+from elu_zoo.weights import pretrained
 
 
 def export(directory, name, **arguments):
@@ -64,10 +64,9 @@ def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
 
 
 def test_origin_of_weights_without_an_entry(tmp_path):
-    path = tmp_path / "x.weights.h5"
-    path.write_bytes(hdf5.write(zoo.get_model("mnist_mlp_8x128", activation="relu")))
-    arguments = {"weights": path, "allow_unverified": True, "activation": "relu"}
-    facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", **arguments))
+    path = tmp_path / "x.keras"
+    zoo.get_model("mnist_mlp_8x128", activation="relu").save(path)
+    facts = origin.of_weights(pretrained.find("mnist_mlp_8x128", path, allow_unverified=True))
     assert facts["weights"] == {"tag": None, "sha256": files.sha256(path)}
     assert [facts[key] for key in ("dataset", "activation", "alpha")] == [None, "relu", None]
 

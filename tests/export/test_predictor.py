@@ -10,7 +10,7 @@ import pytest
 from elu_zoo import activations, errors, registry, zoo
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import Autoencoder, export_saved_model
-from elu_zoo.weights import hdf5, pretrained
+from elu_zoo.weights import pretrained
 
 NAME = "mnist_autoencoder"
 # (loss, scale of the preprocessing, output -> pixels 0..255)
@@ -127,8 +127,8 @@ def test_classes_with_the_same_name_get_an_index(images):
     ],
 )
 def test_description_of_a_file_without_an_entry(tmp_path, name, described):
-    path = tmp_path / "x.weights.h5"
-    path.write_bytes(hdf5.write(zoo.get_model(name)))
+    path = tmp_path / "x.keras"
+    zoo.get_model(name).save(path)
     weights = pretrained.find(name, path, allow_unverified=True)
     model = zoo.get_model(name, weights=weights)
     description = predictor.description(model, name, weights)

@@ -64,21 +64,21 @@ def test_images_without_a_wrong_prediction_are_refused(sample):
 
 
 def entry(name="net", trained=True, **changes):
-    data = {"train_on_validation": trained}
+    sections = {"data": {"train_on_validation": trained}, "model": {}, "train": {}}
     return {
         "model": "net",
         "dataset": "cifar10",
         "arguments": {},
         "seed": 0,
         "epochs": 30,
-        "config": {"name": name, "data": data},
+        "config": {"name": name, **sections},
         "examples": {"validation": 0 if trained else 5000},
     } | changes
 
 
 # A twin repeats the run of an entry, but holds out validation images.
 HELD_OUT = {"name": "net-validation", "trained": False}
-OTHER_RECIPE = {"name": "net-validation", "data": {}, "train": {"weight_decay": 0.5}}
+OTHER_RECIPE = {"name": "net-validation", "data": {}, "model": {}, "train": {"sgd_decay": 0.5}}
 
 
 @pytest.mark.parametrize(

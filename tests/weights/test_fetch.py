@@ -15,12 +15,11 @@ SOURCE = "hf:owner/repo"
 
 @pytest.fixture
 def publish(monkeypatch):
-    """A function that replaces the manifest by entries and returns the first entry."""
+    """A function that replaces the manifest by entries."""
 
     def publish(*entries):
         table = {entry["tag"]: entry for entry in entries}
         monkeypatch.setattr(manifest, "published", lambda: table)
-        return entries[0]
 
     return publish
 

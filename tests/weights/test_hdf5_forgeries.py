@@ -37,7 +37,7 @@ def put(content):
         (put(hdf5._MAGIC), CORRUPT, "cannot be read"),
         (lambda path: os.truncate(path, path.stat().st_size // 2), CORRUPT, "cannot be read"),
         (lambda path: os.truncate(path, 1 << 33), CORRUPT, "is 8589934592 bytes"),
-        (link_to("/dev/zero"), CORRUPT, "is a link out of its folder, to /dev/zero"),
+        (link_to("/dev/zero"), CORRUPT, "is not a regular file"),
         (link_to("net.weights.h5"), RESOURCE, "cannot be read"),
     ],
 )
@@ -45,12 +45,6 @@ def test_files_that_are_not_weight_files_are_refused(model, path, damage, kind, 
     damage(path)
     with pytest.raises(kind, match=word):
         read(path, model)
-
-
-def test_a_link_inside_the_folder_is_followed(model, path):
-    link = path.with_name("latest.weights.h5")
-    link.symlink_to(path)
-    assert read(link, model)
 
 
 def test_the_bytes_that_were_hashed_are_parsed(model, content, path, monkeypatch):
@@ -72,9 +66,9 @@ def test_a_file_that_grows_after_its_check_is_refused(model, path, monkeypatch):
         read(path, model)
 
 
-def test_another_suffix_is_refused(model, path):
+def test_another_suffix_is_refused(path):
     with pytest.raises(USAGE, match="name ends in neither"):
-        read(path.rename(path.with_name("net.h5")), model)
+        elu_zoo.get_model("mnist_mlp_8x128", weights=path.rename(path.with_name("net.h5")))
 
 
 def bias(value=None, **options):
@@ -143,7 +137,7 @@ ELSEWHERE = {"shape": (13,), "dtype": "f2", "external": [("/etc/passwd", 0, 26)]
         (bias(**ELSEWHERE), "another file"),
         (virtual, "another file"),
         (huge_shape, "whole"),
-        (bias(h5py.Empty("f2")), "cannot be read"),
+        (bias(h5py.Empty("f2")), "another network. dense3: "),
         (bias(ZEROS, compression="gzip"), "whole"),
         (bias(ZEROS, fletcher32=True), "whole"),
         (bias(np.zeros(13, "i8")), "floats"),
