@@ -105,5 +105,6 @@ def _recipe(entry: Entry) -> dict:
 
 
 def describe(found: dict[str, float]) -> str:
-    """Returns the result of `measure` as text, with the names of its keys."""
-    return ", ".join(f"{name} {value:.4g}" for name, value in found.items())
+    """Returns the results of `measure` among other measures as text, with their names."""
+    own = (name for name in found if name.startswith(("nll_", "ece_", "temperature")))
+    return ", ".join(f"{name} {found[name]:.4g}" for name in own)
