@@ -10,9 +10,9 @@ import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
-    # pytest-xdist starts one worker per core, so each worker uses one thread.
-    tf.config.threading.set_intra_op_parallelism_threads(1)
-    tf.config.threading.set_inter_op_parallelism_threads(1)
+    # pytest-xdist starts one worker per core, so each worker uses one thread. So do commands
+    # that a test starts: sums of a product depend on the number of threads.
+    os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
 tf.config.set_logical_device_configuration(
     tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
 )

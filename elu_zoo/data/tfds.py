@@ -60,10 +60,10 @@ def find(
         # TFDS raises errors of many types for damaged records and metadata, such as
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
-            reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}"
-            raise errors.DataError(
-                f"Cannot read the data set in {folder}: {reason}. {remedy}"
-            ) from error
+            reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}. {remedy}"
+            if isinstance(error, ModuleNotFoundError):  # The cache is read without TensorFlow.
+                reason = f"{error}. Load the data set once where TensorFlow is installed."
+            raise errors.DataError(f"Cannot read the data set in {folder}: {reason}") from error
 
     return Source(folder.name, tuple(filter(Path.is_file, folder.iterdir())), read, remedy)
 

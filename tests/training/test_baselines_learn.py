@@ -47,7 +47,7 @@ def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_pa
     assert set(rates) == ({0.0} if net == "fmp" else set())
     assert cost.parameters(model) == entry["parameters"]
     if net == "dsn":
-        with pytest.raises(errors.UsageError, match="Remove the .* auxiliary_heads"):
+        with pytest.raises(errors.UsageError, match="another network. head1: file nothing"):
             zoo.get_model(net, weights=tmp_path, auxiliary_heads=True)
 
 
