@@ -55,10 +55,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def read_regular(path: Path, limit: int, what: str) -> bytes:
-    """Returns the content of a regular file of at most `limit` bytes, see `open_regular`.
-
-    `what` is the kind of file, for messages: "an image file".
-    """
+    """Returns the content of a regular file of at most `limit` bytes; `what` names its kind."""
     with open_regular(path) as file:
         size = os.fstat(file.fileno()).st_size
         if size > limit:
@@ -123,8 +120,7 @@ def new_file(path: Path) -> Iterator[BinaryIO]:
         os.chmod(name, 0o644)
         os.replace(name, path)
     except BaseException:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(name)
+        Path(name).unlink(missing_ok=True)
         raise
     _sync(path.parent)
 
@@ -145,8 +141,6 @@ def write_json(path: Path, value: Any) -> None:
 def new_directory(path: Path) -> Iterator[Path]:
     """Yields a temporary folder that becomes `path`, flushed, when the block succeeds."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    if path.exists():
-        raise errors.UsageError(f"{path} exists already and is not overwritten.")
     temporary = Path(tempfile.mkdtemp(_SUFFIX, f".{path.name}.", path.parent))
     try:
         yield temporary

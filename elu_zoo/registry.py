@@ -1,7 +1,4 @@
-"""The registry of models: a decorator for builder functions, and their entries by name.
-
-A network's module is imported when its entry is first asked for.
-"""
+"""The registry of models: a decorator for builder functions, and their entries by name."""
 
 import dataclasses
 import functools
@@ -36,7 +33,6 @@ class ModelEntry:
     builder: Callable[..., Any]
     preprocessing: dict[str, Any]
     fallback: dict[str, Any] | None
-    classifier: str | None
     code: str | None
     loss: str
     any_size: bool
@@ -50,6 +46,11 @@ class ModelEntry:
     def is_autoencoder(self) -> bool:
         """Whether the network returns images instead of class scores."""
         return self.code is not None
+
+    @property
+    def classifier(self) -> str | None:
+        """The name of the layer with `num_classes` outputs; None for an autoencoder."""
+        return None if self.is_autoencoder else "classifier"
 
     def takes(self, argument: str) -> bool:
         return argument in self.parameters
@@ -68,11 +69,9 @@ def register_model(
     *,
     preprocessing: dict[str, Any] | None = None,
     fallback: dict[str, Any] | None = None,
-    classifier: str | None = "classifier",
     code: str | None = None,
     loss: str = "softmax_cross_entropy",
     any_size: bool = False,
-    smallest: int = 1,
     training_only: tuple[str, ...] = (),
 ) -> Callable[..., Any]:
     """Registers a builder under its own name and returns it with argument checks.
@@ -80,25 +79,20 @@ def register_model(
     A builder has the arguments `(activation, *, batch_norm, num_classes, input_shape,
     width, seed, preprocessing)`, all with defaults, and may have further arguments. It
     applies `preprocessing_layers(preprocessing)` to its input unless `preprocessing` is
-    None, and returns logits. A builder without the argument `preprocessing` can only be
-    used with `get_model(..., preprocessing=False)`. The builder of an autoencoder has
-    no `num_classes`; the output of its model has the shape of the image.
+    None, and returns logits, the output of the layer `classifier`. A builder without the
+    argument `preprocessing` can only be used with `get_model(..., preprocessing=False)`. The
+    builder of an autoencoder has no `num_classes`; its model's output has the image's shape.
 
     Args:
         builder: the function; absent when the decorator is called with arguments.
         preprocessing: the description of the layers on raw 0..255 images; the
             default is pixels / 255.
-        fallback: the description that replaces `preprocessing` in a network without
-            weights, if `preprocessing` subtracts a mean image that is not on this
-            machine or for an `input_shape` that is not the default.
-        classifier: the name of the layer with `num_classes` outputs; None for a
-            network without classes.
+        fallback: the description for a network without weights, if `preprocessing`
+            subtracts a mean image that is not on this machine or of another size.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.evaluation.loss`.
-        any_size: whether the weights fit images of any height and width, so that
-            pretrained weights can be used for other sizes, and `input_shape` may be
-            `(None, None, channels)`.
-        smallest: the smallest height and width of an image, in pixels.
+        any_size: whether the weights fit images of any height and width, and
+            `input_shape` may be `(None, None, channels)`.
         training_only: the names of arguments that have an effect in training only, such
             as `dropout`. Entries of weights do not record them.
 
@@ -118,13 +112,12 @@ def register_model(
                 f"A model named {name!r} is registered already, by {owner}. Rename the "
                 "new function."
             )
-        checked = _checked(builder, smallest, any_size)
+        checked = _checked(builder, any_size)
         _MODELS[name] = ModelEntry(
             name=name,
             builder=checked,
             preprocessing=preprocessing or {"kind": "rescale", "scale": 1 / 255},
             fallback=fallback,
-            classifier=None if code else classifier,
             code=code,
             loss=loss,
             any_size=any_size,
@@ -135,7 +128,7 @@ def register_model(
     return register if builder is None else register(builder)
 
 
-def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Callable[..., Any]:
+def _checked(builder: Callable[..., Any], any_size: bool) -> Callable[..., Any]:
     """Returns a function that checks the shared arguments and calls the builder."""
 
     @functools.wraps(builder)
@@ -152,13 +145,7 @@ def _checked(builder: Callable[..., Any], smallest: int, any_size: bool) -> Call
             if name in _CHECKS and (name, value) != ("init_scale", None):
                 _CHECKS[name](name, value)
         if "input_shape" in arguments:
-            shape = check_image_shape(arguments["input_shape"], any_size)
-            arguments["input_shape"] = shape
-            if any(size is not None and size < smallest for size in shape[:2]):
-                raise errors.UsageError(
-                    f"Images of this network must be at least {smallest} x {smallest} pixels. "
-                    f"Received: input_shape={shape}."
-                )
+            arguments["input_shape"] = check_image_shape(arguments["input_shape"], any_size)
         return builder(*args, **arguments)
 
     return checked

@@ -141,12 +141,6 @@ def metric(entry: Entry) -> str:
     return SQUARED if SQUARED in entry["metrics"] else "test_error_percent"
 
 
-def error_lines(entry: Entry, rows: Sequence[Row], paper: Sequence[Row]) -> list[ErrorLine]:
-    """The lines of an error table: of the file, its recipe and, if it compares, the paper."""
-    lines = file_error(entry), recipe_error(entry, rows), paper_error(entry, paper)
-    return [line for line in lines if line]
-
-
 def file_error(entry: Entry) -> ErrorLine:
     """Returns the test error of a weight file, with an interval for other test images."""
     value, count = entry["metrics"][metric(entry)], entry["examples"]["test"]

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, registry
-from elu_zoo.models import building
+from elu_zoo.models import building, cut
 from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
@@ -103,11 +103,7 @@ def get_model(
     }
     _check_arguments(registered, arguments)
     cuts = include_top, pooling, features, classifier_activation
-    is_cut = cuts != (True, None, None, None)
-    if is_cut:
-        from elu_zoo.models import cut
-
-        cut.check(*cuts)
+    cut.check(*cuts)
     is_text = isinstance(model_name, str) and model_name and "/" not in model_name
     if not (is_text or model_name is None):
         raise errors.UsageError(
@@ -129,34 +125,20 @@ def get_model(
 
             loading.check_saved(registered, arguments, trained)
         needs_classifier = include_top and features is None and "num_classes" not in requested
-        _check_outputs(registered, trained, needs_classifier, classifier_activation)
+        if needs_classifier and not trained.has_classifier:
+            raise errors.UsageError(
+                f"{trained.name} has no layer {registered.classifier!r}. Pass "
+                "num_classes=<number> for a new one, or include_top=False. Load a "
+                "model with a head of your own with keras.models.load_model."
+            )
     layers = preprocessing_of.resolve(
         registered, preprocessing, trained, arguments.get("input_shape")
     )
     if layers is not None:
         arguments["preprocessing"] = layers
-    model = building.build(registered, arguments, trained)
-    if is_cut:
-        model = cut.cut(model, registered, *cuts)
+    model = cut.cut(building.build(registered, arguments, trained), registered, *cuts)
     model.name = model_name or model.name
     return model
-
-
-def _check_outputs(
-    registered: registry.ModelEntry, trained: Pretrained, needs_classifier: bool, activation: Any
-) -> None:
-    if needs_classifier and registered.classifier and not trained.has_classifier:
-        raise errors.UsageError(
-            f"{trained.name} has no layer {registered.classifier!r}. Pass "
-            "num_classes=<number> for a new one, or include_top=False. Load a "
-            "model with a head of your own with keras.models.load_model."
-        )
-    readout = registry.OUTPUT_ACTIVATION[trained.loss]
-    if registered.is_autoencoder and trained.entry and activation not in (None, readout):
-        raise errors.UsageError(
-            f"classifier_activation must be {readout!r}, so that the output of "
-            f"{trained.name} is pixels in [0, 1]. Received: {activation!r}."
-        )
 
 
 def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:

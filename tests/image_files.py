@@ -64,7 +64,6 @@ def with_exif(encoded, orientation, order="<", others=0):
     """Returns a JPEG with an EXIF segment after its first segment.
 
     Args:
-        encoded: a JPEG.
         orientation: the value of the tag 0x0112; None to omit the tag.
         order: byte order, "<" little endian or ">" big endian.
         others: number of other tags, which precede the orientation.

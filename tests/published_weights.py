@@ -13,23 +13,14 @@ WIDTH = 0.1
 CLASSES = [f"digit {i}" for i in range(10)]
 
 
-def make(
-    dataset="mnist",
-    *,
-    activation="elu",
-    batch_norm=False,
-    seed=3,
-    width=WIDTH,
-    input_shape=(28, 28, 1),
-    **changes,
-):
+def make(dataset="mnist", *, activation="elu", batch_norm=False, seed=3, **changes):
     """Returns the entry, the content of the weight file, and the model, a small MLP."""
     arguments = {
         "activation": activations.describe(activation),
         "batch_norm": batch_norm,
         "num_classes": 10,
-        "input_shape": list(input_shape),
-        "width": width,
+        "input_shape": [28, 28, 1],
+        "width": WIDTH,
     }
     model = elu_zoo.get_model(MODEL, seed=seed, **arguments, preprocessing=True)
     fields = {"preprocessing": registry.entry(MODEL).preprocessing, "seed": seed, **changes}

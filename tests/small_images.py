@@ -25,15 +25,7 @@ ENTRIES = {
 
 
 def write(root, classes, count, side=20, seed=0):
-    """Writes noise as <root>/<class>/<file>, alternately JPEG and PNG.
-
-    Args:
-        root: a folder that does not exist.
-        classes: number of classes.
-        count: number of files per class.
-        side: height and width of the images, in pixels.
-        seed: seed of the noise.
-    """
+    """Writes noise as <root>/<class>/<file>, `count` files per class, JPEG and PNG in turn."""
     shape = classes, count, side, side, 3
     images = np.random.default_rng(seed).integers(0, 256, shape, "uint8")
     contents = {}

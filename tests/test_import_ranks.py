@@ -198,16 +198,12 @@ def test_files_have_at_most_the_allowed_lines():
         assert len(path.read_text().splitlines()) <= (85 if path in BINARIES else 350), path
 
 
-def test_every_package_is_listed_for_the_wheel():
+def test_every_package_and_command_is_in_the_wheel():
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
-    packages = {module_name(path.parent / "__init__.py")
-             for path in modules("elu_zoo", "configs")}  # fmt: skip
+    folders = {path.parent for path in modules("elu_zoo", "configs")}
+    packages = {module_name(folder / "__init__.py") for folder in folders}
     packages.add("elu_zoo.configs.results")  # a package of data files only
     assert set(settings["tool"]["setuptools"]["packages"]) == packages
-
-
-def test_every_binary_is_a_command():
-    settings = tomllib.loads((ROOT / "pyproject.toml").read_text())
     assert settings["project"]["scripts"] == {
         f"elu-zoo-{path.stem}": f"elu_zoo.bin.{path.stem}:run" for path in BINARIES
     }

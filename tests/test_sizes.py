@@ -52,7 +52,7 @@ def test_functions_above_a_limit_are_found():
 # tests/, lines of the package, lines of the tests. Growth pays by a cut. Whoever adds a
 # network, an activation or a layer raises its row here, and both sums below, by its lines.
 BUDGETS = (
-    ("*.py", 1545, 2795),
+    ("*.py", 1500, 2750),
     ("data", 2650, 2800),
     ("weights", 1450, 1650),
     ("training evaluation configs", 4850, 6700),
@@ -82,7 +82,7 @@ def test_redrawn_folders_are_within_their_budgets(names, package, tests):
 
 
 @pytest.mark.parametrize(
-    ("folder", "limit"), [("elu_zoo", 27_090), ("tests", 32_600), ("tools", 1_900)]
+    ("folder", "limit"), [("elu_zoo", 27_029), ("tests", 32_549), ("tools", 1_900)]
 )
 def test_all_files_together_do_not_grow(folder, limit):
     assert lines(ROOT.parent, folder) <= limit

@@ -9,7 +9,7 @@ import pytest
 from image_files import noise, png
 
 import elu_zoo
-from elu_zoo import errors, registry
+from elu_zoo import errors
 
 MODEL = made_weights.MODEL
 WIDTH = made_weights.WIDTH
@@ -37,6 +37,7 @@ def test_model_info_counts_parameters():
 
 
 AUTOENCODER = "mnist_autoencoder"
+SOFTMAX = {"classifier_activation": "softmax"}
 
 
 @pytest.mark.parametrize(
@@ -45,8 +46,10 @@ AUTOENCODER = "mnist_autoencoder"
         (MODEL, {"batchnorm": True}, "mean 'batch_norm'.*Known: activation.*, weights, prepro"),
         (MODEL, {"features": "dense9"}, "Unknown layer of mnist.*mean 'dense[1-8]'.*Known"),
         (MODEL, {"classifier_activation": "sotfmax"}, "activation 'sotfmax'.*mean 'softmax'"),
+        (MODEL, {"features": "flatten", "include_top": False}, "exclude each other"),
+        (MODEL, {"features": "flatten", **SOFTMAX}, "exclude each other"),
+        (MODEL, {"include_top": False, **SOFTMAX}, "exclude each other"),
         (AUTOENCODER, {"num_classes": 5}, "argument of mnist_autoencoder 'num_classes'.*Known"),
-        (AUTOENCODER, {"classifier_activation": "linear", "weights": "mnist"}, "be 'sigmoid', "),
     ],
 )
 def test_wrong_arguments_are_refused(name, arguments, words):
@@ -77,17 +80,6 @@ def test_cuts_return_the_outputs_of_layers(images, cut, layers):
         value = outputs if isinstance(layers, str) else outputs[name]
         expected = keras.Model(uncut.input, uncut.get_layer(name).output)(images)
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
-
-
-def test_include_top_needs_a_classifier_or_code(restored_models):
-    def topless(activation="elu", *, preprocessing=None):
-        image = keras.Input((2, 2, 1))
-        return keras.Model(image, keras.layers.Flatten()(image), name="topless")
-
-    registry.register_model(classifier=None)(topless)
-    assert elu_zoo.get_model("topless").output_shape == (None, 4)
-    with pytest.raises(errors.UsageError, match="without a classifier or a code"):
-        elu_zoo.get_model("topless", include_top=False)
 
 
 @pytest.mark.parametrize(
@@ -143,14 +135,6 @@ def test_only_a_model_of_another_activation_than_the_default_warns(
     assert "activation" not in caplog.text
     elu_zoo.get_model(MODEL, weights="mnist")
     assert "no 'mnist' weights with elu, its default activation. Those with relu" in caplog.text
-
-
-def test_cuts_exclude_each_other():
-    cuts = {"features": "flatten", "include_top": False, "classifier_activation": "softmax"}
-    for removed in cuts:
-        two = {name: value for name, value in cuts.items() if name != removed}
-        with pytest.raises(errors.UsageError, match="exclude each other"):
-            elu_zoo.get_model(MODEL, width=WIDTH, **two)
 
 
 def test_a_builder_without_preprocessing_cannot_take_raw_images(restored_models):

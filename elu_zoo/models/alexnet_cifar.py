@@ -17,7 +17,6 @@ CLASSIFIER_DEVIATION = 0.01
 
 @register_model(
     preprocessing={"kind": "mean", "statistics": "cifar10"},
-    smallest=2,
     training_only=("init_scale", "kernel_decay", "classifier_decay"),
 )
 def alexnet_cifar(

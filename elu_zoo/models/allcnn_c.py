@@ -30,7 +30,6 @@ DROPPED = (3, 6)  # numbers of the convolutions that dropout follows
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     any_size=True,
     training_only=("dropout", "kernel_decay"),
-    smallest=9,
 )
 def allcnn_c(
     activation="relu",

@@ -52,8 +52,10 @@ def cut(
         outputs = _features(model, features)
     elif not include_top:
         outputs = _body(model, registered, pooling)
-    else:
+    elif classifier_activation is not None:
         outputs = _activated(model, classifier_activation)
+    else:
+        return model
     return keras.Model(model.input, outputs, name=model.name)
 
 
@@ -71,13 +73,8 @@ def _body(model: keras.Model, registered: registry.ModelEntry, pooling: str | No
     """Returns the code of an autoencoder, or the pooled input of the classifier."""
     if registered.is_autoencoder:
         body = model.get_layer(registered.code).output
-    elif registered.classifier:
-        body = model.get_layer(registered.classifier).input
     else:
-        raise errors.UsageError(
-            f"include_top=False is not possible for {model.name}, which was "
-            "registered without a classifier or a code. Pass features=<layer>."
-        )
+        body = model.get_layer(registered.classifier).input
     if pooling is None:
         return body
     if len(body.shape) != 4:

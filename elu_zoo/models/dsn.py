@@ -11,7 +11,7 @@ from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.merging import DeepSupervision
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import HEADS, Blocks, average, normal
-from elu_zoo.models.nin import SMALLEST, class_maps
+from elu_zoo.models.nin import class_maps
 from elu_zoo.registry import register_model
 
 
@@ -20,7 +20,6 @@ from elu_zoo.registry import register_model
     loss="squared_hinge",
     any_size=True,
     training_only=("auxiliary_heads", "dropout", "init_scale", "kernel_decay"),
-    smallest=SMALLEST,
 )
 def dsn(
     activation="relu",

@@ -72,12 +72,6 @@ def load(
     in_file = weights.arguments.get("num_classes")
     num_classes = arguments.get("num_classes", in_file)
     is_equal = in_file in (None, num_classes)
-    if not is_equal and classifier is None:
-        raise errors.UsageError(
-            f"{registered.name} was registered without a classifier, so that its "
-            f"weights only fit num_classes={in_file}. Received: "
-            f"num_classes={num_classes}. Pass num_classes={in_file}."
-        )
     expected = hdf5.shapes(model if is_equal else _abstract(registered, arguments, weights))
     if weights.saved and not weights.has_classifier:
         del expected[classifier]

@@ -28,7 +28,6 @@ LIMIT = 0.005  # initial kernels are uniform in [-LIMIT, LIMIT]
 
 @register_model(
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
-    smallest=8,
     training_only=("dropout", "init_scale", "constrained"),
 )
 def maxout(

@@ -18,14 +18,12 @@ BLOCKS = (
     ((192, 5), (192, 1), (192, 1)),
     ((192, 3), (192, 1)),
 )
-SMALLEST = 4  # smallest side of an image in pixels, because the poolings divide by 4
 
 
 @register_model(
     preprocessing={"kind": "gcn_zca", "statistics": "cifar10"},
     any_size=True,
     training_only=("deviations", "dropout", "init_scale", "kernel_decay"),
-    smallest=SMALLEST,
 )
 def nin(
     activation="relu",

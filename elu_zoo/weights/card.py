@@ -127,9 +127,8 @@ def _texts(entry: Entry) -> dict[str, Any]:
 
 def _results(entry: Entry, rows: Sequence[results.Row]) -> dict[str, Any]:
     """Returns the errors of an entry and of its recipe as card.md states them."""
-    paper = results.read("paper.csv")
-    ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
-    lines = results.error_lines(entry, rows, paper)
+    ours, theirs = results.file_error(entry), results.paper_error(entry, results.read("paper.csv"))
+    lines = filter(None, (ours, results.recipe_error(entry, rows), theirs))
     changes = results.read("image_changes.csv")
     return {
         "error": ours.value,

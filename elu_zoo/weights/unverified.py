@@ -102,7 +102,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
             if classifier := layers.get(name):
                 units = {"units", "filters"} & classifier["config"].keys()
                 arguments["num_classes"] = classifier["config"][units.pop()]
-            has_classifier = name is None or name in layers
+            has_classifier = registered.is_autoencoder or name in layers
             return Saved(path, arguments, has_classifier, layers, _preprocessing(layers))
     except Exception as error:  # a damaged config raises errors of many types
         reason = errors.printable(repr(error), 100)
