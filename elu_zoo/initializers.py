@@ -74,8 +74,7 @@ class Normal(_Seeded):
 class FanInNormal(_Seeded):
     """Normal distribution with mean 0 and variance scale / fan_in, not truncated.
 
-    Scale 2 is the initializer of He et al. (2015), "msra" in Caffe. Scale 1 is LeCun's
-    initializer.
+    Scale 2 is the initializer of He et al. (2015), "msra" in Caffe; scale 1 is LeCun's.
     """
 
     def __init__(self, scale: float, seed: int):

@@ -138,8 +138,7 @@ def _checked(builder: Callable[..., Any], any_size: bool) -> Callable[..., Any]:
         if keras.config.image_data_format() != "channels_last":
             raise errors.UsageError(
                 "The networks need images (height, width, channels). Call "
-                'keras.config.set_image_data_format("channels_last"), or correct '
-                "image_data_format in ~/.keras/keras.json."
+                'keras.config.set_image_data_format("channels_last").'
             )
         for name, value in arguments.items():
             if name in _CHECKS and (name, value) != ("init_scale", None):

@@ -8,7 +8,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, registry
-from elu_zoo.models import building, cut
+from elu_zoo.models import building
 from elu_zoo.models import preprocessing as preprocessing_of
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
@@ -102,8 +102,6 @@ def get_model(
         if v is not None
     }
     _check_arguments(registered, arguments)
-    cuts = include_top, pooling, features, classifier_activation
-    cut.check(*cuts)
     is_text = isinstance(model_name, str) and model_name and "/" not in model_name
     if not (is_text or model_name is None):
         raise errors.UsageError(
@@ -136,7 +134,12 @@ def get_model(
     )
     if layers is not None:
         arguments["preprocessing"] = layers
-    model = cut.cut(building.build(registered, arguments, trained), registered, *cuts)
+    model = building.build(registered, arguments, trained)
+    cuts = include_top, pooling, features, classifier_activation
+    if cuts != (True, None, None, None):
+        from elu_zoo.models import cut
+
+        model = cut.cut(model, registered, *cuts)
     model.name = model_name or model.name
     return model
 

@@ -13,8 +13,7 @@ POOLINGS = {
 }
 
 
-def check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
-    """Checks the arguments of `cut` before a network is built."""
+def _check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
     errors.check_bool("include_top", include_top)
     if pooling is not None:
         errors.check_choice("pooling", pooling, POOLINGS)
@@ -48,14 +47,13 @@ def cut(
     classifier_activation: str | None,
 ) -> keras.Model:
     """Returns a model with the outputs that the arguments of `get_model` select."""
+    _check(include_top, pooling, features, classifier_activation)
     if features is not None:
         outputs = _features(model, features)
     elif not include_top:
         outputs = _body(model, registered, pooling)
-    elif classifier_activation is not None:
-        outputs = _activated(model, classifier_activation)
     else:
-        return model
+        outputs = _activated(model, classifier_activation)
     return keras.Model(model.input, outputs, name=model.name)
 
 
