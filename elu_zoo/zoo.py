@@ -123,7 +123,7 @@ def get_model(
 
             loading.check_saved(registered, arguments, trained)
         needs_classifier = include_top and features is None and "num_classes" not in requested
-        if needs_classifier and not trained.has_classifier:
+        if needs_classifier and not (trained.has_classifier or registered.is_autoencoder):
             raise errors.UsageError(
                 f"{trained.name} has no layer {registered.classifier!r}. Pass "
                 "num_classes=<number> for a new one, or include_top=False. Load a "

@@ -148,6 +148,8 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:
     """Returns the names that match a pattern (see `list_weights`), in natural order."""
+    if not isinstance(pattern, str):
+        raise errors.UsageTypeError(f"A pattern must be a text. Received: {pattern!r}.")
     if pattern and not set("*?[") & set(pattern):
         pattern = f"*{pattern}*"
     return sorted(fnmatch.filter(names, pattern), key=natural)

@@ -18,7 +18,7 @@ NET = "elu_cifar_11"
     [
         ("model=mnist_mlp_8x128,weights=mnist,image_size=64", "28 x 28 .*: allcnn_c"),
         ("image_size=7", "at least 8 pixels"),
-        ("model=allcnn_c,weights=none,image_size=8", "at least 9 x 9"),
+        ("model=allcnn_c,weights=none,image_size=8", "too small for .*allcnn_c"),
         ("model=fmp,weights=none,image_size=95", "at most 94 x 94"),
         ("model=elu_cifar_11,weights=none,image_size=20", "too small for"),
     ],
