@@ -20,7 +20,9 @@ def measure(monkeypatch):
     return lambda part: PARTS[part](SMALL)
 
 
-SLOW = {
+FORMS = {
+    "op": {"elu_xla", "ELU(jit_compile=True)", "copy (negation)", "jax"},
+    "unit": {"elu", "relu", "relu, batch norm"},
     "fit": {"elu_xla"},
     "inference": {"SavedModel", "model.predict", "tf.function, XLA"},
     "replicas": {"Keras fit, two devices"},
@@ -31,14 +33,8 @@ SLOW = {
 
 # The part inference exports to ONNX by tf2onnx, which raises this warning.
 @pytest.mark.filterwarnings("ignore:In the future `np.object`:FutureWarning")
-@pytest.mark.parametrize(
-    ("part", "forms"),
-    [
-        ("op", {"elu_xla", "ELU(jit_compile=True)", "copy (negation)", "jax"}),
-        ("unit", {"elu", "relu", "relu, batch norm"}),
-        *(pytest.param(part, forms, marks=pytest.mark.slow) for part, forms in SLOW.items()),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("part", "forms"), FORMS.items())
 def test_each_part_compares_forms_with_one_baseline(measure, part, forms):
     rows = measure(part)
     assert {row.part for row in rows} == {part}

@@ -14,7 +14,7 @@ PEERS = {"torch": step.pytorch, "jax": step.pure_jax}
     ("model", "activation"),
     [
         ("mnist_mlp_8x128", "relu"),
-        ("mnist_autoencoder", "elu"),
+        pytest.param("mnist_autoencoder", "elu", marks=pytest.mark.slow),
         pytest.param("elu_cifar_11", "elu", marks=pytest.mark.slow),
         pytest.param("elu_cifar_11", "relu", marks=pytest.mark.slow),
     ],

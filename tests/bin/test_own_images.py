@@ -126,6 +126,7 @@ def test_a_mistake_is_refused_before_work_starts(cli, photos, tmp_path, argument
     assert not (tmp_path / "run").exists()
 
 
+@pytest.mark.slow
 def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "_table", dict(table._table))
     (tmp_path / "my_units.py").write_text(MODULE)

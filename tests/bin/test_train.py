@@ -33,6 +33,7 @@ def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
     assert again.err.splitlines()[-1] == f"{RUN} is finished."
 
 
+@pytest.mark.slow
 def test_another_config_is_refused_in_the_folder_of_a_run(cli, trained):
     result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
     assert result.code == 2

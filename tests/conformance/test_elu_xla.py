@@ -22,7 +22,7 @@ MODES = {
 def _cases():
     for name in NETWORKS:
         for mode in MODES:
-            quick = name == "mnist_mlp_8x128" or (name, mode) == ("nin", "fit")
+            quick = name == "mnist_mlp_8x128" and mode != "mirrored"
             yield pytest.param(name, mode, marks=() if quick else pytest.mark.slow)
 
 

@@ -28,6 +28,7 @@ def parts(data):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_mnist_has_the_pixel_sums_and_label_counts_of_the_official_files(mnist):
     assert [len(part) for part in parts(mnist)] == [50_000, 10_000, 10_000]
     train, validation, test = (int(part.images.sum()) for part in parts(mnist))
@@ -50,6 +51,7 @@ def test_mnist_splits_never_change(mnist):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_mnist_5k_is_part_of_the_training_set_of_mnist(mnist, mnist_5k):
     training = keys(mnist.train) | keys(mnist.validation)
     assert set().union(*map(keys, parts(mnist_5k))) <= training

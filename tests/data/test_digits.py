@@ -28,6 +28,7 @@ def test_digits_of_mnist_stay_as_they_are(mnist_5k):
 
 
 @pytest.mark.data("mnist")
+@pytest.mark.slow
 def test_digits_of_mnist_are_placed():
     data = load("mnist")
     assert all(digits.is_placed(x[..., 0]) for x in data.test.images)

@@ -20,6 +20,7 @@ def test_pooling_reduces_the_maps_of_a_body(pooling):
     np.testing.assert_allclose(model(images), expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_an_ensemble_of_named_models_is_saved_and_loaded(tmp_path):
     images = np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")
     names = ["first", "second"]

@@ -167,6 +167,7 @@ def test_a_wrong_number_of_layers_raises_a_usage_error(layers):
         get(hidden_layers=layers)
 
 
+@pytest.mark.slow
 def test_fit_under_a_mirrored_strategy_of_the_user_reduces_the_loss():
     devices = tf.config.list_logical_devices("CPU")
     assert len(devices) >= 2, "the tests start TensorFlow with two logical CPU devices"

@@ -23,6 +23,7 @@ def session(worker_stand_ins, tmp_path_factory):
     return plan, dict(runner.run(trials, plan, worker_stand_ins.measure, 1))
 
 
+@pytest.mark.slow
 def test_each_run_has_its_measured_rows(session):
     _, found = session
     assert found == {

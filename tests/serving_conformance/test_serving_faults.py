@@ -76,6 +76,7 @@ def slow_request(count=BATCH):
     return served.predict_request(CONV, {"image_bytes": files}, "serve_bytes")
 
 
+@pytest.mark.slow
 def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
     limited.predict(slow_request(1), timeout=60)  # the queue is empty now
     running = limited.predict.future(slow_request(), timeout=60)
@@ -95,6 +96,7 @@ def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
     check_outputs()
 
 
+@pytest.mark.slow
 def test_full_queue_rejects_requests(limited, conv_model, check_outputs):
     body = {"signature_name": "serve_bytes", "instances": [{"b64": ""}]}
     for _ in range(5):  # On a busy machine, the queue may have room again.
@@ -111,6 +113,7 @@ def test_full_queue_rejects_requests(limited, conv_model, check_outputs):
     check_outputs()
 
 
+@pytest.mark.slow
 def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_outputs):
     body = json.dumps({"instances": conv_model.images(2).tolist()}).encode()
     for index in range(40):
@@ -125,6 +128,7 @@ def test_disconnected_clients_count_as_cancelled(limited, conv_model, check_outp
     assert limited.post(f"{conv_model.path}:predict", body).status == 200
 
 
+@pytest.mark.slow
 def test_unfinished_body_times_out(limited, conv_model, check_outputs):
     with contextlib.closing(limited.connect()) as connection:
         connection.putrequest("POST", f"{conv_model.path}:predict")
@@ -135,6 +139,7 @@ def test_unfinished_body_times_out(limited, conv_model, check_outputs):
     assert response.status == 504 and response.error
 
 
+@pytest.mark.slow
 def test_message_over_the_limit_is_rejected(limited, check_outputs):
     images = served.predict_request(CONV, {"images": np.zeros(BODY, "float32")})
     with pytest.raises(grpc.RpcError) as caught:
@@ -143,6 +148,7 @@ def test_message_over_the_limit_is_rejected(limited, check_outputs):
     check_outputs()
 
 
+@pytest.mark.slow
 def test_new_connections_replace_incomplete_requests(limited, conv_model):
     body = {"instances": conv_model.images(1).tolist()}
     request = served.predict_request(CONV, {"images": conv_model.images(1)})

@@ -64,6 +64,7 @@ def state(server, name, version):
     return server.states(name).get(version, ("", ""))[0]
 
 
+@pytest.mark.slow
 def test_versions_are_loaded_replaced_and_unloaded(server, folder):
     """One test has all steps, because each step needs the result of the last step."""
     model = server.model(CONV)

@@ -17,6 +17,7 @@ LONG = (
 SHORT = "elu-zoo-train --config=quickstart:smoke=True,seed=1 --config.data.measure_test=False"
 
 
+@pytest.mark.slow
 def test_a_packed_data_set_is_equal(tmp_path, monkeypatch):
     monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path / "here"))
     monkeypatch.setattr(gpu_kit, "PART_BYTES", 500_000)

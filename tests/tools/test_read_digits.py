@@ -20,6 +20,7 @@ def error_of():
     return error
 
 
+@pytest.mark.slow
 def test_drawn_and_photographed_digits_are_read(error_of):
     pictures, classes = read_digits.drawn(variants=1)
     generator = np.random.default_rng(1)
@@ -31,6 +32,7 @@ def test_drawn_and_photographed_digits_are_read(error_of):
 
 
 @pytest.mark.data("mnist")
+@pytest.mark.slow
 def test_moved_digits_of_mnist_are_read():
     images = load("mnist").test.images[:300]
     np.testing.assert_array_equal(read_digits.read(images, "--digit"), images)

@@ -50,6 +50,7 @@ def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
     assert repeated["tag"] == entry["tag"]
 
 
+@pytest.mark.slow
 def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     finished, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):

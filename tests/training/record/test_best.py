@@ -35,6 +35,7 @@ def test_the_weights_are_those_of_a_run_that_ends_at_the_lowest_loss(
 
 
 @pytest.mark.parametrize("iteration", [14, 40])  # before and after the lowest loss
+@pytest.mark.slow
 def test_a_stopped_run_keeps_the_same_weights(
     best, smoke, train, tmp_path, stop_after, last_arrays, assert_same_bits, iteration
 ):

@@ -126,6 +126,7 @@ def test_wrong_arguments_are_refused(arguments, word):
         Muon(**arguments)
 
 
+@pytest.mark.slow
 def test_keras_fit_trains_with_xla_and_a_loaded_model_continues_equally(tmp_path):
     images = np.random.default_rng(0).normal(size=(64, 6, 6, 3)).astype("float32")
     data = images, (images[:, 0, 0, 0] > 0).astype("int32")
