@@ -31,10 +31,7 @@ def measured(error: float) -> RunResult:
     """Returns the results of a run with this error; NaN stands for a diverged run."""
     if math.isnan(error):
         return RunResult(diverged="The loss is inf.")
-    rows = [
-        {"epoch": epoch, "train_loss": 1 / epoch, "validation_error_percent": error}
-        for epoch in (1, 2)
-    ]
+    rows = [{"epoch": n, "train_loss": 1 / n, "validation_error_percent": error} for n in (1, 2)]
     return RunResult(error, 0.5, tuple(rows))
 
 

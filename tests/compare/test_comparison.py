@@ -121,14 +121,8 @@ def test_a_single_factor_is_the_configs_rate_without_tuning(comparison, compare,
     assert bool(rows(comparison.output / "tuning.csv")) == (tune > 1)
 
 
-@pytest.mark.parametrize(
-    ("count", "left"),
-    [
-        (30, "22"),
-        pytest.param(7, "35 to 50", marks=pytest.mark.slow),
-        pytest.param(51, "1", marks=pytest.mark.slow),
-    ],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize(("count", "left"), [(7, "35 to 50"), (30, "22"), (51, "1")])
 def test_an_interrupted_comparison_goes_on(comparison, compare, monkeypatch, count, left):
     whole = compare(comparison, error).trained
     done = {run: RunResult(error(run)) for run in whole[:count]}

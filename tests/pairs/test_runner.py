@@ -32,6 +32,7 @@ def test_each_run_has_its_measured_rows(session):
     }
 
 
+@pytest.mark.slow
 def test_a_worker_writes_its_output_to_a_log(session):
     plan, _ = session
     assert len(processes(plan.workdir) - {os.getpid()}) == 1
@@ -41,6 +42,7 @@ def test_a_worker_writes_its_output_to_a_log(session):
     assert text.count("step 2, epoch 1, train_loss ") == 2
 
 
+@pytest.mark.slow
 def test_a_finished_run_is_not_trained_again(session, worker_stand_ins, monkeypatch):
     plan, found = session
     monkeypatch.setenv(THREADS, found[ELU][0]["threads"])

@@ -36,6 +36,7 @@ def decode(split):
     return (np.concatenate([getattr(p, k) for p in parts]) for k in ("images", "labels"))
 
 
+@pytest.mark.slow
 def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
     workdir, entry = finished
     assert manifest.check(entry, "entry") == entry

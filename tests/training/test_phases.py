@@ -146,6 +146,7 @@ def reference(config, count):
     return losses, [*model.variables, *optimizer.variables], used_rates
 
 
+@pytest.mark.slow
 def test_weights_and_slots_of_a_run_in_phases_equal_eager_steps(
     phased, train, tmp_path, monkeypatch, last_arrays, rows
 ):
