@@ -102,6 +102,11 @@ def get_model(
         if v is not None
     }
     _check_arguments(registered, arguments)
+    cuts = include_top, pooling, features, classifier_activation
+    if is_cut := cuts != (True, None, None, None):
+        from elu_zoo.models import cut
+
+        cut.check(*cuts)
     is_text = isinstance(model_name, str) and model_name and "/" not in model_name
     if not (is_text or model_name is None):
         raise errors.UsageError(
@@ -135,10 +140,7 @@ def get_model(
     if layers is not None:
         arguments["preprocessing"] = layers
     model = building.build(registered, arguments, trained)
-    cuts = include_top, pooling, features, classifier_activation
-    if cuts != (True, None, None, None):
-        from elu_zoo.models import cut
-
+    if is_cut:
         model = cut.cut(model, registered, *cuts)
     model.name = model_name or model.name
     return model

@@ -13,7 +13,8 @@ POOLINGS = {
 }
 
 
-def _check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
+def check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
+    """Checks the arguments of `cut` before a network is built."""
     errors.check_bool("include_top", include_top)
     if pooling is not None:
         errors.check_choice("pooling", pooling, POOLINGS)
@@ -47,7 +48,6 @@ def cut(
     classifier_activation: str | None,
 ) -> keras.Model:
     """Returns a model with the outputs that the arguments of `get_model` select."""
-    _check(include_top, pooling, features, classifier_activation)
     if features is not None:
         outputs = _features(model, features)
     elif not include_top:
