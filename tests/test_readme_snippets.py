@@ -71,16 +71,19 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(folder):
     """A function that runs a command in `folder`, with elu_zoo's commands on PATH."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    # All threads, as for a reader: a worker of pytest-xdist leaves one to its commands.
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("TF_NUM_")}
+    environment["PATH"] = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment["CUDA_VISIBLE_DEVICES"] = "-1"
 
     def run(*command):
         process = subprocess.run(
             command,
             cwd=folder,
-            env={**os.environ, "PATH": path, "CUDA_VISIBLE_DEVICES": "-1"},
+            env=environment,
             capture_output=True,
             text=True,
-            timeout=900,
+            timeout=1500,
         )
         assert process.returncode == 0, process.stderr[-3000:]
         return process.stdout
