@@ -126,14 +126,8 @@ def get_model(
         if trained.saved:
             from elu_zoo.models import loading
 
-            loading.check_saved(registered, arguments, trained)
-        needs_classifier = include_top and features is None and "num_classes" not in requested
-        if needs_classifier and not (trained.has_classifier or registered.is_autoencoder):
-            raise errors.UsageError(
-                f"{trained.name} has no layer {registered.classifier!r}. Pass "
-                "num_classes=<number> for a new one, or include_top=False. Load a "
-                "model with a head of your own with keras.models.load_model."
-            )
+            needs_classifier = include_top and features is None and "num_classes" not in requested
+            loading.check_saved(registered, arguments, trained, needs_classifier)
     layers = preprocessing_of.resolve(
         registered, preprocessing, trained, arguments.get("input_shape")
     )

@@ -92,6 +92,7 @@ def run(folder):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.data("mnist", "cifar10", "cifar100")
 def test_snippets_run(run, folder):
     """Shell snippets run first, because Python snippets read their exports."""

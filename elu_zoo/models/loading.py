@@ -14,7 +14,9 @@ from elu_zoo.weights import hdf5
 from elu_zoo.weights.pretrained import Pretrained
 
 
-def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained) -> None:
+def check_saved(
+    registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained, needs_classifier: bool
+) -> None:
     """Checks a file without an entry, which can state any image size, before the build."""
     model, classifier = _abstract(registered, arguments, weights), registered.classifier
     weights.saved.check(model, classifier)
@@ -22,6 +24,12 @@ def check_saved(registered: ModelEntry, arguments: dict[str, Any], weights: Pret
     if not weights.has_classifier:
         expected.pop(classifier, None)
     hdf5.read(weights.path, expected, None)
+    if needs_classifier and not weights.has_classifier:
+        raise errors.UsageError(
+            f"{weights.name} has no layer {classifier!r}. Pass num_classes=<number> for a new "
+            "one, or include_top=False. Load a model with a head of your own with "
+            "keras.models.load_model."
+        )
 
 
 def build_unpublished(

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo import activations, files
+from elu_zoo import activations, files, registry
 from elu_zoo.models import cost
 from elu_zoo.weights import calibration, manifest, measures, pretrained
 
@@ -116,15 +116,13 @@ def test_outputs_equal_the_golden_file(tag):
     np.testing.assert_allclose(outputs, expected, rtol=0, atol=1e-5 * scale)
 
 
-def _costly(tag):
-    """Returns whether the evaluation is expected to take 10 s or more."""
-    return manifest.published()[tag]["model"] != "mnist_mlp_8x128"
-
-
 def _with_marks(tag):
-    marks = [pytest.mark.data(manifest.published()[tag]["dataset"])]
-    if _costly(tag):
+    entry = manifest.published()[tag]
+    marks = [pytest.mark.data(entry["dataset"])]
+    if entry["model"] != "mnist_mlp_8x128":
         marks.append(pytest.mark.slow)
+    if registry.entry(entry["model"]).takes("conv_dtype"):  # more than a minute
+        marks.append(pytest.mark.nightly)
     return pytest.param(tag, marks=marks)
 
 

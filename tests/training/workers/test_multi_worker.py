@@ -96,6 +96,7 @@ def read_losses(workdir):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
     tmp_path, last_arrays, assert_same_bits
 ):
