@@ -2,8 +2,6 @@
 
 python tools/results_table.py           writes the files that are out of date
 python tools/results_table.py --check   exits with 1 if a file is out of date
-
-figures/overview.png is drawn again if its points, figures/overview.csv, have changed.
 """
 
 import re
@@ -12,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from absl import app, flags
-from pages import overview, runs, speed, weights
+from pages import runs, speed, weights, worth
 
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.benchmark import report
@@ -24,7 +22,6 @@ _ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = "configs/results"
 # The file of configs/results that is the table of a guide, by the guide's folder.
 _GUIDES = {"export": "small_exports", "models": "digits", "training": "reliability"}
-_FIGURE = f"{_FOLDER}/figures/overview"
 _MARKED = re.compile(
     r"(<!-- (\w+): begin \(tools/results_table\.py\) -->\n)(.*?)(<!-- \2: end -->)", re.DOTALL
 )
@@ -57,13 +54,14 @@ def generate(root: Path) -> dict[str, str]:
     measured, paper, claims = (
         results.read_file(folder / f"{name}.csv") for name in ("results", "paper", "claims")
     )
+    compared = results.read_file(folder / "compare" / "compare.csv")
     times = report.read(folder / "benchmark.csv")
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     missing = weights.missing(published, zoo.list_models())
     pages = {
         "README.md": {
-            "weights": f"{weights.table(published, measured, paper)}\n\n"
-            f"{missing}{overview.caption(measured, paper)}",
+            "worth": worth.table(measured, compared, paper),
+            "weights": f"{weights.table(published, measured, paper)}\n\n{missing}",
             "tally": tally(claims),
             "speed": speed.summary(times),
         },
@@ -79,31 +77,19 @@ def generate(root: Path) -> dict[str, str]:
         rows = results.read_file(folder / f"{name}.csv")
         table = tables.markdown(list(rows[0]), [row.values() for row in rows])
         pages[f"elu_zoo/{guide}/README.md"] = {name: table}
-    texts = {page: fill(page, (root / page).read_text(), pages[page]) for page in pages}
-    return texts | {f"{_FIGURE}.csv": results.text(overview.COLUMNS, overview.points(measured))}
+    return {page: fill(page, (root / page).read_text(), pages[page]) for page in pages}
 
 
 def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
     """Returns the paths of files that differ from `texts`, the result of `generate`."""
-    names = [
-        name
-        for name, text in texts.items()
-        if not (root / name).is_file() or (root / name).read_text() != text
-    ]
-    # The points are compared, because a picture's bytes depend on matplotlib's version.
-    if f"{_FIGURE}.csv" in names or not (root / f"{_FIGURE}.png").is_file():
-        names.append(f"{_FIGURE}.png")
-    return names
+    return [name for name, text in texts.items() if (root / name).read_text() != text]
 
 
 def write(root: Path) -> None:
     """Writes the generated files that are out of date."""
     texts = generate(root)
-    names = find_stale(root, texts)
-    for name in texts.keys() & set(names):
+    for name in find_stale(root, texts):
         files.write_bytes(root / name, texts[name].encode())
-    if f"{_FIGURE}.png" in names:
-        overview.draw(results.read_file(root / _FOLDER / "results.csv"), root / _FIGURE)
 
 
 def main(argv: list[str]) -> None:

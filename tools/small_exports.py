@@ -7,7 +7,6 @@ network in random order. Needs elu-zoo[litert], MNIST and CIFAR-100.
 """
 
 import tempfile
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -47,24 +46,17 @@ def rows(name: str, test: Split, weights: pretrained.Pretrained, folder: Path) -
         whitening = sum(n * (n + 1) * (4 if label == "float32" else 2) for n in pixels)
         ratio, low, high = rounds.ratio(seconds[label], seconds["float32"])
         time = "1" if label == "float32" else f"{ratio:.2f} ({low:.2f} to {high:.2f})"
+        logits = np.concatenate([call(part.images)["logits"] for part in test.parts(100)])
         row = {
             "weights": weights.name,
             "kind": label,
-            "test error (%)": f"{_error_percent(call, test):.2f}",
+            "test error (%)": f"{100 * np.mean(logits.argmax(1) != test.labels):.2f}",
             "network (MB)": f"{(sizes[label] - whitening) / 1e6:.2f}",
             "whitening (MB)": f"{whitening / 1e6:.2f}",
             "time of an image": time,
         }
         table.append(row)
     return table
-
-
-def _error_percent(call: Callable, split: Split) -> float:
-    wrong = sum(
-        np.count_nonzero(call(part.images)["logits"].argmax(1) != part.labels)
-        for part in split.parts(100)
-    )
-    return 100 * float(wrong) / len(split)
 
 
 def main(argv: list[str]) -> None:

@@ -1,7 +1,7 @@
-"""Generated parts of README.md: table of weights, tally, and the figure."""
+"""Generated parts of README.md: tables of weights and of ELU - ReLU, and the tally."""
 
 import pytest
-from pages import overview, weights
+from pages import weights, worth
 from scripts import TOOLS, results_table
 
 from elu_zoo import results
@@ -125,63 +125,43 @@ def test_the_tally_counts_verdicts():
     )
 
 
-RUN = {"config": "mnist_mlp_8x128", "activation": "elu", "batch_norm": "False"}
-RUN |= {"seed": "0", "epochs": "300", "schedule_share": "1.0"}
-RUN |= {"test_error_percent": "2.5"}
+def run(unit, seed, error, **changes):
+    row = {"config": "elu_cifar_11-cifar100", "model": "elu_cifar_11", "dataset": "cifar100"}
+    row |= {"batch_norm": "False", "schedule": "paper", "epochs": "330", "schedule_share": "1.0"}
+    row |= {"activation": unit, "seed": seed, "test_error_percent": error}
+    return row | changes
 
 
-@pytest.mark.parametrize(
-    ("changes", "shown"),
-    [
-        ({}, True),
-        ({"config": overview.START, "schedule_share": "0.0303"}, True),
-        ({"config": "elu_cifar_11-cifar100-quick3"}, False),
-        ({"activation": "tanh"}, False),
-        ({"batch_norm": "True"}, False),
-        ({"schedule_share": "0.5"}, False),
-    ],
-)
-def test_the_figure_shows_only_the_runs_of_its_panels(changes, shown):
-    assert len(overview.points([RUN | changes])) == shown
-
-
-def test_the_caption_has_the_errors_of_the_start_and_the_end():
-    start = RUN | {"config": overview.START, "epochs": "10"}
-    rows = [
-        start | {"activation": name, "seed": seed, "test_error_percent": error}
-        for name, *errors in (("elu", "60", "62"), ("relu", "70", "74"))
-        for seed, error in enumerate(errors)
+def worth_lines(rows):
+    """Returns the rows of the table of ELU - ReLU but the last, the comparison's."""
+    names = "activation", "factor", "seed", "error"
+    compared = [
+        dict(zip(names, values, strict=True))
+        for factor, errors in (("1", ("3", "9")), ("4", ("2", "1.5")))
+        for values in zip(("elu", "relu"), (factor,) * 2, "00", errors, strict=True)
     ]
-    end = start | {"config": overview.WHOLE, "activation": "relu", "schedule": "paper"}
-    end |= {"model": "elu_cifar_11", "dataset": "cifar100"}
-    rows += [end | {"test_error_percent": error} for error in "56"]
-    paper = end | {"test_error_percent": "7", "standard_deviation": "0.3"}
-    text = overview.caption([RUN, *rows], [paper])
-    assert "after 10 epochs ELU is at 61.00 ± 1.41 %, 2 runs." in text
-    assert "intervals, by 11.0 points (-1.7 to 23.7) with relu." in text
-    whole = "At the end of the whole schedule: relu "
-    assert f"{whole}5.50 ± 0.71 % (2 runs; the paper: 7 ± 0.3 %). [The" in text
-    rows[-1] |= {"schedule_share": "0.5"}
-    text = overview.caption([RUN, *rows], [paper])
-    assert f"{whole}5.00 % (1 run, no interval; the paper: 7 ± 0.3 %). [The" in text
-    rows[-2] |= {"batch_norm": "True"}
-    rows.append(end | {"activation": "prelu"})  # the paper has no number
-    text = overview.caption([RUN, *rows], [paper])
-    assert "with relu. [The runs" in text
+    *others, last = worth.table(rows, compared, PAPER).splitlines()[2:]
+    assert last.endswith("| 1 | 2.00 % | 1.50 % | **+0.50** |  |")  # at the best factors
+    return others
 
 
-def test_points_are_sorted_by_panel_activation_and_seed():
-    shuffled = [
-        RUN | {"activation": name, "seed": seed, "config": config}
-        for config in (overview.START, "mnist_mlp_8x128")
-        for seed in ("10", "2")
-        for name in ("prelu", "elu")
-    ]
-    points = [(r["config"][:5], r["activation"], r["seed"])
-              for r in overview.points(shuffled)]  # fmt: skip
-    assert points == [
-        (config, name, seed)
-        for config in ("mnist", "elu_c")
-        for name in ("elu", "prelu")
-        for seed in ("2", "10")
-    ]
+def test_units_are_compared_in_pairs_of_one_recipe():
+    rows = [run("elu", seed, e) for seed, e in (("0", "30"), ("1", "28"), ("2", "10"))]
+    rows += [run("relu", seed, e) for seed, e in (("1", "30"), ("0", "31"))]
+    rows += [run("elu", "0", "1", epochs="10"), run("prelu", "0", "1")]
+    rows += [run("relu", "0", "1", batch_norm="True"), run("relu", "2", "", epochs="3")]
+    (line,) = worth_lines(rows)
+    # The mean of -1 and -2; half of the interval is 12.706 * sqrt(1 / 2) / sqrt(2).
+    assert line == (
+        "| `elu_cifar_11` | cifar100 | paper, 330 epochs | 2 | 29.00 ± 1.41 % | 30.50 ± 0.71 % "
+        "| **-1.50** (-7.85 to +4.85) | 28.75 ± 0.24 %, 31.56 ± 0.37 % |"
+    )
+
+
+def test_one_pair_has_no_interval_and_parents_have_their_own_line():
+    config, ours = "finetune-elu_cifar_11-cifar100-500@cifar10", {"schedule": "ours"}
+    rows = [run(unit, "0", "20", config=config, **ours) for unit in ("elu", "relu")]
+    rows += [run(unit, "0", "40", config="elu_cifar_11-x", **ours) for unit in ("elu", "relu")]
+    tuned, plain = worth_lines(rows)
+    assert "fine-tuned from weights of cifar100, 500 images | 1 | 20.00 %" in tuned
+    assert plain.endswith("| ours, 330 epochs | 1 | 40.00 % | 40.00 % | **+0.00** |  |")

@@ -12,7 +12,6 @@ from elu_zoo.weights import manifest
 ROOT = TOOLS.parent
 PAGE = "configs/results/results.md"
 GUIDES = [f"elu_zoo/{folder}/README.md" for folder in ("export", "models", "training")]
-POINTS, PICTURE = (f"configs/results/figures/overview.{kind}" for kind in ("csv", "png"))
 
 
 def block(name, text="old\n"):
@@ -43,7 +42,7 @@ def test_wrong_marks_are_refused(text):
 
 def test_the_committed_files_are_up_to_date():
     texts = results_table.generate(ROOT)
-    assert list(texts) == ["README.md", PAGE, *GUIDES, POINTS]
+    assert list(texts) == ["README.md", PAGE, *GUIDES]
     assert results_table.find_stale(ROOT, texts) == []
 
 
@@ -68,21 +67,6 @@ def test_a_changed_file_is_written_again(copy, name):
     assert stale(copy) == [name]
     results_table.write(copy)
     assert (copy / name).read_text() == text
-
-
-def test_the_figure_is_drawn_again_for_new_points(copy):
-    before = (copy / PICTURE).read_bytes()
-    rows = copy / "configs/results/results.csv"
-    seed = "elu_cifar_11-cifar100-paper10,elu_cifar_11,cifar100,elu,False,0,"
-    text = rows.read_text()
-    line = next(line for line in text.splitlines() if line.startswith(seed))
-    rows.write_text(text + line.replace(",False,0,", ",False,5,") + "\n")
-    assert {POINTS, PICTURE} <= set(stale(copy))
-    results_table.write(copy)
-    assert stale(copy) == []
-    assert (copy / PICTURE).read_bytes() != before
-    (copy / PICTURE).unlink()
-    assert stale(copy) == [PICTURE]
 
 
 def anchors(text):

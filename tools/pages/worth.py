@@ -1,0 +1,58 @@
+"""Table of the README: test errors with ELU minus those with ReLU, in pairs of runs."""
+
+import math
+from collections import defaultdict
+
+from elu_zoo.pairs import statistics, tables
+from pages import runs
+
+_UNITS = "elu", "relu"
+_TITLES = "network,data,recipe,pairs,ELU,ReLU,ELU - ReLU (95 % interval),the paper's".split(",")
+_BEST = "each unit at its best learning rate, 60 epochs"  # of compare.csv
+
+
+def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
+    """Returns a Markdown table of results.csv, compare.csv and paper.csv, a line a recipe."""
+    groups: dict = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        classifies = row["batch_norm"] == "False" and row["test_error_percent"]
+        if classifies and not row["config"].startswith("mnist_depth-"):
+            key = row["model"], row["dataset"], _recipe(row)
+            groups[key][row["activation"]].append(row)
+    best: dict = {}
+    for name in _UNITS:  # the best rates are written last
+        own = [row for row in compared if row["activation"] == name and row["error"]]
+        best[name] = [
+            row | {"test_error_percent": row["error"], "schedule": "ours", "schedule_share": 1}
+            for row in own
+            if row["factor"] == own[-1]["factor"]
+        ]
+    groups["mnist_mlp_8x128", "mnist", _BEST] = best
+    lines = []
+    for (network, *recipe), units in groups.items():
+        if {*_UNITS} <= units.keys():
+            papers = [runs.papers_error(units[name], paper) for name in _UNITS]
+            cells = *_compared(units), ", ".join(papers) if all(papers) else ""
+            lines.append([f"`{network}`", *recipe, *cells])
+    return tables.markdown(_TITLES, sorted(lines, key=lambda line: (line[1], line[0], line[2])))
+
+
+def _recipe(row: dict[str, str]) -> str:
+    if not row["config"].startswith("finetune-"):
+        return runs.schedule(row)
+    _, _, parent, images = row["config"].rsplit("-", 3)  # -none-500@cifar10
+    parent = "no weights" if parent == "none" else f"weights of {parent}"
+    return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
+
+
+def _compared(units: dict[str, runs.Rows]) -> list[str]:
+    """Returns the number of pairs, both errors, and the difference with its interval."""
+    elu, relu = (
+        {row["seed"]: float(row["test_error_percent"]) for row in units[name]} for name in _UNITS
+    )
+    seeds = sorted(elu.keys() & relu.keys())
+    pair = [elu[seed] for seed in seeds], [relu[seed] for seed in seeds]
+    found = statistics.paired_interval(*pair)
+    interval = f" ({found.low:+.2f} to {found.high:+.2f})" * (not math.isnan(found.low))
+    errors = [f"{runs.spread(values)} %" for values in pair]
+    return [str(len(seeds)), *errors, f"**{found.mean:+.2f}**{interval}"]
