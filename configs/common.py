@@ -50,6 +50,7 @@ def base(args: dict = ARGUMENTS) -> ConfigDict:
     config.train.learning_rate_shape = "steps"
     config.train.boundaries = ()
     config.train.learning_rates = (0.01,)
+    config.train.warmup = 0.0
     config.train.evaluate_every = 1
     config.train.keep_best = False
     config.train.checkpoint_every = 500

@@ -52,13 +52,7 @@ def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -
                 train.checkpoint_every - step % train.checkpoint_every,
             )
             count = min(limit, run.compilation.steps_per_call)
-            rates = schedules.learning_rates(
-                np.arange(step, step + count),
-                train.boundaries,
-                train.learning_rates,
-                train.learning_rate_shape,
-                length.total,
-            )
+            rates = schedules.learning_rates(np.arange(step, step + count), train, length.total)
             chosen = permuted[offset : offset + count]
             yield Chunk(
                 step,

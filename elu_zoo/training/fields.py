@@ -143,6 +143,8 @@ _ROWS = (
     Field("train.boundaries", tuple, "iterations, or fractions of the run", ()),
     Field("train.learning_rate_shape", str, "steps, linear or exponential", "steps",
           choices=("steps", "linear", "exponential")),
+    Field("train.warmup", float, "fraction of the run in which a factor on the learning rates "
+          "grows from 0 to 1", 0.0, errors.FRACTION),
     Field("train.learning_rate_factors", tuple, "pairs (variable, factor)", (), need=_SGD),
     Field("train.phase_boundaries", tuple, "ends of dropout phases", (), need=_PHASED),
     Field("train.dropout", tuple, "for each phase, the rate of each stack", (), need=_PHASED),

@@ -12,14 +12,8 @@ from elu_zoo.data import load
 from elu_zoo.training.fields import get
 
 
-def learning_rates(
-    iterations: np.ndarray,
-    boundaries: Sequence[int | float],
-    values: Sequence[float],
-    shape: str = "steps",
-    end: int = 0,
-) -> np.ndarray:
-    """Returns the learning rate of each iteration.
+def learning_rates(iterations: np.ndarray, train: ConfigDict, end: int) -> np.ndarray:
+    """Returns the learning rate of each iteration of a run of `end` iterations.
 
     ``` python
     values[i]  for  boundaries[i - 1] <= iteration < boundaries[i]     # steps
@@ -27,17 +21,21 @@ def learning_rates(
     values[i]  at   (0, *boundaries, end)[i], log-linear in between    # exponential
     ```
 
-    Boundaries are iterations, or fractions of the `end` iterations of the run.
+    Boundaries are iterations, or fractions of the run. During the warm-up, a fraction of
+    the run too, a factor that grows linearly to 1 multiplies the rates.
     """
-    boundaries = in_iterations(boundaries, end)
+    values, boundaries = train.learning_rates, in_iterations(train.boundaries, end)
     points = [0, *boundaries, end]
-    if shape == "linear":
-        return np.interp(iterations, points, values).astype(np.float32)
-    if shape == "exponential":
+    if train.learning_rate_shape == "linear":
+        rates = np.interp(iterations, points, values)
+    elif train.learning_rate_shape == "exponential":
         rates = np.exp(np.interp(iterations, points, np.log(values)))
-        return rates.astype(np.float32)
-    pieces = np.searchsorted(np.asarray(boundaries, np.int64), iterations, "right")
-    return np.asarray(values, np.float32)[pieces]
+    else:
+        pieces = np.searchsorted(np.asarray(boundaries, np.int64), iterations, "right")
+        rates = np.asarray(values, np.float32)[pieces]
+    if train.warmup:
+        rates = rates * np.minimum(1, (iterations + 1) / (train.warmup * end))
+    return rates.astype(np.float32)
 
 
 def check_learning_rates(

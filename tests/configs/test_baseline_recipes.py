@@ -117,13 +117,7 @@ def test_the_recipe_is_that_of_the_authors(net, dataset):
     train = config.train
     assert train.batch_size == batch
     assert 50_000 // batch * train.epochs == iterations
-    learning_rates = schedules.learning_rates(
-        np.asarray(list(rates)),
-        train.get("boundaries", ()),
-        train.learning_rates,
-        train.get("learning_rate_shape", "steps"),
-        iterations,
-    )
+    learning_rates = schedules.learning_rates(np.asarray(list(rates)), train, iterations)
     np.testing.assert_allclose(learning_rates, list(rates.values()), rtol=3e-4)
     assert (train.momentum, train.get("nesterov", False)) == (momentum, nesterov)
     assert list(train.get("learning_rate_factors", ())) == list(factors.items())

@@ -233,6 +233,7 @@ ROWS = [
     ("fmp", "train.learning_rate_shape",
      {"train.learning_rate_shape": "exponential", "train.learning_rates": (0.02, 0.01)}, rates,
      [0.02] * 6, [0.02 * 0.5 ** (i / 6) for i in range(6)]),
+    ("mlp", "train.warmup", 0.5, rates, ANY, [0.01 / 3, 0.005 * 2 / 3] + [0.005] * 4),
     ("cifar", "train.phase_boundaries", (1, 5), of_layer("stack2_drop"),
      [0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [0.1] + [0.2] * 4 + [0.3]),
     ("cifar", "train.dropout", ((0.0,) * 7,) * 3, of_layer("stack2_drop"), ANY, [0.0] * 6),

@@ -2,9 +2,17 @@
 
 import numpy as np
 import pytest
+from ml_collections import ConfigDict
 
 from elu_zoo import errors
 from elu_zoo.training import schedules
+
+
+def rates_of(iterations, boundaries, values, shape="steps", warmup=0.0):
+    """Returns learning rates in a run of 8 iterations."""
+    fields = {"boundaries": boundaries, "learning_rates": values, "warmup": warmup}
+    train = ConfigDict({**fields, "learning_rate_shape": shape})
+    return schedules.learning_rates(iterations, train, 8)
 
 
 @pytest.mark.parametrize(
@@ -17,7 +25,7 @@ from elu_zoo.training import schedules
     ],
 )
 def test_steps_keep_a_rate_until_the_next_boundary(boundaries, values, expected):
-    rates = schedules.learning_rates(np.arange(8), boundaries, values)
+    rates = rates_of(np.arange(8), boundaries, values)
     assert rates.dtype == np.float32
     np.testing.assert_array_equal(rates, np.float32(expected))
 
@@ -30,11 +38,8 @@ def test_steps_keep_a_rate_until_the_next_boundary(boundaries, values, expected)
 def test_boundaries_can_be_shares_of_the_run(boundaries, in_iterations, shape, extra):
     values = (0.5, 0.1, 0.4, 0.2)[: len(in_iterations) + extra]
     schedules.check_learning_rates(boundaries, values, shape)
-    iterations = np.arange(8)
-    rates, expected = (
-        schedules.learning_rates(iterations, form, values, shape, 8)
-        for form in (boundaries, in_iterations)
-    )
+    forms = boundaries, in_iterations
+    rates, expected = (rates_of(np.arange(8), form, values, shape) for form in forms)
     np.testing.assert_array_equal(rates, expected)
 
 
@@ -48,11 +53,11 @@ def test_boundaries_can_be_shares_of_the_run(boundaries, in_iterations, shape, e
 )
 def test_linear_interpolates_between_boundaries(boundaries, values, expected):
     """The last value is the rate of iteration 8, one after the last iteration."""
-    arguments = boundaries, values, "linear", 8
-    rates = schedules.learning_rates(np.arange(8), *arguments)
+    arguments = boundaries, values, "linear"
+    rates = rates_of(np.arange(8), *arguments)
     assert rates.dtype == np.float32
     np.testing.assert_allclose(rates, expected, 1e-6, 1e-7)
-    part = schedules.learning_rates(np.arange(3, 6), *arguments)
+    part = rates_of(np.arange(3, 6), *arguments)
     np.testing.assert_array_equal(part, rates[3:6])
 
 
@@ -65,11 +70,21 @@ def test_linear_interpolates_between_boundaries(boundaries, values, expected):
     ],
 )
 def test_exponential_decays_between_boundaries(boundaries, values, expected):
-    arguments = boundaries, values, "exponential", 8
     schedules.check_learning_rates(boundaries, values, "exponential")
-    rates = schedules.learning_rates(np.arange(8), *arguments)
+    rates = rates_of(np.arange(8), boundaries, values, "exponential")
     assert rates.dtype == np.float32
     np.testing.assert_allclose(rates, expected, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("warmup", "factors"),
+    [(0.5, [0.25, 0.5, 0.75]), (0.3, [1 / 2.4, 2 / 2.4]), (0.02, [])],
+)
+@pytest.mark.parametrize("shape", ["steps", "linear", "exponential"])
+def test_the_warm_up_is_a_line_to_the_rates_of_the_schedule(shape, warmup, factors):
+    arguments = np.arange(8), (2,), (0.4, 0.2, 0.1)[: 3 - (shape == "steps")], shape
+    expected = rates_of(*arguments) * [*factors, *[1] * (8 - len(factors))]
+    np.testing.assert_allclose(rates_of(*arguments, warmup), expected, 1e-6)
 
 
 @pytest.mark.parametrize(
