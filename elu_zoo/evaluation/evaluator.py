@@ -43,6 +43,11 @@ class Evaluator:
         """Returns the objective's measures on a split; calls `check` before each batch."""
         return self._objective.measure(self._outputs(split, check))
 
+    def of_images(self, split: "Split | EncodedSplit", measure: str) -> np.ndarray:
+        """Returns one of the objective's measures for each image of a split, `(images,)`."""
+        parts = self._outputs(split)
+        return np.concatenate([self._objective.of_images(*part)[measure] for part in parts])
+
     def responses(
         self, split: "Split | EncodedSplit"
     ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:

@@ -114,29 +114,28 @@ class Objective:
         totals, count = {}, 0
         for part, outputs in parts:
             count += len(part)
-            for name, value in self._totals(part, outputs).items():
-                totals[name] = totals.get(name, 0.0) + value
+            for name, values in self.of_images(part, outputs).items():
+                totals[name] = totals.get(name, 0.0) + float(values.sum())
         return {name: value / count for name, value in totals.items()}
 
-    def _totals(self, split: Split, outputs: np.ndarray) -> dict[str, float]:
+    def of_images(self, split: Split, outputs: np.ndarray) -> dict[str, np.ndarray]:
+        """Returns the measures of each image, `(images,)`; their means are the split's."""
         if self._loss.of_images:
             targets = self._pixels(np.asarray(split.images, np.float32))
             images = np.asarray(self._readout(outputs), np.float64)
             squares = (images - np.asarray(targets, np.float64)) ** 2
-            totals = {"squared_error": float(squares.sum())}
+            measured = {"squared_error": squares.reshape(len(squares), -1).sum(1)}
         else:
             targets = split.labels
             outputs = outputs if outputs.ndim == 2 else outputs[:, 0]
-            wrong = int((outputs.argmax(1) != targets).sum())
-            totals = {"error_percent": 100.0 * wrong}
+            measured = {"error_percent": 100.0 * (outputs.argmax(1) != targets)}
             if outputs.shape[1] > _TOP5_ABOVE:
                 of_labels = np.take_along_axis(outputs, targets[:, None], 1)
                 # Outputs equal to that of the class count as larger. The sum includes
                 # the output of the class itself, and therefore is at least 1.
-                missed = int(((outputs >= of_labels).sum(1) > 5).sum())
-                totals["top5_error_percent"] = 100.0 * missed
-        values = np.asarray(self._loss.function(targets, outputs), np.float64)
-        return {"loss": float(values.sum()), **totals}
+                missed = (outputs >= of_labels).sum(1) > 5
+                measured["top5_error_percent"] = 100.0 * missed
+        return {"loss": np.asarray(self._loss.function(targets, outputs), np.float64), **measured}
 
     def _pixels(self, images):
         for layer in self._preprocessing:

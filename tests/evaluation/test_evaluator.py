@@ -83,6 +83,11 @@ def test_measures_of_files_and_in_memory_equal_those_of_the_objective(encoded, m
     assert on_disk == in_memory and on_disk["loss"] > 1
     expected = objective.measure([(encoded[1], np.asarray(model(encoded[1].images)))])
     assert in_memory == pytest.approx(expected, rel=1e-6)
+    for name, value in in_memory.items():
+        of_images = evaluator.of_images(encoded[0], name)
+        assert of_images.shape == (17,) and of_images.mean() == pytest.approx(value)
+        alone = evaluator.of_images(encoded[1].first(7), name)
+        np.testing.assert_allclose(of_images[:7], alone, 1e-6)
 
 
 @pytest.mark.parametrize("activation", ["elu", "rrelu"])
