@@ -16,7 +16,7 @@ from elu_zoo.bin import early, flags
 _DECIDING = "activations", "seeds", "tune", "budget"  # flags that decide the numbers
 absl_flags.DEFINE_list("activations", None, "Names, the reference first.", required=True)
 absl_flags.DEFINE_integer("seeds", None, "Number of seeds; by default 5, in a smoke test 2.")
-absl_flags.DEFINE_integer("tune", None, "Learning rates to try; by default 5, in a smoke test 3.")
+absl_flags.DEFINE_integer("tune", None, "Most rates to try; by default 7, in a smoke test 3.")
 flags.define_path("output", None, "Folder for results and runs; by default runs/compare/<config>.")
 flags.define("config", "data", "data_dir", "module")
 flags.define_budget("full", "full: the config's length; short: a fifth of it; smoke: a test.")
@@ -28,7 +28,7 @@ def main(_: list[str]) -> None:
     from elu_zoo.pairs import runner
     from elu_zoo.pairs.spec import changed_flags
 
-    values, name, seeds, tune = absl_flags.FLAGS, "{}", 5, 5
+    values, name, seeds, tune = absl_flags.FLAGS, "{}", 5, 7
     config = original = configs.with_data(values.config, values.data)
     if values.budget == "smoke":
         config = configs.with_data(configs.smoke(values["config"]), values.data)

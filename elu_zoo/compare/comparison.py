@@ -1,5 +1,6 @@
 """Comparison: tunes each activation equally, makes paired runs, writes the results."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 
 from elu_zoo.compare import drawing, estimate, report, result, tables, trials, tuning
@@ -17,25 +18,16 @@ Train = Callable[[Sequence[Trial], str], dict[Trial, RunResult]]
 def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     """Tunes, trains, and writes tables, figures and the report.
 
+    `comparison` is a result of `config.check`, and `say` receives each line of progress.
     Finished runs are not repeated, and interrupted runs are resumed.
-
-    Args:
-        comparison: as `config.check` returns it.
-        jobs: number of runs at the same time.
-        say: receives each line of progress.
     """
     comparison = with_images(comparison)
-    plan = Plan(
-        "full",
-        None,
-        comparison.output / "runs",
-        data_dir=comparison.data_dir,
-        module=comparison.module,
-    )
+    folder = comparison.output / "runs"
+    plan = Plan("full", None, folder, comparison.data_dir, module=comparison.module)
     at_config = dict.fromkeys(comparison.activations, 1.0)
     first = [trials.create(comparison, name, 1.0, 0) for name in at_config]
     costs = estimate.measure(first, plan, jobs, comparison.output / "step_times.json")
-    say(estimate.text(costs, comparison, jobs, *remaining(comparison, plan)))
+    say(estimate.text(costs, comparison, jobs, remaining(comparison, plan)))
 
     def train(specs: Sequence[Trial], stage: str) -> dict[Trial, RunResult]:
         return _train(specs, plan, jobs, lambda line: say(f"{stage}, {line}"))
@@ -56,18 +48,15 @@ def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
 
 
 def tune(comparison: ComparisonConfig, train: Train) -> dict[Trial, RunResult]:
-    """Makes the tuning runs, equally many for each activation, and returns their results.
-
-    An activation of which every factor diverges has fewer runs.
-    """
+    """Makes the tuning runs, by the same rules for each activation; returns their results."""
     runs: dict[Trial, RunResult] = {}
     if comparison.tune == 1:
         return runs
     for i in range(comparison.tune):
         factors = [tuning.next_factor(result.tried(runs, name)) for name in comparison.activations]
         pairs = zip(comparison.activations, factors, strict=True)
-        specs = [trials.create(comparison, *pair, TUNING_SEED) for pair in pairs]
-        runs |= train(specs, f"tuning {i + 1} of {comparison.tune}")
+        specs = [trials.create(comparison, *pair, TUNING_SEED) for pair in pairs if pair[1]]
+        runs |= train(specs, f"tuning {i + 1} of at most {comparison.tune}")
     specs = [
         trials.create(comparison, name, factor, TUNING_SEED + seed)
         for name in comparison.activations
@@ -79,30 +68,35 @@ def tune(comparison: ComparisonConfig, train: Train) -> dict[Trial, RunResult]:
 def choose(comparison: ComparisonConfig, runs: Runs) -> dict[str, Choice]:
     """Returns the choice of each activation; without tuning, the config's rate."""
     if comparison.tune == 1:
-        return dict.fromkeys(comparison.activations, Choice(1.0, False, 0, 0))
+        return dict.fromkeys(comparison.activations, Choice(1.0, False))
     return {name: tuning.choose(result.tried(runs, name)) for name in comparison.activations}
 
 
-def remaining(comparison: ComparisonConfig, plan: Plan) -> tuple[int, int]:
-    """Returns the smallest and the largest number of runs that are left to train.
+def remaining(comparison: ComparisonConfig, plan: Plan) -> list[list[int]]:
+    """Returns the numbers of runs that are left to train in each stage, few and many.
 
-    Runs at best rates are certain only after the tuning.
+    The tuning decides them. There are few runs if all that are left have equally large
+    errors, and many if a higher rate has a smaller error.
     """
-    missing = 0
+    guesses = (lambda trial: math.inf), (lambda trial: -trial.factor)
+    return sorted((_missing(comparison, plan, guess) for guess in guesses), key=sum)
+
+
+def _missing(
+    comparison: ComparisonConfig, plan: Plan, guess: Callable[[Trial], float]
+) -> list[int]:
+    """Returns the numbers of missing runs in each stage if they have the guessed errors."""
+    missing = []
 
     def pretend(specs: Sequence[Trial], _: str = "") -> dict[Trial, RunResult]:
-        nonlocal missing
         found = {each: result.finished(each, plan) for each in specs}
-        missing += sum(measured is None for measured in found.values())
-        return {each: measured or RunResult(0.0) for each, measured in found.items()}
+        missing.append(sum(measured is None for measured in found.values()))
+        return {each: measured or RunResult(guess(each)) for each, measured in found.items()}
 
     runs = tune(comparison, pretend)
-    is_tuned = not missing
     pretend(trials.paired(comparison, dict.fromkeys(comparison.activations, 1.0)))
-    if not is_tuned:
-        return missing, missing + comparison.seeds * len(comparison.activations)
     pretend(trials.paired(comparison, _others(choose(comparison, runs))))
-    return missing, missing
+    return missing
 
 
 def _others(choices: Mapping[str, Choice]) -> dict[str, float]:

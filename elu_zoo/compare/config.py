@@ -25,7 +25,7 @@ class ComparisonConfig:
         train_command: command line that trains a run of the config.
         activations: different names; the first is the reference.
         seeds: number of runs of each activation at one rate, with seeds from 0.
-        tune: number of learning rates to try with each activation; 1: no tuning.
+        tune: largest number of learning rates to try with each activation; 1: no tuning.
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
         module: a user's file or module that registers activations, see `user_module`.

@@ -8,7 +8,7 @@ import pandas as pd
 
 from elu_zoo.compare import tables
 from elu_zoo.compare.result import ComparisonResult, metric, tried
-from elu_zoo.pairs import plots
+from elu_zoo.pairs import palette, plots
 
 # Ends of the axis of errors, as a factor on the smallest error, and on the largest of
 # the errors at best rates.
@@ -16,41 +16,31 @@ _LOWEST, _HIGHEST = 0.9, 1.5
 
 
 def draw(result: ComparisonResult, output: Path) -> None:
-    """Draws `errors`, `curves`, `errors_at_config_rate` and `rates`, as .png and .svg.
+    """Draws `errors`, `curves` and, after tuning, `rates`, as .png and .svg.
 
-    The last two are drawn only after tuning. Activations are sorted by their mean
-    error. Runs that diverged are left out, and a figure without any run is not drawn.
+    Activations are sorted by rank. Only `rates` shows that runs diverged, and a figure
+    without any run is not drawn.
     """
-    tuned = result.comparison.tune > 1
-    _errors(result, output / "errors", tuned=True)
+    _errors(result, output / "errors")
     _curves(result, output / "curves")
-    if tuned:
-        _errors(result, output / "errors_at_config_rate", tuned=False)
-        _rates(result, output / "rates")
+    _rates(result, output / "rates")
 
 
-def _errors(result: ComparisonResult, stem: Path, *, tuned: bool) -> None:
-    tested = [each for each in tables.tested(result, tuned=tuned) if each.errors]
+def _errors(result: ComparisonResult, stem: Path) -> None:
+    tested = [each for each in tables.tested(result, tuned=True) if each.errors]
     if not tested:
         return
-    tested.sort(key=lambda each: statistics.mean(each.errors.values()))
     rows = [(each.activation, *run) for each in tested for run in each.errors.items()]
     runs = pd.DataFrame(rows, columns=["activation", "seed", "error"])
-    names = [each.activation for each in tested]
-    runs["activation"] = pd.Categorical(runs["activation"], names)
-    best = tuned and result.comparison.tune > 1
-    title = "at its best learning rate" if best else "at the config's learning rate"
+    runs["activation"] = pd.Categorical(runs["activation"], [each.activation for each in tested])
     with plots.figure(stem, [1], 3.2) as [[axes]]:
         plots.paired(axes, runs, "error")
-        axes.set(title=title, ylabel=f"{result.comparison.split} error, {tables.unit(result)}")
+        axes.set(ylabel=f"{result.comparison.split} error, {tables.unit(result)}")
 
 
 def _curves(result: ComparisonResult, stem: Path) -> None:
     name = f"validation_{metric(result.comparison.config)}"
-    titles = {
-        "train_loss": "training loss",
-        name: f"validation error, {tables.unit(result)}",
-    }
+    titles = {"train_loss": "training loss", name: f"validation error, {tables.unit(result)}"}
     rows = [
         {"activation": activation, "seed": seed, **row}
         for activation in result.comparison.activations
@@ -81,17 +71,21 @@ def _rates(result: ComparisonResult, stem: Path) -> None:
     rows = []
     for name in result.comparison.activations:
         for factor, errors in sorted(tried(result.runs, name).items()):
-            finite = [error for error in errors if not math.isnan(error)]
-            if finite:
-                ends = {"low": min(finite), "high": max(finite)}
-                middle = statistics.mean(finite)
-                rows.append({"activation": name, "factor": factor, "middle": middle, **ends})
-    if not rows:
+            finite = [error for error in errors if not math.isnan(error)] or [math.nan]
+            ends = {"low": min(finite), "high": max(finite), "middle": statistics.mean(finite)}
+            diverged = any(map(math.isnan, errors))
+            rows.append({"activation": name, "factor": factor, "diverged": diverged, **ends})
+    if all(math.isnan(row["middle"]) for row in rows):  # also without tuning
         return
     frame = _frame(result, rows).sort_values("factor", kind="stable")
     best = frame.groupby("activation", observed=True)["middle"].min()
     with plots.figure(stem, [1], 4.4) as [[axes]]:
-        plots.dots(axes, frame, "factor")
+        places = plots.dots(axes, frame, "factor")
+        looks = palette.looks(frame["activation"])
+        for place, name in zip(places, frame["activation"].where(frame["diverged"]), strict=True):
+            if name in looks:
+                style = {"marker": "x", "color": looks[name].colour, "clip_on": False}
+                axes.plot(place, 1, transform=axes.get_xaxis_transform(), **style)
         # A rate that is too high may have an error many times the others.
         axes.set_ylim(_LOWEST * frame["low"].min(), _HIGHEST * best.max())
         axes.set(

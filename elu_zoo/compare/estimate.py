@@ -1,6 +1,7 @@
 """Estimate of a comparison's time, and step times of the activations.
 
-One process, with as many threads as a run, times steps of all activations in turn.
+As many processes as there are simultaneous runs, with as many threads, make at the same time
+what a run does: load the images, build, compile, evaluate, and train steps in turn.
 """
 
 import concurrent.futures
@@ -28,34 +29,30 @@ _ROUNDS = 5  # each times every activation once
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Measured times of an activation, in seconds.
+    """Measured times of an activation, in seconds, the means over the processes.
 
     Attributes:
         activation: name of the activation.
-        start: time of building, compiling and an evaluation.
+        process: time from the start of a process to its first run, and of loading the images.
+        once: time of building, compiling and the first evaluations.
         step: time of one iteration, the median over rounds.
-        steps: number of iterations of a run.
+        run: time of a run.
         ratio: step time divided by the reference's step time, the median over rounds.
     """
 
     activation: str
-    start: float
+    process: float
+    once: float
     step: float
-    steps: int
+    run: float
     ratio: float
 
 
 def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[Cost]:
-    """Returns the cost of each activation, from `path` if it was stored there before.
+    """Returns the cost of each activation, from the JSON file `path` if it was stored there.
 
     Every network is built and makes training steps, so that a network that cannot be
-    trained raises an error before the first run.
-
-    Args:
-        trials: spec of one run of each activation; the reference comes first.
-        plan: folders of the data and of the logs.
-        jobs: number of runs at the same time.
-        path: JSON file of measured costs, which need not exist.
+    trained raises an error before the first run. The reference comes first.
     """
     key = [f"{jobs} jobs", *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
@@ -64,26 +61,30 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
     with (
         runner.threads(jobs),
         concurrent.futures.ProcessPoolExecutor(
-            1, context, initializer=worker.start, initargs=(plan.workdir,)
+            jobs, context, initializer=worker.start, initargs=(plan.workdir,)
         ) as pool,
     ):
         try:
-            costs = pool.submit(_measure, trials, plan).result()
+            tasks = [pool.submit(_measure, trials, plan, time.time()) for _ in range(jobs)]
+            measured = np.mean([task.result() for task in tasks], axis=0).tolist()
         except concurrent.futures.process.BrokenProcessPool:
             raise errors.ResourceError(
                 "The process that measures step times crashed, perhaps for lack of "
                 f"memory. Its output is in {plan.workdir / 'logs'}. Compare fewer activations."
             ) from None
+    costs = [Cost(each.activation, *row) for each, row in zip(trials, measured, strict=True)]
     files.write_json(path, {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]})
     return costs
 
 
-def _measure(trials: Sequence[Trial], plan: Plan) -> list[Cost]:
+def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[float]]:
+    """Returns the numbers of `Cost` for each activation; `begin` is the process's start."""
     if plan.module:
         user_module.load(plan.module)
     resolved = [resolve(trial.load()) for trial in trials]
     data = build.load_data(resolved[0], plan.data_dir)
-    runs, kernels, timers, starts = [], [], [], []
+    process = time.time() - begin
+    runs, kernels, timers, once, evaluations = [], [], [], [], []
     for trial, each in zip(trials, resolved, strict=True):
         begin = time.perf_counter()
         try:
@@ -101,18 +102,23 @@ def _measure(trials: Sequence[Trial], plan: Plan) -> list[Cost]:
                 f"{type(error).__name__}: {reason} An activation takes a tensor of floats "
                 "and returns a tensor of the same shape."
             ) from error
-        run.evaluator(data.test if run.validation is None else run.validation)
-        starts.append(time.perf_counter() - begin)
+        for _ in range(2):  # the first evaluation is traced
+            ready = time.perf_counter()
+            run.evaluator(data.test if run.validation is None else run.validation)
+            evaluations.append(time.perf_counter() - ready)
+        once.append(time.perf_counter() - begin)
         runs.append(run)
+    # The first network also takes the time of what later ones find ready.
+    later = statistics.median(once[1:])
+    process, once[0] = process + max(0.0, once[0] - later), min(once[0], later)
     _check_pairs(trials, kernels)
     seconds = np.array([[timer() for timer in timers] for _ in range(_ROUNDS)])
     ratios = np.median(seconds / seconds[:, :1], axis=0)
-    return [
-        Cost(trial.activation, start, statistics.median(steps), run.length.total, float(ratio))
-        for trial, start, steps, run, ratio in zip(
-            trials, starts, seconds.T.tolist(), runs, ratios, strict=True
-        )
-    ]
+    steps = np.median(seconds, axis=0)
+    count = runs[0].length.total
+    times = 1 + (runs[0].train.epochs // runs[0].train.evaluate_every)
+    totals = once + count * steps + times * np.array(evaluations[1::2])
+    return np.stack([np.full(len(runs), process), once, steps, totals, ratios], 1).tolist()
 
 
 def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -> None:
@@ -135,58 +141,39 @@ def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -
             )
 
 
-def text(
-    costs: Sequence[Cost], comparison: ComparisonConfig, jobs: int, fewest: int, most: int
-) -> str:
-    """Returns the number of runs, their time and what the pairs can decide, as text.
+def seconds(costs: Sequence[Cost], jobs: int, stages: Sequence[int]) -> float:
+    """Returns the estimated time of stages of runs, each of which waits for the one before.
 
-    Args:
-        costs: cost of each activation.
-        comparison: the comparison.
-        jobs: number of simultaneous runs.
-        fewest: number of runs that are left to train.
-        most: the same with runs that may not be necessary.
+    Processes are started again after a few runs, and with every stage.
+    """
+    run, process = (statistics.mean(getattr(cost, x) for cost in costs) for x in ("run", "process"))
+    batch = jobs * runner.RUNS_PER_PROCESS
+    return sum(math.ceil(n / jobs) * run + math.ceil(n / batch) * process for n in stages)
+
+
+def text(
+    costs: Sequence[Cost], comparison: ComparisonConfig, jobs: int, stages: Sequence[Sequence[int]]
+) -> str:
+    """Returns the number of runs and their time as text.
+
+    `stages` are the numbers of runs that are left to train in each stage, few and many.
     """
     seeds, tuned = comparison.seeds, comparison.tune > 1
-    tuning = f"{comparison.tune + FURTHER_RUNS} runs for tuning and " * tuned
+    tuning = f"at most {comparison.tune + FURTHER_RUNS} runs for tuning and " * tuned
     more = f", and {seeds} more where another rate is better" * tuned
-    seconds = statistics.mean(cost.start + cost.steps * cost.step for cost in costs) / jobs
+    few = f"\nFewer than {LEAST_PAIRS} pairs of runs: nothing will be concluded."
+    few *= seeds < LEAST_PAIRS
+    times = (duration(seconds(costs, jobs, each)) for each in stages)
     return (
         f"{len(costs)} activations, each with {tuning}{seeds} run{'s' * (seeds > 1)} at the "
-        f"config's rates{more}. To train: {_range(fewest, most)} runs, {jobs} at a time. "
-        "Estimate from measured steps, without evaluations: "
-        f"{_range(duration(fewest * seconds), duration(most * seconds))}, at the load when "
-        f"they were measured.\n{decidable(seeds, len(costs) - 1)}"
+        f"config's rates{more}. To train: {_range(*map(sum, stages))} runs, {jobs} at a time. "
+        f"Estimate from parts of runs, {jobs} at a time: {_range(*times)}, at the load when "
+        f"they were measured.{few}"
     )
 
 
 def _range(low: object, high: object) -> str:
     return f"{low}" if low == high else f"{low} to {high}"
-
-
-def decidable(seeds: int, tests: int) -> str:
-    """Returns what a number of pairs can decide in a number of tests, as text."""
-    if seeds < LEAST_PAIRS:
-        return f"Fewer than {LEAST_PAIRS} pairs of runs: nothing will be concluded."
-    from scipy import stats
-
-    # Half the width of the interval in the first and in the last step of Holm.
-    first, last = (
-        float(stats.t.ppf(1 - 0.025 / m, seeds - 1)) / math.sqrt(seeds) for m in (tests, 1)
-    )
-    widths = f"{last:.2f}" + f" to {first:.2f}" * (tests > 1)
-    p = smallest_p(seeds)
-    return (
-        f"What {seeds} pairs can decide: Student's interval of a difference is the "
-        f"mean ± {widths} standard deviations of the paired differences, which are "
-        f"unknown before the runs. The exact Wilcoxon test has p >= {p:.2g}"
-        + (", so that it decides nothing." if p > 0.05 else ", before a correction.")
-    )
-
-
-def smallest_p(pairs: int) -> float:
-    """Returns the smallest two-sided p that Wilcoxon's exact test can have."""
-    return min(1.0, 2.0 ** (1 - pairs))
 
 
 def duration(seconds: float) -> str:

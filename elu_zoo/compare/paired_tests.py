@@ -42,6 +42,8 @@ class Tested:
         wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN with too
             few pairs, or if runs diverged.
         rank: 1 for the smallest mean error; None if a run diverged.
+        with_images: ends of the interval from seeds and images, see `images.interval`;
+            None if not tested.
     """
 
     activation: str
@@ -52,6 +54,7 @@ class Tested:
     p: float = math.nan
     wilcoxon: float = math.nan
     rank: int | None = None
+    with_images: tuple[float, float] | None = None
 
 
 def compared(runs: Mapping[str, Values]) -> list[Tested]:

@@ -5,9 +5,11 @@ import dataclasses
 from collections.abc import Mapping
 from pathlib import Path
 
+import numpy as np
 from ml_collections import ConfigDict
 
 from elu_zoo import files, results
+from elu_zoo.compare import images
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
 from elu_zoo.compare.estimate import Cost
 from elu_zoo.compare.tuning import Choice
@@ -29,12 +31,14 @@ class RunResult:
             images were measured, `validation_...`.
         diverged: why the run did not train: it diverged or, of paired runs, stayed at
             chance; "" if it trained.
+        of_images: the error of each image, for a paired run that trained.
     """
 
     error: float = float("nan")
     train_loss: float = float("nan")
     curve: tuple[dict[str, float], ...] = ()
     diverged: str = ""
+    of_images: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
 Runs = Mapping[Trial, RunResult]
@@ -73,17 +77,20 @@ def is_tuning(trial: Trial) -> bool:
     return trial.seed >= TUNING_SEED
 
 
-def measure(trial: Trial, workdir: Path, _: Plan) -> list[RunResult]:
+def measure(trial: Trial, workdir: Path, plan: Plan) -> list[RunResult]:
     """Returns a list with the results of a finished run as its only item."""
-    entry = find(workdir)
+    entry, measured = find(workdir), metric(trial.base)
     split = "test" if trial.base.data.measure_test else "validation"
-    error = entry["metrics"][f"{split}_{metric(trial.base)}"]
+    error = entry["metrics"][f"{split}_{measured}"]
     # The choice of a rate needs the error of a tuning run, even if it is chance.
     classes = len(entry["classes"])
     if not is_tuning(trial) and not results.is_trained(error, classes):
         reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
         return [RunResult(diverged=reason)]
-    return [RunResult(error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir)))]
+    values = error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir))
+    if is_tuning(trial):
+        return [RunResult(*values)]
+    return [RunResult(*values, of_images=images.errors(trial, workdir, plan, split, measured))]
 
 
 def finished(trial: Trial, plan: Plan) -> RunResult | None:

@@ -1,9 +1,11 @@
 """Tables of a comparison in compare.csv, tuning.csv and Markdown."""
 
+import dataclasses
+import math
 from pathlib import Path
 
 from elu_zoo import results
-from elu_zoo.compare import paired_tests
+from elu_zoo.compare import images, paired_tests
 from elu_zoo.compare.paired_tests import Tested
 from elu_zoo.compare.result import ComparisonResult, is_tuning, metric
 from elu_zoo.compare.tuning import Choice
@@ -14,15 +16,19 @@ _TRIAL = "activation", "factor", "seed", "error", "diverged", "chosen"
 
 
 def tested(result: ComparisonResult, *, tuned: bool) -> list[Tested]:
-    """Returns the tests of runs at the best learning rates if `tuned`, else the config's."""
-    return paired_tests.compared(
-        {
-            name: {
-                seed: measured.error for seed, measured in result.paired(name, tuned=tuned).items()
-            }
-            for name in result.comparison.activations
-        }
-    )
+    """Returns tests by rank, at the best learning rates if `tuned`, else the config's."""
+    names, reference = result.comparison.activations, result.comparison.reference
+    runs = {name: result.paired(name, tuned=tuned) for name in names}
+    values = {name: {seed: x.error for seed, x in runs[name].items()} for name in names}
+    found = []
+    for each in paired_tests.compared(values):
+        if not math.isnan(each.p):
+            pair = (
+                {s: x.of_images for s, x in runs[n].items()} for n in (each.activation, reference)
+            )
+            each = dataclasses.replace(each, with_images=images.interval(*pair))
+        found.append(each)
+    return sorted(found, key=lambda each: each.rank or math.inf)
 
 
 def unit(result: ComparisonResult) -> str:
@@ -46,6 +52,7 @@ def main(result: ComparisonResult, *, tuned: bool) -> str:
                 "none" if factor is None else f"{factor:g}{edge}",
                 tables.mean(each.errors.values()),
                 tables.interval(effect.mean, effect.low, effect.high) if effect else "",
+                "{:+.3g} to {:+.3g}".format(*each.with_images) if each.with_images else "",
                 tables.p_value(each.p),
                 tables.p_value(each.wilcoxon),
                 each.verdict,
@@ -55,38 +62,17 @@ def main(result: ComparisonResult, *, tuned: bool) -> str:
         )
     titles = (
         *("rank", "activation", "rate x", f"{comparison.split} error, {unit(result)}"),
-        *(
-            f"minus {comparison.reference} (interval)",
-            "p, Student, Holm",
-            "p, Wilcoxon, uncorrected",
-        ),
+        *(f"minus {comparison.reference} (interval)", "with images, 95 %"),
+        *("p, Student, Holm", "p, Wilcoxon, uncorrected"),
         *("verdict", "not trained", "step time"),
     )
     return tables.markdown(titles, lines)
 
 
-def side_by_side(result: ComparisonResult) -> str:
-    """Returns a table of errors at the config's rates and at the best rates."""
-    lines = []
-    columns = (tested(result, tuned=tuned) for tuned in (False, True))
-    for at_config, at_best in zip(*columns, strict=True):
-        choice = result.choices[at_config.activation]
-        cells = [at_config.activation]
-        for each in (at_config, at_best):
-            diverged = f" ({each.diverged} not trained)" * bool(each.diverged)
-            cells.append(tables.mean(each.errors.values()) + diverged)
-        lines.append([*cells, choice_text(choice)])
-    titles = "activation", "at the config's rate", "at its best rate", "tuning"
-    return tables.markdown(titles, lines)
-
-
 def choice_text(choice: Choice) -> str:
-    """Returns the chosen factor and the number of diverged tuning runs as text."""
-    note = f"; {choice.diverged} of {choice.trials} diverged" * bool(choice.diverged)
-    if choice.factor is None:
-        return f"no rate: all {choice.trials} diverged"
+    """Returns the chosen factor as text."""
     edge = ", the edge of those tried: a better factor may lie beyond" * choice.at_edge
-    return f"rate x {choice.factor:g}{edge}{note}"
+    return f"rate x {choice.factor:g}{edge}" if choice.factor else "no rate: all diverged"
 
 
 def write(result: ComparisonResult, output: Path) -> None:

@@ -14,6 +14,9 @@ from elu_zoo.training import schedules
 from elu_zoo.training.fields import get
 
 _SHORT = 5  # divides the config's epochs in a short comparison
+# Of a run, of every activation: high rates that diverge from the start without a warm-up
+# may be the best ones with it.
+WARMUP = 0.02
 
 
 def shortened(config: ConfigDict) -> ConfigDict:
@@ -25,7 +28,7 @@ def shortened(config: ConfigDict) -> ConfigDict:
 
 def create(comparison: ComparisonConfig, activation: str, factor: float, seed: int) -> Trial:
     """Returns the spec of one run; a run with a tuning seed reads no test images."""
-    base = comparison.config
+    base = _with_warmup(comparison.config)
     if seed >= TUNING_SEED:
         base = _without_test_images(base)
     return Trial(
@@ -62,6 +65,16 @@ def code_hash(comparison: ComparisonConfig, activation: str) -> str:
         return ""
     content = user_module.load(comparison.module).read_bytes()
     return hashlib.sha256(content).hexdigest()
+
+
+def _with_warmup(config: ConfigDict) -> ConfigDict:
+    """Returns a config with a warm-up, its own if it has one."""
+    is_line = get(config, "train.learning_rate_shape") == "linear"
+    config = config.copy_and_resolve_references()
+    if not get(config, "train.warmup") and not (is_line and config.train.learning_rates[0] == 0):
+        with config.unlocked():
+            config.train.warmup = WARMUP
+    return config
 
 
 def _without_test_images(config: ConfigDict) -> ConfigDict:

@@ -10,7 +10,9 @@ from collections.abc import Mapping, Sequence
 _REPEATED = 2
 FURTHER_RUNS = 4
 _STEP = 4.0  # between factors until the best one lies between two others
-Errors = Mapping[float, Sequence[float]]  # by factor, in the order of the seeds
+_CLOSE = 2.0  # largest ratio of the best factor and those beside it at the end
+# Validation errors by factor, in the order of the seeds; NaN where a run diverged.
+Errors = Mapping[float, Sequence[float]]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,25 +23,19 @@ class Choice:
         factor: the chosen factor; None if every factor diverged with the first seed.
         at_edge: whether the factor is the smallest or largest that was tried, so that a
             better factor may lie beyond.
-        trials: number of tuning runs, including diverged runs.
-        diverged: number of tuning runs that diverged.
     """
 
     factor: float | None
     at_edge: bool
-    trials: int
-    diverged: int
 
 
-def next_factor(errors: Errors) -> float:
-    """Returns the factor to try next, on a logarithmic scale.
+def next_factor(errors: Errors) -> float | None:
+    """Returns the factor to try next, or None at the end of the search.
 
     The search begins at 1, and goes up or down by factors of 4 until the best factor
-    lies between two others. Then it halves the wider of the two gaps beside the best
-    factor; of equal gaps, the one towards the smaller error.
-
-    Args:
-        errors: validation errors of the factors tried so far; NaN where a run diverged.
+    lies between two others. Then it tries the geometric mean of the best factor and the
+    farther one beside it, of two equally far ones that with the smaller error. It ends
+    where both are within a factor of 2 of the best one.
     """
     if not errors:
         return 1.0
@@ -55,10 +51,11 @@ def next_factor(errors: Errors) -> float:
 
     def promise(side: float) -> tuple[float, float]:
         error = errors[side][0]
-        gap = round(abs(math.log(side / middle)), 6)
-        return gap, -math.inf if math.isnan(error) else -error
+        ratio = round(max(side / middle, middle / side), 6)
+        return ratio, -math.inf if math.isnan(error) else -error
 
-    return math.sqrt(middle * max(tried[i - 1], tried[i + 1], key=promise))
+    side = max(tried[i - 1], tried[i + 1], key=promise)
+    return None if promise(side)[0] <= _CLOSE else math.sqrt(middle * side)
 
 
 def again(errors: Errors) -> list[tuple[float, int]]:
@@ -66,9 +63,6 @@ def again(errors: Errors) -> list[tuple[float, int]]:
 
     These are the two best factors, or one if the others diverged. There are equally
     many runs in both cases, and none if all factors diverged.
-
-    Args:
-        errors: validation errors of all factors; NaN where a run diverged.
     """
     factors = _best({factor: each[:1] for factor, each in errors.items()})[:_REPEATED]
     return [
@@ -97,15 +91,9 @@ def choose(errors: Errors) -> Choice:
     """Chooses the factor with the smallest mean error of those tried with more seeds.
 
     A factor with fewer diverged runs is better, even if it was tried with one seed.
-
-    Args:
-        errors: see `again`.
     """
-    runs = [error for each in errors.values() for error in each]
-    counts = len(runs), sum(map(math.isnan, runs))
     trained = _best(errors)
     if not trained:
-        return Choice(None, False, *counts)
+        return Choice(None, False)
     factor = trained[0]
-    edge = len(errors) > 1 and factor in (min(errors), max(errors))
-    return Choice(factor, edge, *counts)
+    return Choice(factor, len(errors) > 1 and factor in (min(errors), max(errors)))

@@ -126,8 +126,8 @@ def _ribbon(runs: "pd.DataFrame", summary: str) -> tuple["pd.Series", "pd.Series
     return mean - deviation, mean + deviation
 
 
-def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> None:
-    """Draws dots at numbers, joined by lines, a little apart if they have the same place.
+def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> "pd.Series":
+    """Draws dots at numbers, joined by lines, apart at the same place; returns their places.
 
     Args:
         frame: the columns `middle`, `low` and `high` are the dots and the ends of their
@@ -137,8 +137,7 @@ def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> None:
     looks, places = palette.looks(frame["activation"]), list(frame[at].unique())
     here = frame.groupby(at)["middle"]
     count = here.transform("size")
-    step = min(_STEP, 0.7 / count.max())
-    offset = step * (here.cumcount() - (count - 1) / 2)
+    offset = min(_STEP, 0.7 / count.max()) * (here.cumcount() - (count - 1) / 2)
     frame = frame.assign(place=frame[at].map(places.index) + offset)
     for (batch_norm, name), own in _arms(frame):
         x, y = own["place"], own["middle"]
@@ -147,6 +146,7 @@ def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> None:
         lengths = np.clip([y - own["low"], own["high"] - y], 0, None)
         axes.errorbar(x, y, lengths, fmt="none", ecolor=looks[name].colour, elinewidth=1)
     axes.set_xticks(range(len(places)), [f"{x:g}" for x in places])
+    return frame["place"]
 
 
 def paired(axes: "Axes", frame: "pd.DataFrame", y: str) -> None:

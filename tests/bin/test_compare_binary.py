@@ -4,6 +4,7 @@ import json
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 
 from elu_zoo.activations import table
@@ -48,13 +49,13 @@ def asked(monkeypatch):
 @pytest.mark.parametrize(
     ("arguments", "seeds", "tune", "output", "epochs"),
     [
-        ([], 5, 5, "runs/compare/quickstart", 30),
-        (["--budget=short"], 5, 5, "runs/compare/quickstart-short", 6),
+        ([], 5, 7, "runs/compare/quickstart", 30),
+        (["--budget=short"], 5, 7, "runs/compare/quickstart-short", 6),
         (["--budget=smoke"], 2, 3, "runs/compare/quickstart-smoke", 2),
         (["--budget=smoke", "--config.train.epochs=9"], 2, 3,
          "runs/compare/quickstart-smoke", 9),
         (["--seeds=7", "--tune=1", "--output=out"], 7, 1, "out", 30),
-        (["--data=mnist_5k"], 5, 5, "runs/compare/quickstart@mnist_5k", 30),
+        (["--data=mnist_5k"], 5, 7, "runs/compare/quickstart@mnist_5k", 30),
     ]
 )  # fmt: skip
 def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epochs):
@@ -139,8 +140,12 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
         return subprocess.run(command, text=True, **options).stdout
 
     first = printed()
-    assert "2 activations, each with 7 runs for tuning" in first
+    assert "2 activations, each with at most 7 runs for tuning" in first
     assert "1 of 2: " in first
+    for path in (paths := list(tmp_path.rglob("compared_errors.npy"))):
+        metrics = json.loads((path.parent / "outcome.json").read_text())["metrics"]
+        assert np.load(path).mean() == pytest.approx(metrics["test_error_percent"])
+    assert len(paths) >= 2
     report = (tmp_path / "out" / "report.md").read_text()
     assert ": nothing is decided by fewer than 5 pairs." in report
     times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]

@@ -1,8 +1,9 @@
 """A comparison, and a function that makes it without training."""
 
-import dataclasses
 import math
+import types
 
+import numpy as np
 import pytest
 
 from elu_zoo.compare import comparison as module
@@ -28,39 +29,31 @@ def comparison(tmp_path):
 
 
 def measured(error: float) -> RunResult:
-    """Returns the results of a run with this error; NaN stands for a diverged run."""
+    """Returns the results of a run, with errors of ten images; NaN stands for a diverged run."""
     if math.isnan(error):
         return RunResult(diverged="The loss is inf.")
     rows = [{"epoch": n, "train_loss": 1 / n, "validation_error_percent": error} for n in (1, 2)]
-    return RunResult(error, 0.5, tuple(rows))
-
-
-@dataclasses.dataclass
-class World:
-    """A replacement of `runner.run` that records the runs to train, and messages."""
-
-    error: object  # function from a spec to the error of its run
-    trained: list = dataclasses.field(default_factory=list)
-    messages: list = dataclasses.field(default_factory=list)
-
-    def run(self, trials, plan, measure, jobs):
-        for trial in trials:
-            self.trained.append(trial)
-            found = measured(self.error(trial))
-            yield trial, found.diverged or [found]
+    return RunResult(error, 0.5, tuple(rows), of_images=error + 10 * np.arange(-4.5, 5))
 
 
 @pytest.fixture
 def compare(monkeypatch):
-    """A function `run(comparison, error)`, where `error` returns the error of a spec."""
+    """A function of a comparison and the error of a spec; returns trained specs and messages."""
 
     def costs(trials, plan, jobs, path):
-        return [estimate.Cost(trial.activation, 1, 1, 10, 1.5) for trial in trials]
+        return [estimate.Cost(trial.activation, 1, 1, 1, 10, 1.5) for trial in trials]
 
-    def run(comparison, error) -> World:
-        world = World(error)
+    def run(comparison, error):
+        world = types.SimpleNamespace(trained=[], messages=[])
+
+        def train(trials, plan, measure, jobs):
+            for trial in trials:
+                world.trained.append(trial)
+                found = measured(error(trial))
+                yield trial, found.diverged or [found]
+
         monkeypatch.setattr(estimate, "measure", costs)
-        monkeypatch.setattr(runner, "run", world.run)
+        monkeypatch.setattr(runner, "run", train)
         module.compare(comparison, 2, world.messages.append)
         return world
 

@@ -12,13 +12,9 @@ NAN = math.nan
 REFERENCE = (5.0, 5.2, 4.9, 5.1, 5.0)
 
 
-def by_seed(values):
-    return dict(enumerate(values))
-
-
 def compared(*others, reference=REFERENCE):
-    runs = {f"activation{i}": by_seed(values) for i, values in enumerate(others)}
-    return paired_tests.compared({"elu": by_seed(reference)} | runs)
+    runs = {f"activation{i}": dict(enumerate(values)) for i, values in enumerate(others)}
+    return paired_tests.compared({"elu": dict(enumerate(reference))} | runs)
 
 
 @pytest.mark.parametrize("seed", range(30))
@@ -68,10 +64,7 @@ def test_the_interval_and_the_number_of_pairs_decide_the_verdict(values, verdict
     is_tested = "error" in verdict or "apart" in verdict
     has_wilcoxon = is_tested or "equal" in verdict  # exact for any differences
     assert math.isnan(found.p) == math.isnan(found.difference.low if found.difference else NAN)
-    assert (math.isnan(found.p), math.isnan(found.wilcoxon)) == (
-        not is_tested,
-        not has_wilcoxon,
-    )
+    assert (math.isnan(found.p), math.isnan(found.wilcoxon)) == (not is_tested, not has_wilcoxon)
     assert (found.rank is None) == ("trained" in verdict)
 
 

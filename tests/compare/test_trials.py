@@ -61,6 +61,13 @@ def test_tuning_reads_validation_images_only(of_run):
     assert all(0 < share < 1 for share in run.train.phase_boundaries)
 
 
+def test_a_run_has_the_warm_up_of_its_config_or_ours(of_run):
+    config = elu_cifar_18.get_config()
+    assert of_run(config, "elu", 1.0, TUNING_SEED).train.warmup == 0.02
+    config.train.warmup = 0.1
+    assert of_run(config, "elu", 1.0, 0).train.warmup == 0.1
+
+
 def test_a_users_config_may_lack_neutral_fields(comparison):
     with comparison.config.unlocked() as config:
         del config.data.measure_test, config.train.boundaries, config.model.activation.alpha
@@ -91,7 +98,7 @@ def test_runs_of_installed_configs_are_valid(of_run, text, short):
 
 def test_the_command_has_a_flag_for_each_changed_field(comparison):
     assert trials.create(comparison, "relu", 0.5, 2).command == (
-        "elu-zoo-train --config=quickstart --config.seed=2 "
+        "elu-zoo-train --config=quickstart --config.train.warmup=0.02 --config.seed=2 "
         "--config.model.activation.name=relu '--config.train.learning_rates=(0.025,)'"
     )
 
