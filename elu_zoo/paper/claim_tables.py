@@ -18,8 +18,7 @@ COLUMNS = (
     "high tests verdict"
 ).split()
 TEST_COLUMNS = (
-    "id whose claim experiment budget measure supports_if n effect low high layers p "
-    "wilcoxon outcome"
+    "id claim experiment measure supports_if n effect low high layers p wilcoxon outcome"
 ).split()
 Table = list[dict[str, object]]
 
@@ -44,8 +43,9 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 
 
 def _judge(name: str, claim: Claim, view: View | None) -> Judged:
+    view = view and view.judged
     effects = claims.judge(claim, view.frame if view and view.rows else None)
-    outcomes = [effect.outcome for test, effect in effects if test.in_paper]
+    outcomes = [effect.outcome for _, effect in effects]
     if view and view.diverged:
         outcomes.append("diverged")  # the other runs alone decide no claim
     verdict = claims.verdict(outcomes, schedule_share(name, view))
@@ -59,8 +59,8 @@ def table(judged: Sequence[Judged]) -> Table:
     """
     rows = []
     for claim, experiment, view, effects, verdict in judged:
-        test, effect = next((pair for pair in effects if pair[1].n), effects[0])
-        outcomes = [x.outcome for t, x in effects if t.in_paper and x.outcome != "not measured"]
+        first = next((pair for pair in effects if pair[1].n), None)
+        outcomes = [x.outcome for _, x in effects if x.outcome != "not measured"]
         counts = [f"{outcome}: {n}" for outcome, n in Counter(outcomes).items()]
         row = {
             "id": claim.name,
@@ -72,7 +72,7 @@ def table(judged: Sequence[Judged]) -> Table:
             "tests": ", ".join(counts + ["runs diverged"] * bool(view and view.diverged)),
             "verdict": verdict,
         }
-        rows.append(row | _of_test(test, effect))
+        rows.append(dict.fromkeys(COLUMNS, "") | row | (_of_test(*first) if first else {}))
     return rows
 
 
@@ -88,16 +88,14 @@ def _of_test(test: ClaimTest, effect: Effect) -> dict[str, object]:
 def table_of_tests(judged: Sequence[Judged]) -> Table:
     """Returns the rows of claim_tests.csv: the tests that measured something."""
     rows = []
-    for claim, experiment, view, effects, _ in judged:
+    for claim, experiment, _, effects, _ in judged:
         for test, effect in effects:
-            if effect.outcome == "not measured" and not effect.n:
+            if effect.outcome == "not measured":
                 continue
             row = {
                 "id": test.name,
-                "whose": "the paper's" if test.in_paper else "ours",
                 "claim": claim.name,
                 "experiment": experiment,
-                "budget": view.budget if effect.n else "",
             }
             rows.append(row | _of_test(test, effect))
     return rows

@@ -2,7 +2,7 @@
 
 A test supports or contradicts a claim if it has at least five pairs of runs and its
 two-sided Student's p, corrected by Holm's method over all tests of the claim and their
-layers, is at most 0.05. Effects without such a p state their outcome themselves.
+layers, is at most 0.05. Effects with an outcome have decided themselves.
 """
 
 import dataclasses
@@ -16,7 +16,10 @@ import pandas as pd
 from elu_zoo.pairs import grouping, statistics
 from elu_zoo.pairs.grouping import Arm
 
-VERDICTS = "reproduced", "reproduced in early training", "contradicted", "mixed", "not tested"
+VERDICTS = (
+    *("reproduced", "reproduced in early training", "contradicted", "different", "mixed"),
+    "not tested",
+)
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
@@ -51,31 +54,25 @@ class ClaimTest:
     """One measure that supports or contradicts a claim.
 
     Attributes:
-        find: measures an experiment's rows; None for what no run measures.
-        limit: an effect below it supports the claim; None for an effect that decides
-            nothing.
+        find: measures an experiment's rows.
+        limit: an effect below it supports the claim.
         larger: whether an effect above the limit supports the claim instead.
-        reaches: whether a mean's lower end is compared with the limit, so that a mean
-            equal to the limit supports the claim.
-        in_paper: whether the paper claims something about the activation, the measure
-            and the length of training; other tests take no part in the verdict.
+        within: whether a size of the whole interval below the limit supports the claim.
     """
 
     name: str
     measure: str
-    find: Find | None = None
-    limit: float | None = 0.0
+    find: Find
+    limit: float = 0.0
     larger: bool = False
-    reaches: bool = False
-    in_paper: bool = True
+    within: bool = False
 
     @property
     def supports_if(self) -> str:
-        """The effects that support the claim, as text; "" if none decides."""
-        if self.limit is None:
-            return ""
-        sense = "larger" if self.larger else "smaller"
-        return f"{'lower end ' * self.reaches}{sense} than {self.limit:.4g}"
+        """The effects that support the claim, as text."""
+        if self.within:
+            return f"interval within ±{self.limit:.4g}"
+        return f"{'larger' if self.larger else 'smaller'} than {self.limit:.4g}"
 
     def supports(self, effect: float) -> bool:
         """Returns whether an effect is on the claim's side of the limit."""
@@ -83,10 +80,7 @@ class ClaimTest:
 
     def measured(self, frame: pd.DataFrame | None) -> Effect:
         """Returns the effect in an experiment's rows; None for no rows."""
-        effect = Effect() if frame is None or not self.find else self.find(frame, self)
-        if effect.n and self.limit is None:
-            return effect._replace(p=math.nan, outcome="decides nothing")
-        return effect
+        return Effect() if frame is None else self.find(frame, self)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -110,11 +104,33 @@ def mean_value(read: Read) -> Find:
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         values = read(frame)
-        effect = _compared(values, dict.fromkeys(values, 0.0), test)
-        if not test.reaches or effect.n < statistics.LEAST_PAIRS or effect.outcome:
-            return effect
-        outcome = "supports" if test.supports(effect.low) else "contradicts"
-        return effect._replace(p=math.nan, outcome=outcome)
+        return _compared(values, dict.fromkeys(values, 0.0), test)
+
+    return find
+
+
+def equals(read: Read, mean: float, deviation: float, runs: int) -> Find:
+    """Measures our mean minus a mean of the paper, by the deviation of the paper's runs.
+
+    The outcome is "supports" if the whole 95 % interval is within the test's limit, and
+    "differs" if the interval excludes 0. A single run of ours has an interval.
+    """
+    from scipy import stats
+
+    def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
+        values = [*read(frame).values()]
+        if not values:
+            return Effect()
+        error = deviation * math.sqrt(1 / len(values) + 1 / runs)
+        effect = float(np.mean(values)) - mean
+        half = float(stats.t.ppf(0.975, runs - 1)) * error
+        p = 2 * float(stats.t.sf(abs(effect) / error, runs - 1))
+        outcome = "no difference"
+        if abs(effect) + half < test.limit:
+            outcome = "supports"
+        elif abs(effect) > half:
+            outcome = "differs"
+        return Effect(len(values), effect, effect - half, effect + half, p, outcome=outcome)
 
     return find
 
@@ -148,7 +164,7 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
         if len(pair[0]) < least:
             outcome = "too few pairs"
         effect = _compared(first(frame), second(frame), test)
-        return effect._replace(p=math.nan, outcome=outcome)
+        return effect._replace(outcome=outcome)
 
     return find
 
@@ -185,31 +201,29 @@ def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
 
 
 def judge(claim: Claim, frame: pd.DataFrame | None) -> list[tuple[ClaimTest, Effect]]:
-    """Returns the claim's tests with their effects and outcomes."""
-    measured = {test: test.measured(frame) for test in claim.tests}
-    for in_paper in (True, False):  # corrected apart
-        measured |= _decided({t: x for t, x in measured.items() if t.in_paper == in_paper})
-    return list(measured.items())
+    """Returns the claim's tests with their effects and outcomes.
 
-
-def _decided(effects: Mapping[ClaimTest, Effect]) -> dict[ClaimTest, Effect]:
-    """Sets the outcomes; Holm's method corrects all p and those of layers together."""
-    every = [x for effect in effects.values() for x in (effect, *effect.layers)]
+    Holm's method corrects all p and those of layers together.
+    """
+    effects = [test.measured(frame) for test in claim.tests]
+    every = [x for effect in effects for x in (effect, *effect.layers)]
     corrected = iter(statistics.holm([x.p for x in every if _is_tested(x)]))
-    decided = {}
-    for test, effect in effects.items():
+    decided = []
+    for test, effect in zip(claim.tests, effects, strict=True):
         overall, *layers = [
             _outcome(test, x, next(corrected)) if _is_tested(x) else x.outcome
             for x in (effect, *effect.layers)
         ]
         disagree = {"supports", "contradicts"} <= set(layers)
-        outcome = "layers disagree" if disagree else overall or "not measured"
-        decided[test] = effect._replace(outcome=outcome)
+        untested = "too few pairs" if effect.n else "not measured"
+        outcome = "layers disagree" if disagree else overall or untested
+        decided.append((test, effect._replace(outcome=outcome)))
     return decided
 
 
 def _is_tested(effect: Effect) -> bool:
-    return effect.n >= statistics.LEAST_PAIRS and not math.isnan(effect.p)
+    enough = effect.n >= statistics.LEAST_PAIRS and not math.isnan(effect.p)
+    return enough and not effect.outcome
 
 
 def _outcome(test: ClaimTest, effect: Effect, p: float) -> str:
@@ -225,7 +239,7 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
         outcomes: outcomes of the claim's tests that are in the paper.
         share: as `views.schedule_share` returns it.
     """
-    measured = set(outcomes) - {"not measured", "decides nothing"}
+    measured = set(outcomes) - {"not measured"}
     undecided = {"no difference", "diverged", "too few pairs", "equal"}
     if not share or measured <= undecided:
         return "not tested"
@@ -233,4 +247,6 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
         return "reproduced" if share >= 1 else "reproduced in early training"
     if measured == {"contradicts"}:
         return "contradicted" if share >= 1 else "not tested"
+    if "differs" in measured and measured - undecided <= {"differs", "contradicts"}:
+        return "different" if share >= 1 else "not tested"
     return "mixed"

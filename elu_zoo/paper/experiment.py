@@ -20,6 +20,7 @@ class Experiment:
     Attributes:
         section: section of the paper.
         draw: draws the figure to a path without suffix; None if there is no figure.
+        data: what decides its claims, as text after "by".
         summary: returns the results as a Markdown table; None if the figure and the
             claims have them.
         trials: returns the specs of a plan's runs; None if nothing is trained.
@@ -36,6 +37,7 @@ class Experiment:
     title: str
     section: str
     draw: Callable[[pd.DataFrame, Path], None] | None
+    data: str = ""
     summary: Callable[[pd.DataFrame], str] | None = None
     trials: Callable[[Plan], list[Trial]] | None = None
     measure: Callable[[Trial, Path, Plan], list[dict]] | None = None

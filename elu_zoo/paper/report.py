@@ -1,5 +1,6 @@
 """The report of the reproduction in Markdown: claims, figures and numbers."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from elu_zoo.pairs import tables
@@ -11,6 +12,8 @@ from elu_zoo.paper.views import View, schedule
 NAME = "reproduction.md"
 _HEAD = """# Reproduction of the paper's experiments
 
+{evidence}
+
 This report compares the ELU paper (Clevert, Unterthiner and Hochreiter, ICLR 2016,
 arXiv 1511.07289) with our own runs. `elu-zoo-reproduce` wrote it. Two runs with the
 same seed are a pair: their initial weights and the order of their images are equal,
@@ -20,62 +23,73 @@ normalisation.
 In the figures of training, a line is the mean over runs with a band of one standard
 deviation, or, where the text says so, the median with a band between the quartiles. A
 thin line is a single run beside the mean of fewer than five runs. Networks with BN have
-hollow markers and dashed lines, and validation losses dotted lines. Markers of lines are
-far apart: each is on a measured point, but not every point has one.
+hollow markers and dashed lines, and validation losses dotted lines.
 
 ## The paper's claims
 
 Each claim has the first of its measured tests with n, the number of runs, pairs of runs,
 timing rounds or draws, and the outcomes of all. The schedule is the length of our runs
-beside the paper's. The verdicts are:
+beside the paper's. The verdicts ([how they changed](verdicts_changed.csv)) are:
 
 - *reproduced*: all measured tests support the claim. Where the paper has training runs,
-  ours have their length.
-- *reproduced in early training*: all measured tests support the claim, in shorter runs.
-- *contradicted*: all measured tests contradict the claim, in runs of the paper's
-  length.
-- *mixed*: measured tests disagree, or only some find a difference, or some of the
-  experiment's runs diverged, or single layers of the networks disagree, in runs of the
-  paper's length or shorter ones.
+  ours have their length; if they are shorter, it is *reproduced in early training*.
+- *contradicted*: all measured tests contradict the claim, in runs of the paper's length.
+- *different*: our numbers differ from the paper's, in runs of the paper's length.
+- *mixed*: measured tests or single layers disagree, or only some tests find a
+  difference, or some runs diverged, in runs of the paper's length or shorter ones.
 - *not tested*: nothing decides the claim. There are no runs, or no test finds a
-  difference, or only shorter runs contradict the claim, or the measured effect cannot
-  decide the claim. Only runs with the paper's optimizer and learning rates are tested.
+  difference, or only shorter runs contradict the claim, or no measure could decide it.
+  Only runs with the paper's optimizer and learning rates are tested.
 
 A test supports or contradicts a claim if its two-sided Student's p, of at least five
 pairs of runs and corrected by Holm's method for all tests of the claim and their layers,
 is at most 0.05. Timings are decided by their 95 % bootstrap interval, theorems by the
 rounding errors of float64, statements about a whole training by the mean over runs in
-every epoch, an error of the paper by the lower end of the interval, and the paper's own
-tests, p < 0.001, by Wilcoxon's exact one-sided p of at least ten pairs; *too few pairs*
-keep a claim from being reproduced. Differences that are *equal* in all pairs decide
-nothing. A test has *diverged* if its runs diverged and left no pair. *Layers disagree* if
-some support the claim and others contradict it.
-
-[All tests](claim_tests.csv) have the p of Student (two-sided) and Wilcoxon (one-sided),
-and the 95 % intervals, without correction. Those marked as *ours* are about an
-activation, a measure or a length of training that the paper does not have there. They
-take no part in the verdict, and are corrected apart.
+every epoch, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at
+least ten pairs. A number of the paper is supported if ours is equivalent: if the 95 %
+interval of our mean minus the paper's, by the deviation and number of the paper's runs,
+is within a stated limit. It *differs* if that interval excludes 0, even if our error is
+lower. What depends on a choice of ours has a test for each of three choices. Differences
+that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
+*diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have the p
+of Student (two-sided) and Wilcoxon (one-sided), and intervals, without correction.
 """
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
-    """Returns the report; experiments without rows have no view."""
-    parts = [_HEAD, _claims(judged)]
-    for name in EXPERIMENTS:
+    """Returns the report; experiments without rows have no view.
+
+    They are left out if all rows are of smoke runs, which test the code only.
+    """
+    smoke = {view.budget for view in views.values()} == {"smoke"}
+    names = [name for name in EXPERIMENTS if name in views or not smoke]
+    judged = [each for each in judged if each.experiment in names]
+    parts = [_HEAD.format(evidence=_evidence(judged)), _claims(judged)]
+    for name in names:
         parts += _section(name, views.get(name))
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
+
+
+def _evidence(judged: Sequence[Judged]) -> str:
+    """Returns a sentence on how many claims are decided, by which data."""
+    decided = [each for each in judged if each.verdict != "not tested"]
+    counts = Counter(EXPERIMENTS[each.experiment].data for each in decided)
+    data = ", ".join(f"{n} by {name}" for name, n in counts.most_common())
+    untested = f"{len(judged) - len(decided)} of {len(judged)} claims are not tested."
+    return f"Verdicts by data: {data}; {untested}" if data else f"No verdicts: {untested}"
 
 
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claim_tables.table(judged):
-        signed = str(row["supports_if"]).endswith("than 0")  # as differences are
-        effect = tables.interval(row["effect"], row["low"], row["high"], signed=signed)
-        measured = f"{row['measure']}: {effect}" if effect else ""
-        supports_if = row["supports_if"] if effect else ""
-        cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
-        n, verdict = row["n"] or "", f"**{row['verdict']}**"
-        lines.append([row["section"], *cells, n, row["tests"], verdict])
+        measured = ""
+        if row["n"]:
+            signed = row["supports_if"].endswith("than 0") or "±" in row["supports_if"]
+            effect = tables.interval(row["effect"], row["low"], row["high"], signed=signed)
+            measured = f"{row['measure']}: {effect}"
+        cells = row["claim"], row["reported"], measured, row["supports_if"], row["schedule"]
+        verdict = f"**{row['verdict']}**"
+        lines.append([row["section"], *cells, row["n"], row["tests"], verdict])
     titles = "section", "the paper", "it reports", "measured"
     titles += "supports the claim if", "schedule", "n", "tests", "verdict"
     return tables.markdown(titles, lines)

@@ -22,7 +22,7 @@ class View:
 
     Attributes:
         diverged: names of the runs that diverged and are left out.
-        longer: rows of a longer, unfinished budget; not judged.
+        longer: rows of a longer, unfinished budget.
     """
 
     budget: str
@@ -34,6 +34,18 @@ class View:
     def frame(self) -> pd.DataFrame:
         """The rows as a frame."""
         return grouping.frame(self.rows)
+
+    @functools.cached_property
+    def judged(self) -> "View":
+        """The rows of claims: with those of `longer` whose variants are not in `rows`.
+
+        Runs of two lengths in one variant would be pairs that differ in their length.
+        """
+        known = {row.get("variant", "") for row in self.rows}
+        longer = self.longer.rows if self.longer else []
+        more = [row for row in longer if row.get("variant", "") not in known]
+        budget = self.longer.budget if more else self.budget
+        return View(budget, self.rows + more, self.diverged)
 
 
 def view(name: str, output: Path) -> View | None:

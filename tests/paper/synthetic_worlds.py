@@ -8,14 +8,7 @@ from elu_zoo.paper.experiments import EXPERIMENTS
 CLAIMS = [(n, claim) for n, each in EXPERIMENTS.items() for claim in each.claims]
 TESTS = {test.name: test for _, claim in CLAIMS for test in claim.tests}
 EXPERIMENT = {test.name: n for n, claim in CLAIMS for test in claim.tests}
-# Tests of the start of training have no runs in the plan `FULL`.
-STARTS = [name for name in TESTS if name.endswith("-at-the-start")]
-DECIDING_TESTS = [
-    name
-    for name, test in TESTS.items()
-    if test.find and test.limit is not None and EXPERIMENT[name] in TRAINED
-    if name not in STARTS
-]
+DECIDING_TESTS = [name for name in TESTS if EXPERIMENT[name] in TRAINED]
 
 
 def judged(seen):

@@ -1,7 +1,5 @@
 """Claim tests have effects with intervals, outcomes by limits, and verdicts."""
 
-import math
-
 import pandas as pd
 import pytest
 
@@ -14,6 +12,7 @@ from elu_zoo.paper.claims import (
     Effect,
     difference,
     difference_in_layers,
+    equals,
     final,
     mean_value,
     wilcoxon_below,
@@ -59,14 +58,24 @@ def test_a_mean_value_is_compared_with_the_limit(larger, limit, wilcoxon):
 
 
 @pytest.mark.parametrize(
-    ("shift", "n", "outcome"),
-    [(0.08, 5, "supports"), (0.12, 5, "contradicts"), (-9, 5, "supports"), (9, 4, "")],
+    ("values", "p", "outcome"),
+    [
+        ([29.8], 0.0024, "differs"),
+        ([20.0], 6.66e-11, "differs"),
+        ([29.2], 0.107, "no difference"),
+        ([28.9], 0.568, "no difference"),
+        ([28.7, 28.8, 28.75, 28.76, 28.84], 0.880, "supports"),
+    ],
 )
-def test_the_low_end_of_an_interval_reaches_the_limit(shift, n, outcome):
-    # For five values the standard deviation is 0.079 and half of the interval 0.098.
-    values = [28.65 + 0.05 * i + shift for i in range(n)]
-    found = measured(mean_value(reads(values)), limit=28.75, reaches=True)
-    assert (found.n, found.outcome, math.isnan(found.p)) == (n, outcome, n == 5)
+def test_a_number_of_the_paper_is_equalled_by_an_interval_within_the_limit(values, p, outcome):
+    # For one value half of the interval is 2.262 * 0.24 * sqrt(1.1) = 0.569.
+    found = measured(equals(reads(values), 28.75, 0.24, runs=10), limit=0.5, within=True)
+    half = 2.2622 * 0.24 * (1 / len(values) + 1 / 10) ** 0.5
+    mean = sum(values) / len(values) - 28.75
+    ends = found.effect, found.low, found.high
+    assert ends == pytest.approx((mean, mean - half, mean + half), abs=1e-4)
+    assert (found.n, found.outcome) == (len(values), outcome)
+    assert found.p == pytest.approx(p, rel=0.1)
 
 
 @pytest.mark.parametrize(
@@ -74,12 +83,12 @@ def test_the_low_end_of_an_interval_reaches_the_limit(shift, n, outcome):
     [
         ({}, [-1], "smaller than 0"),
         ({"limit": 1.0584}, [-1, 0, 1.0583], "smaller than 1.058"),
-        ({"limit": 0.5, "reaches": True}, [-1, 0], "lower end smaller than 0.5"),
+        ({"limit": 0.5, "within": True}, [-1, 0], "interval within ±0.5"),
         ({"larger": True}, [1.0583, 2], "larger than 0"),
     ],
 )
 def test_values_beyond_the_limit_support_a_claim(fields, supporting, text):
-    test = ClaimTest("", "", **fields)
+    test = ClaimTest("", "", None, **fields)
     assert [x for x in (-1, 0, 1.0583, 2) if test.supports(x)] == supporting
     assert test.supports_if == text
 
@@ -109,7 +118,6 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
 def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
     found = measured(wilcoxon_below(0.001, 10, reads(first), reads(second)))
     assert (found.n, found.outcome) == (n, outcome)
-    assert math.isnan(found.p)
 
 
 def test_final_reads_the_last_value_by_seed():
@@ -136,7 +144,7 @@ def outcomes(effects, **fields):
     [
         ([effect(-1, 0.05)], ["supports"]),
         ([effect(-1, 0.051)], ["no difference"]),
-        ([effect(-1, 0.001, n=4)], ["not measured"]),
+        ([effect(-1, 0.001, n=4)], ["too few pairs"]),
         ([Effect()], ["not measured"]),
         # Holm's method doubles the smaller of two p. The larger p stays, but becomes
         # the doubled p if that is larger.
@@ -156,26 +164,13 @@ def test_outcomes_follow_from_corrected_p(effects, expected):
     assert outcomes(effects) == expected
 
 
-def test_without_a_limit_an_effect_decides_nothing():
-    assert outcomes([effect(1, 0.001)], limit=None) == ["decides nothing"]
-
-
-def test_tests_that_are_not_in_the_paper_are_corrected_apart():
-    two = [
-        ClaimTest(str(in_paper), "", lambda *_: effect(-1, 0.03), in_paper=in_paper)
-        for in_paper in (False, True)
-    ]
-    found = claims.judge(Claim("", "", "", "", tuple(two)), EMPTY)
-    assert [judged.outcome for _, judged in found] == ["supports"] * 2
-
-
 YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measured"
 
 
 @pytest.mark.parametrize(
     ("outcomes", "whole", "early"),
     [
-        ([YES, YES, MISSING, "decides nothing"], "reproduced", "reproduced in early training"),
+        ([YES, YES, MISSING], "reproduced", "reproduced in early training"),
         ([NO, NO, MISSING], "contradicted", "not tested"),
         ([YES, NO], "mixed", "mixed"),
         ([NO, OPEN], "mixed", "mixed"),
@@ -183,7 +178,9 @@ YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measur
         ([YES, "diverged"], "mixed", "mixed"),
         ([YES, "too few pairs"], "mixed", "mixed"),
         (["diverged", OPEN, "too few pairs", "equal"], "not tested", "not tested"),
-        ([MISSING, "decides nothing"], "not tested", "not tested"),
+        (["differs", NO, OPEN, MISSING], "different", "not tested"),
+        (["differs", YES], "mixed", "mixed"),
+        ([MISSING], "not tested", "not tested"),
     ],
 )
 def test_the_verdict_follows_from_outcomes_and_the_share_of_the_schedule(outcomes, whole, early):

@@ -56,6 +56,23 @@ def test_the_table_of_claims_has_a_line_for_each_claim():
     assert lines[-1][-1] == "**not tested** |" and lines[-1][3] == ""
 
 
+def test_a_report_of_smoke_runs_has_only_what_was_run():
+    found = sections({"fig2": view("fig2", plan("smoke"))})
+    assert list(found) == [CLAIMS, EXPERIMENTS["fig2"].title]
+    lines = [line for line in found[CLAIMS].splitlines() if line.startswith("| ")]
+    assert len(lines) == 1 + len(EXPERIMENTS["fig2"].claims)
+    assert all(line.endswith("**not tested** |") for line in lines[1:])
+
+
+def test_the_first_sentence_says_on_which_data_verdicts_rest():
+    seen = {name: view(name, plan("full", 5)) for name in ("fig2", "fig7")}
+    judged = claim_tables.judge(seen)
+    decided = sum(each.verdict != "not tested" for each in judged)
+    first = report.text(seen, judged).splitlines()[2]
+    untested = f"{len(judged) - decided} of {len(judged)} claims are not tested."
+    assert decided and first == f"Verdicts by data: {decided} by MNIST; {untested}"
+
+
 @pytest.mark.parametrize(
     ("name", "budget", "epochs"),
     [

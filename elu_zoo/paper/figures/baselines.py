@@ -41,6 +41,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 EXPERIMENT = Experiment(
     title="Table 1's baselines with ELU instead of ReLU, on CIFAR-100",
     section="4.3",
+    data="CIFAR-100",
     draw=None,
     summary=lambda frame: tables.ends(frame, _MEASURES),
     trials=trials,

@@ -59,11 +59,6 @@ _ABOVE = (
     ("covariances-positive", "covariances-positive", "2",
      "In general the largest absolute components of Cov(delta^2, a) are positive.",
      "positive_share", 0.5, "share of positive components among the largest tenth, {}"),
-    ("correlated-units", "shift-of-correlated-units", "1",
-     "The more the units are correlated, the higher their bias shift.",
-     "rank_correlation", None,
-     "Spearman's correlation, over layers, of the incoming units' mean correlation and "
-     "the bias shift, {}; decides nothing, because other quantities also change"),
 )  # fmt: skip
 
 
@@ -220,7 +215,6 @@ def _test(column: str, other: str, phase: str) -> ClaimTest:
         f"{_DRAWN[column]}, {mean} of kept epochs {epochs}, ELU - {palette.label(other)}",
         difference(*reads),
         larger=column == "cosine",
-        in_paper=other == "relu",
     )
 
 

@@ -89,6 +89,7 @@ _CLAIM = Claim(
 EXPERIMENT = Experiment(
     title="Depth: MNIST networks of 2 to 12 hidden layers",
     section="abstract",
+    data="MNIST",
     draw=_draw,
     summary=lambda frame: tables.ends(frame, _MEASURES),
     trials=trials,

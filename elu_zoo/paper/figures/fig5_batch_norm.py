@@ -91,6 +91,7 @@ def _claims() -> list[Claim]:
 EXPERIMENT = Experiment(
     title="Figure 5: with and without batch normalisation",
     section="4.2",
+    data="CIFAR-100",
     draw=_draw,
     summary=fig4.summary,
     trials=trials,

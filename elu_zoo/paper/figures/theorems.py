@@ -105,6 +105,7 @@ _CLAIM = Claim(
 EXPERIMENT = Experiment(
     title="Lemmas and theorems in numbers",
     section="2 and appendices A and B",
+    data="algebra",
     draw=None,
     summary=_summary,
     compute=compute,

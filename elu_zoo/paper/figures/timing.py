@@ -63,11 +63,6 @@ def _find(frame: pd.DataFrame, form: str) -> tuple[int, list[float]]:
     return int(first["rounds"]), [float(first[name]) for name in _RATIOS]
 
 
-def _ratio_to_relu(frame: pd.DataFrame, test: ClaimTest) -> Effect:
-    rounds, ratio = _find(frame, "elu")
-    return Effect(rounds, *ratio)
-
-
 def _ratio_to_batch_norm(frame: pd.DataFrame, test: ClaimTest) -> Effect:
     rounds, (middle, low, high) = _find(frame, "elu")
     others, (other, other_low, other_high) = _find(frame, "relu, batch norm")
@@ -91,15 +86,7 @@ _CLAIMS = (
         "4.4",
         "Currently ELU nets are 5 % slower on ImageNet than ReLU nets.",
         f"5 %; its hours are a ratio of {PAPER:.3f}",
-        (
-            ClaimTest(
-                "elu-costs-5-percent",
-                "time of a training step of elu_cifar_11 on a CPU, ELU / ReLU; decides "
-                "nothing, because the paper timed ImageNet networks in other software",
-                _ratio_to_relu,
-                limit=None,
-            ),
-        ),
+        (),
     ),
     Claim(
         "elu-cheaper-than-batch-norm",
@@ -120,6 +107,7 @@ _CLAIMS = (
 EXPERIMENT = Experiment(
     title="Timing: a training step with ELU and with ReLU",
     section="4.4",
+    data="times of steps",
     draw=None,
     summary=_summary,
     compute=compute,
@@ -131,7 +119,8 @@ EXPERIMENT = Experiment(
         f"with ELU and 11.48 with ReLU, have a ratio of {PAPER:.3f}. Ratios here are "
         "medians over rounds, with 95 % bootstrap intervals; in each round every form "
         "of the network makes a training step. Other work on the machine distorts the "
-        "ratios. Only the costs of ELU and of batch normalisation are compared. ELU's "
+        "ratios. The 5 % are not tested, because the paper timed networks for ImageNet in "
+        "other software. Only the costs of ELU and of batch normalisation are compared. ELU's "
         "mean activations are a claim of figure 2, and are not compared with those of "
         "batch normalisation."
     ),

@@ -43,6 +43,7 @@ def cells(lines):
 
 # experiment: texts that the table has instead of the names of activations.
 NAMED = {
+    "fig7": ("dense1", "dense2"),
     "timing": ("elu", "relu"),
     "table1": ("elu_cifar_18", "allcnn_c"),
     "theorems": ("Theorem 2",),
@@ -68,7 +69,8 @@ def test_an_experiment_has_two_figure_files_or_a_table(name, tmp_path, monkeypat
     if not experiment.summary:
         assert experiment.draw
         return
-    head, rule, *lines = experiment.summary(grouping.frame(rows)).splitlines()
+    table, *_ = experiment.summary(grouping.frame(rows)).split("\n\n")
+    head, rule, *lines = table.splitlines()
     assert head.startswith("| ") and set(rule) == {"|", "-"} and lines
     assert {line.count(" | ") for line in lines} == {head.count(" | ")}
     activations = {row.get("activation") for row in rows}
