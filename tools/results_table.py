@@ -61,7 +61,7 @@ def generate(root: Path) -> dict[str, str]:
     pages = {
         "README.md": {
             "worth": worth.table(measured, compared, paper),
-            "weights": f"{weights.table(published, measured, paper)}\n\n{missing}",
+            "weights": f"{weights.table(published, measured)}\n\n{missing}",
             "tally": tally(claims),
             "speed": speed.summary(times),
         },
