@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from elu_zoo import errors, files
+from elu_zoo import files
 from elu_zoo.pairs import palette
 
 if TYPE_CHECKING:
@@ -44,13 +44,9 @@ def figure(stem: Path, layout: Sequence[int], height: float) -> Iterator[list[li
         layout: number of axes in each row; the axes of a row fill the width.
         height: in inches.
     """
-    try:
-        from matplotlib import style
-        from matplotlib.figure import Figure
-    except ImportError as error:
-        raise errors.UsageError(
-            'Figures need matplotlib. Run: pip install "elu-zoo[paper]"'
-        ) from error
+    from matplotlib import style
+    from matplotlib.figure import Figure
+
     columns = math.lcm(*layout)
     # "default" replaces the settings of the user's matplotlibrc.
     with style.context(["default", _STYLE]):

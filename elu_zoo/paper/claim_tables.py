@@ -18,7 +18,7 @@ COLUMNS = (
     "high tests verdict"
 ).split()
 TEST_COLUMNS = (
-    "id claim experiment measure supports_if n effect low high layers p wilcoxon outcome"
+    "id claim experiment measure supports_if n effect low high layers p outcome"
 ).split()
 Table = list[dict[str, object]]
 
@@ -72,7 +72,7 @@ def table(judged: Sequence[Judged]) -> Table:
             "tests": ", ".join(counts + ["runs diverged"] * bool(view and view.diverged)),
             "verdict": verdict,
         }
-        rows.append(dict.fromkeys(COLUMNS, "") | row | (_of_test(*first) if first else {}))
+        rows.append(row | (_of_test(*first) if first else {}))
     return rows
 
 

@@ -33,8 +33,8 @@ class Effect(NamedTuple):
         n: number of runs, pairs of runs, rounds or draws; 0 if nothing was measured.
         effect: such as a mean difference, a ratio or a fraction.
         low, high: ends of the effect's 95 % interval; NaN for no interval.
-        p: two-sided p of Student's t test that the effect equals the limit; NaN for none.
-        wilcoxon: exact one-sided p of Wilcoxon's signed-rank test of the claim.
+        p: two-sided p of Student's t test that the effect equals the limit, or that of
+            the paper's own test; NaN for none.
         outcome: one of those of the report's head; "" until the p decides it.
         layers: effects in single layers, if this one is their mean.
     """
@@ -44,7 +44,6 @@ class Effect(NamedTuple):
     low: float = math.nan
     high: float = math.nan
     p: float = math.nan
-    wilcoxon: float = math.nan
     outcome: str = ""
     layers: tuple["Effect", ...] = ()
 
@@ -158,13 +157,14 @@ def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
         pair = grouping.pairs(first(frame), second(frame))
         if not pair[0]:
             return Effect()
-        verdict = statistics.verdict(statistics.paired(*pair), level=level)
+        comparison = statistics.paired(*pair)
+        verdict = statistics.verdict(comparison, level=level)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         outcome = outcomes.get(verdict, "no difference")
         if len(pair[0]) < least:
             outcome = "too few pairs"
         effect = _compared(first(frame), second(frame), test)
-        return effect._replace(outcome=outcome)
+        return effect._replace(p=comparison.p, outcome=outcome)
 
     return find
 
@@ -186,8 +186,7 @@ def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
     pair, limit = grouping.pairs(first, second), test.limit or 0.0
     if not pair[0]:
         return Effect()
-    claimed = pair[0], np.add(pair[1], limit)  # claimed: first < second
-    interval = statistics.paired_interval(*claimed)
+    interval = statistics.paired_interval(pair[0], np.add(pair[1], limit))
     does_not_vary = interval.n >= statistics.LEAST_PAIRS and math.isnan(interval.p)
     return Effect(
         n=interval.n,
@@ -195,7 +194,6 @@ def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
         low=interval.low + limit,
         high=interval.high + limit,
         p=interval.p,
-        wilcoxon=statistics.paired(*(claimed[::-1] if test.larger else claimed)).p,
         outcome="equal" if does_not_vary else "",
     )
 

@@ -19,6 +19,7 @@ MODULES = {
     "fig7": "fig7_median_changes",
     "depth": "depth",
     "theory": "bias_shift",
+    "gradients": "gradients",
     "theorems": "theorems",
 }
 

@@ -51,8 +51,8 @@ interval of our mean minus the paper's, by the deviation and number of the paper
 is within a stated limit. It *differs* if that interval excludes 0, even if our error is
 lower. What depends on a choice of ours has a test for each of three choices. Differences
 that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
-*diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have the p
-of Student (two-sided) and Wilcoxon (one-sided), and intervals, without correction.
+*diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have their p
+and intervals, without correction.
 """
 
 
@@ -82,14 +82,14 @@ def _evidence(judged: Sequence[Judged]) -> str:
 def _claims(judged: Sequence[Judged]) -> str:
     lines = []
     for row in claim_tables.table(judged):
-        measured = ""
-        if row["n"]:
-            signed = row["supports_if"].endswith("than 0") or "±" in row["supports_if"]
+        measured, supports_if = "", row.get("supports_if", "")
+        if supports_if:
+            signed = supports_if.endswith("than 0") or "±" in supports_if
             effect = tables.interval(row["effect"], row["low"], row["high"], signed=signed)
             measured = f"{row['measure']}: {effect}"
-        cells = row["claim"], row["reported"], measured, row["supports_if"], row["schedule"]
-        verdict = f"**{row['verdict']}**"
-        lines.append([row["section"], *cells, row["n"], row["tests"], verdict])
+        cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
+        n, verdict = row.get("n", ""), f"**{row['verdict']}**"
+        lines.append([row["section"], *cells, n, row["tests"], verdict])
     titles = "section", "the paper", "it reports", "measured"
     titles += "supports the claim if", "schedule", "n", "tests", "verdict"
     return tables.markdown(titles, lines)

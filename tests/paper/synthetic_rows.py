@@ -22,10 +22,9 @@ ORDER = (
     *("leaky_relu", "relu+bn", "prelu", "relu"),
 )
 # Columns that state where in a run a number was measured.
-PLACES = "epoch", "step", "layer", "hidden_layers"
+PLACES = "epoch", "damping", "step", "layer", "hidden_layer", "hidden_layers"
 _EPOCHS = *range(27), 50, 60
 _VECTORS = "variance_of_changes", "variance_of_medians"
-_LENGTHS = "mean_length", "weighted_mean_length", "correction"
 _END_COLUMNS = "test_loss", "test_error_percent"
 # Errors that the paper reports for levels of ELU, SReLU, LReLU and ReLU, extended.
 _LEVELS, _ERRORS = (0, 1, 2, 3.5, 5, 7), (28.15, 28.75, 29.35, 30.59, 31.56, 32.85)
@@ -112,6 +111,11 @@ def _level(key):
 
 
 def _places(columns, key):
+    if "damping" in columns:
+        dampings = "0.001", "0.01", "0.1"
+        return [{"epoch": str(epoch), "damping": x} for epoch in _EPOCHS for x in dampings]
+    if "hidden_layer" in columns:
+        return [{"epoch": epoch, "hidden_layer": x} for epoch in "05" for x in "12"]
     if "layer" in columns:
         return [{"layer": layer} for layer in ("dense1", "dense2")]
     if "step" in columns:
@@ -123,7 +127,7 @@ def _places(columns, key):
 
 def _is_measured(column, row):
     """Returns whether `measure` has a value in this row and column."""
-    if column in _END_COLUMNS and "step" not in row:
+    if column.startswith("error_at_noise") or (column in _END_COLUMNS and "step" not in row):
         return row["last"]
     # In epoch 0, before training, no loss is measured.
     return column == "median_activation" or not (row.get("epoch") == "0" and "train_loss" in row)
@@ -140,15 +144,12 @@ def _cell(row, column, level, contradicts):
         first = 0 if (row["activation"] == "elu") != contradicts else 1
         factors = first, first if is_odd else 2, 2, 4
         return " ".join(f"{value * factor:.6g}" for factor in factors)
-    if column in ("positive_share", "rank_correlation"):
+    if column == "positive_share":
         return f"{(-0.1 if contradicts else 0.9) + of_seed:.6g}"
     if column == "cosine":  # higher values are better
         return f"{1 - value / 20:.6g}"
-    # All lengths rise or, if `contradicts`, only weighted_mean_length rises.
-    if column in _LENGTHS:
-        falls = contradicts and column != "weighted_mean_length"
-        swapped = is_odd and column == "weighted_mean_length"  # neighbouring epochs
-        value *= 1 + (-1 if falls else 1) * (int(row["epoch"]) ^ swapped) / 1000
+    if column == "gradient_norm":  # lower values are worse in the first layer
+        return f"{10 ** -(value if row['hidden_layer'] == '1' else 0):.6g}"
     if column == "k":
         return f"{1 - value / 20 if contradicts else 1 + value:.6g}"
     if column == "median_activation" and row["activation"] == "elu":

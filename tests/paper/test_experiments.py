@@ -15,7 +15,7 @@ from elu_zoo.training.config import as_dict, differences
 TRAINED = [name for name, each in EXPERIMENTS.items() if each.trials]
 PAPER = "elu", "relu", "leaky_relu", "shifted_relu"
 RATES = "lr 0.01", "lr 0.001", "lr 0.0001", "lr 1e-05"
-SETTINGS = *RATES, *(f"{rate} mean" for rate in RATES)
+SETTINGS = *RATES, "lr 0.01 mean", "lr 0.01 mean squared"
 DEPTHS = "02 layers", "04 layers", "06 layers", "08 layers", "12 layers"
 
 
@@ -119,6 +119,7 @@ def test_runs_with_the_same_folder_have_equal_recordings(budget):
         ("depth", "short", ("elu", "relu", "leaky_relu"), 5, DEPTHS, 20),
         ("depth", "full", ("elu", "relu", "leaky_relu"), 20, DEPTHS, 40),
         ("theory", "full", PAPER, 5, [""], 300),
+        ("gradients", "full", ("elu", "relu", "tanh", "sigmoid"), 5, [""], 5),
     ],
 )
 def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
@@ -138,7 +139,7 @@ def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
             assert trial.variant == f"{config.model.hidden_layers:02} layers"
         if name == "fig3":
             _, rate, *mean = trial.variant.split()
-            of_sum = float(rate) / (784 if mean else 1)
+            of_sum = float(rate) / (1, 784, 392)[len(mean)]
             assert config.train.learning_rates == pytest.approx([of_sum], rel=1e-5)
 
 

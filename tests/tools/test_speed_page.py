@@ -70,7 +70,7 @@ CASES = {
         "Keras fit, mixed_bfloat16": 1.25, "PyTorch, bfloat16": 1.75,
     },
     **{(part, case): {"elu_xla": 3.5} for part, case, _ in speed._USES},
-    ("unit", "elu_cifar_11, batch of 100"): {"elu": 4.5},
+    ("unit", "elu_cifar_11, batch of 100, float32"): {"elu": 4.5},
     ("inference", "elu_cifar_11, batch of 1"): {
         "SavedModel": 0.25, "model.predict": 5.5,
     },
@@ -93,7 +93,7 @@ def test_the_summary_has_five_measurements():
         "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
         "PyTorch 1.75 (0.50 to 7.00) in bfloat16 and 2.50 (",
         "is as fast within the interval compiled 3.50 (0.50 to 7.00), ",
-        "that training step 4.50 (0.50 to 7.00) times as long",
+        "that training step, in float32, 4.50 (0.50 to 7.00) times as long",
         "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
         ": 75% of the rate of 32 threads",

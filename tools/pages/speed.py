@@ -94,8 +94,8 @@ with its policy mixed_bfloat16 and {step["fit"]} in float32; PyTorch {step["torc
 in bfloat16 and {step["torch"]}.
 - **Where the op pays**: compared with `tf.nn.elu` (ratios of times, 1e7 floats unless \
 stated), `elu_xla` is {"; ".join(texts)}.
-- **ELU in place of ReLU** makes that training step {_ratio(row("unit", _STEP, "elu"))} times \
-as long.
+- **ELU in place of ReLU** makes that training step, in float32, \
+{_ratio(row("unit", f"{_STEP}, float32", "elu"))} times as long.
 - **A single prediction**, after a pause: the SavedModel takes \
 {_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \
 {_ratio(row("inference", _SINGLE, "model.predict"))} times as long.

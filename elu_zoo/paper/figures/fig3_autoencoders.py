@@ -3,14 +3,13 @@
 import itertools
 import math
 from pathlib import Path
-from typing import NamedTuple
 
 import pandas as pd
 
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find, Values, difference
+from elu_zoo.paper.claims import Claim, ClaimTest, Effect, Find, difference
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
@@ -19,41 +18,24 @@ TRAIN, TEST = "measured_squared_error", "test_squared_error"
 _SPLITS = {TRAIN: "training", TEST: "test"}
 _ENDS = {column: f"squared error, {split} images" for column, split in _SPLITS.items()}
 _UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
-_PIXELS = 28 * 28
 _ITERATIONS = 781  # an epoch
 _MEASURED = 10_000  # training images whose reconstruction error is drawn
 _DIVERGED = 9.0  # log10 of the error of a run that diverged
 
 
-class Setting(NamedTuple):
-    """Learning rate and loss of a run; `str` returns the run's variant."""
-
-    rate: str
-    mean: bool = False  # whether the loss is a mean over pixels instead of a sum
-
-    def __str__(self) -> str:
-        return f"lr {self.rate}{' mean' * self.mean}"
-
-    @property
-    def label(self) -> str:
-        """Text of the setting for titles and tables."""
-        return f"rate {self.rate}{', mean' * self.mean}"
-
-    @property
-    def rate_of_sum(self) -> float:
-        """The learning rate with which the sum over pixels gives the same steps.
-
-        The gradient of the mean is the gradient of the sum divided by the number of
-        pixels, and SGD without momentum multiplies the gradient by the rate.
-        """
-        return float(self.rate) / (_PIXELS if self.mean else 1)
-
-
-SETTINGS = [Setting(rate, mean) for mean in (False, True) for rate in RATES]
+# Config and rate of each variant. SGD without momentum makes the same steps with the mean
+# over pixels as with the configs' losses, which are sums, at 1 / 784 of the rate. The
+# config's squared error has a factor of 1/2.
+_SUMS = {f"lr {rate}": ("mnist_autoencoder", float(rate)) for rate in RATES}
+_MEANS = {
+    "lr 0.01 mean": ("mnist_autoencoder", 0.01 / 784),
+    "lr 0.01 mean squared": ("mnist_autoencoder_mse", 2 * 0.01 / 784),
+}
+VARIANTS = _SUMS | _MEANS
 
 
 def trials(plan: Plan) -> list[Trial]:
-    """Returns the runs, grouped by seed and setting."""
+    """Returns the runs, grouped by seed and variant."""
     epochs = plan.of(2, 10, 500)
     measures = observers.Measures(
         plan.of(100, 2 * _ITERATIONS, 10 * _ITERATIONS),
@@ -61,98 +43,77 @@ def trials(plan: Plan) -> list[Trial]:
     )
     return [
         Trial(
-            "mnist_autoencoder",
-            f"learning_rate={setting.rate_of_sum:.6g}",
+            config,
+            f"learning_rate={rate:.6g}",
             plan.budget,
             activation,
             seed,
-            variant=str(setting),
+            variant=variant,
             # `measures` already measures the training and the test images.
             changes=(("train.epochs", epochs), ("train.evaluate_every", epochs)),
             observers=(observers.Losses(), measures),
         )
         for seed in plan.runs(1, 5, 5)
-        for setting in plan.of(SETTINGS[:2], SETTINGS, SETTINGS)
+        for variant, (config, rate) in [*VARIANTS.items()][: 2 if plan.smoke else None]
         for activation in _UNITS
     ]
 
 
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     """Returns squared errors of training and test images along the run."""
-    config = trial.load()
-    examples = config.data.train_examples
-    epoch = examples // config.train.batch_size if examples else _ITERATIONS
+    epoch = plan.of(100, _ITERATIONS, _ITERATIONS)
     rows = curves.iterations(workdir, epoch)
     return [{**row, "epoch": row["step"] / epoch} for row in rows]
 
 
-def _settings(frame: pd.DataFrame) -> list[Setting]:
-    """Returns the settings that have runs, in the order of `SETTINGS`."""
-    return [setting for setting in SETTINGS if str(setting) in set(frame["variant"])]
-
-
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
-    measured = _settings(frame[frame[[*_SPLITS]].notna().any(axis=1)])
-    groups = [[s for s in measured if s.mean == mean] for mean in (False, True)]
+    measured = set(frame["variant"][frame[[*_SPLITS]].notna().any(axis=1)])
+    groups = [[variant for variant in group if variant in measured] for group in (_SUMS, _MEANS)]
     rows = [(column, group) for group in groups if group for column in _SPLITS]
     if not rows:
         return
-    layout = [len(group) for _, group in rows]
-    with plots.figure(stem, layout, 0.5 + 2.5 * len(rows)) as grid:
+    with plots.figure(stem, [len(group) for _, group in rows], 0.5 + 2.5 * len(rows)) as grid:
         grid[0][0].figure.suptitle(_diverged(frame))
         for letter, (column, group), line in zip("abcd", rows, grid, strict=False):
-            for setting, axes in zip(group, line, strict=True):
+            for variant, axes in zip(group, line, strict=True):
                 axes.sharey(grid[0][0])
-                axes.set(yscale="log", title=f"{letter}  {setting.label}", xlabel="epoch")
-                own = frame[frame["variant"] == str(setting)]
+                axes.set(yscale="log", title=f"{letter}  {variant}", xlabel="epoch")
                 # The paper's lines are medians over runs.
+                own = frame[frame["variant"] == variant]
                 plots.curves(axes, own, "epoch", column, summary="quartiles")
                 axes.tick_params(labelleft=axes is line[0])
             line[0].set_ylabel(f"squared {_SPLITS[column]} error")
 
 
 def _diverged(frame: pd.DataFrame) -> str:
-    """Returns how many runs diverged at which learning rates, "" for none."""
-    texts = []
-    for setting in _settings(frame):
-        own = frame[frame["variant"] == str(setting)]
-        runs = own.groupby(["activation", "seed"], observed=True)["diverged"].max() != ""
-        if runs.any():
-            texts.append(f"{runs.sum()} of {len(runs)} at {setting.label}")
+    """Returns how many runs diverged in which variants, "" for none."""
+    runs = frame.groupby(["variant", "activation", "seed"], observed=True)["diverged"].max() != ""
+    counts = runs.groupby("variant").agg(["sum", "size"])
+    texts = [
+        f"{own['sum']} of {own['size']} with {x}" for x, own in counts.iterrows() if own["sum"]
+    ]
     return f"Runs that diverged: {'; '.join(texts)}." if texts else ""
-
-
-def _summary(frame: pd.DataFrame) -> str:
-    return f"{tables.ends(frame, _ENDS)}\n\n{_diverged(frame)}".strip()
 
 
 def _claims() -> list[Claim]:
     better = [
         ClaimTest(
-            f"autoencoder-{split}-{_name(setting)}-better-than-{other}",
-            f"log10 of the squared error of {split} images, {setting.label}, ELU - "
+            f"autoencoder-{split}-{_name(variant)}-better-than-{other}",
+            f"log10 of the squared error of {split} images, {variant}, ELU - "
             f"{palette.label(other)}; 9 for the run of a pair that diverged alone",
-            _error_difference(other, column, setting),
+            _difference(column, Arm("elu", variant=variant), Arm(other, variant=variant)),
         )
-        for setting in SETTINGS
+        for variant in VARIANTS
         for other in _UNITS[1:]
         for column, split in _SPLITS.items()
     ]
     rates = [
         ClaimTest(
             f"autoencoder-{_name(high)}-better-than-{_name(low)}",
-            f"log10 of ELU's squared test error, {high.label} - {low.label}; without "
-            "runs that diverged",
-            _or_diverged(
-                difference(
-                    lambda frame, high=high: _log_errors(frame, "elu", TEST, high),
-                    lambda frame, low=low: _log_errors(frame, "elu", TEST, low),
-                ),
-                high,
-            ),
+            f"log10 of ELU's squared test error, {high} - {low}; without runs that diverged",
+            _difference(TEST, Arm("elu", variant=high), Arm("elu", variant=low)),
         )
-        for high, low in itertools.pairwise(SETTINGS)
-        if high.mean == low.mean
+        for high, low in itertools.pairwise(_SUMS)
     ]
     return [
         Claim(
@@ -173,58 +134,46 @@ def _claims() -> list[Claim]:
     ]
 
 
-def _name(setting: Setting) -> str:
-    return setting.rate + "-mean" * setting.mean
+def _name(variant: str) -> str:
+    return variant.removeprefix("lr ").replace(" ", "-")
 
 
-def _error_difference(other: str, column: str, setting: Setting) -> Find:
-    """Returns the test of ELU's error minus the error of another activation.
+def _difference(column: str, first: Arm, second: Arm) -> Find:
+    """Measures the mean difference of log10 of the final errors of two arms.
 
-    A run that diverged has the highest error. A pair whose two runs diverged is left
-    out, because the rates that diverge depend on the scale of the loss, which the
-    paper leaves open.
+    Of two activations, the run that diverged alone has the highest error. Other pairs with
+    a run that diverged are left out, because the rates that diverge depend on the scale of
+    the loss, which the paper leaves open. If no pair is left, the test has "diverged".
     """
 
-    def read(frame: pd.DataFrame, activation: str, against: str) -> Values:
-        errors = _log_errors(frame, activation, column, setting)
-        other_errors = _log_errors(frame, against, column, setting)
-        diverged = _diverged_seeds(frame, activation, setting)
-        return {s: _DIVERGED for s in diverged & other_errors.keys()} | errors
-
-    compare = difference(
-        lambda frame: read(frame, "elu", other), lambda frame: read(frame, other, "elu")
-    )
-    return _or_diverged(compare, setting)
-
-
-def _or_diverged(compare: Find, setting: Setting) -> Find:
-    """Returns a test that has "diverged" if runs of ELU diverged and left no pair."""
-
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
-        effect = compare(frame, test)
-        failed = not effect.n and _diverged_seeds(frame, "elu", setting)
+        a, diverged_a = _log_errors(frame, first, column)
+        b, diverged_b = _log_errors(frame, second, column)
+        if first.variant == second.variant:
+            highest_a = dict.fromkeys(diverged_a & b.keys(), _DIVERGED)
+            b |= dict.fromkeys(diverged_b & a.keys(), _DIVERGED)
+            a |= highest_a
+        effect = difference(lambda _: a, lambda _: b)(frame, test)
+        failed = not effect.n and diverged_a
         return effect._replace(outcome="diverged") if failed else effect
 
     return find
 
 
-def _diverged_seeds(frame: pd.DataFrame, activation: str, setting: Setting) -> set[int]:
-    own = grouping.of_arm(frame, Arm(activation, variant=str(setting)))
-    return set(own["seed"][own["diverged"] != ""])
-
-
-def _log_errors(frame: pd.DataFrame, activation: str, column: str, setting: Setting) -> Values:
-    """Returns log10 of the final errors of the runs that did not diverge."""
-    arm = Arm(activation, variant=str(setting))
+def _log_errors(frame: pd.DataFrame, arm: Arm, column: str) -> tuple[dict[int, float], set[int]]:
+    """Returns log10 of the final errors by seed, and the seeds of runs that diverged."""
+    own = grouping.of_arm(frame, arm)
     values = grouping.final_values(frame, arm, column)
-    return {seed: math.log10(value) for seed, value in values.items()}
+    errors = {seed: math.log10(value) for seed, value in values.items()}
+    return errors, set(own["seed"][own["diverged"] != ""])
 
 
 EXPERIMENT = Experiment(
     title="Figure 3: autoencoders at four learning rates",
     section="4.1.2",
+    data="MNIST",
     draw=_draw,
-    summary=_summary,
+    summary=lambda frame: f"{tables.ends(frame, _ENDS)}\n\n{_diverged(frame)}".strip(),
     trials=trials,
     measure=measure,
     columns=("step", "epoch", "train_loss", TRAIN, TEST),
@@ -238,10 +187,11 @@ EXPERIMENT = Experiment(
         f"sigmoid, summed over pixels, of {_MEASURED:,} training images and of all "
         "test images: medians over runs, with ribbons between the quartiles. The "
         "competing activations are those of the paper's other comparisons. The scale "
-        "of the loss decides which learning rates diverge, and the paper, with a rate "
-        "of 0.01, may have used a mean over pixels. In rows with `mean`, if any, the loss "
-        f"is the mean over the {_PIXELS} pixels. These runs are trained with the sum "
-        f"at 1 / {_PIXELS} of the rate, which gives the same steps of SGD: 0.01 "
-        "becomes 1.3e-5, which is between two rates at which no run diverged."
+        "of the loss decides which learning rates diverge. With the sum, 0.01 does, and "
+        "the paper, with this rate, may have used another loss. Runs with `mean`, if any, "
+        "have 0.01 and the mean over the 784 pixels of the cross-entropy or, with "
+        "linear outputs, of the squared error. They are trained with the sum, or half the "
+        "sum of squares, at the rate that gives the same steps of SGD: 1.3e-5 or 2.6e-5. "
+        "The sum of squares at 0.01 diverges within ten steps. Runs over 500 epochs have no curves."
     ),
 )

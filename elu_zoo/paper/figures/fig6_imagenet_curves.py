@@ -87,9 +87,8 @@ EXPERIMENT = Experiment(
     paper_epochs=80,
     schedule_of="our config",
     note=(
-        "The paper does not give batch size, learning rate, number of iterations or "
-        "the first layer's stride; the config's card has our choices. A smoke run "
-        f"without --imagenet reads {_STAND_IN} images of CIFAR-100 from files. Such a "
-        "run tests the code, and its errors mean nothing for ImageNet."
+        "The paper does not give batch size, learning rate, number of iterations or the first "
+        "layer's stride; the config's card has our choices. A smoke run without --imagenet "
+        f"reads {_STAND_IN} images of CIFAR-100, and its errors mean nothing for ImageNet."
     ),
 )

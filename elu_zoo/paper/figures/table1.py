@@ -120,12 +120,10 @@ EXPERIMENT = Experiment(
     ),
     claims=_CLAIMS,
     note=(
-        "The paper leaves the column `augmented` empty for its own network, though its "
-        "text pads, crops and mirrors the images. The ticks of NiN, DSN and Maxout fit "
-        "their CIFAR-10 errors. The paper's text has 18 convolutional layers and its "
-        "list 19. Sizes are of our models with their default number of classes. Our "
-        "errors are of runs with the whole schedule of the paper or of a network's "
-        "authors. Shorter runs, and runs of our own schedules, are not in this "
-        "table, because they do not show how good a network becomes."
+        "The paper leaves the column `augmented` empty for its own network, though its text "
+        "pads, crops and mirrors the images. The ticks of NiN, DSN and Maxout fit their "
+        "CIFAR-10 errors. The paper's text has 18 convolutional layers and its list 19. Sizes "
+        "are of our models with their default number of classes. Our errors are of runs with "
+        "the whole schedule of the paper or of a network's authors."
     ),
 )

@@ -4,16 +4,17 @@ The symbols a, b, c, k, s, p, q, E_p, E_q, delta and F are those of
 `elu_zoo.paper.theory.natural_gradient`.
 """
 
+import contextlib
 import dataclasses
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.paper.theory import unit_draws
+from elu_zoo.paper.theory import natural_gradient
 
 _LARGEST = 0.1  # fraction of the covariances of which `positive_share` is measured
 
@@ -29,17 +30,13 @@ class BiasShift:
         k: factor of the correction (Theorem 2).
         weighted_mean_length: Euclidean length of E_q(a).
         mean_length: Euclidean length of E_p(a), equal for all units of a layer.
-        input_correlation: mean absolute correlation over all pairs of incoming units
-            that vary, equal for all units of a layer; NaN if there is no pair.
-        delta2: E_p(delta^2).
         effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
             of q. If this number is small, a few examples decide all measures.
         positive_share: fraction of positive components among the components of
             Cov_p(delta^2, a) with the largest absolute values. These are a tenth,
             rounded up, of the components whose incoming unit varies.
-        uncorrected_shift: bias shift of the natural gradient without correction, which
-            has b = 0 and s = 1 / c.
         shift: bias shift of the natural gradient.
+        uncorrected_shift: the bias shift with b = 0 and s = 1 / c.
         cosine: cosine of the angle between gradient and natural gradient, NaN for a
             gradient of 0.
     """
@@ -47,12 +44,10 @@ class BiasShift:
     k: np.ndarray
     weighted_mean_length: np.ndarray
     mean_length: np.ndarray
-    input_correlation: np.ndarray
-    delta2: np.ndarray
     effective_draws: np.ndarray
     positive_share: np.ndarray
-    uncorrected_shift: np.ndarray
     shift: np.ndarray
+    uncorrected_shift: np.ndarray
     cosine: np.ndarray
 
 
@@ -83,7 +78,7 @@ def bias_shift(
     """
     errors.check_number("damping", damping, errors.POSITIVE)
     images, labels = np.asarray(images), np.asarray(labels, "int32")
-    logits = unit_draws.float64(model(images, training=False))
+    logits = float64(model(images, training=False))
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
     p = odds / odds.sum(axis=1, keepdims=True)
     measures = {}
@@ -91,69 +86,81 @@ def bias_shift(
         layer = model.get_layer(name)
         if not isinstance(layer, keras.layers.Dense) or not layer.use_bias:
             raise errors.UsageError(f"Layer {name!r} is not a Dense layer with a bias.")
-        inputs, squares, losses = unit_draws.collect(model, layer, images, p, labels)
+        inputs = float64(keras.Model(model.inputs[0], layer.input)(images))
+        squares = 0.0
+        for label in range(p.shape[1]):
+            delta = deltas(model, layer, images, np.full_like(labels, label))
+            squares += p[:, label, None] * delta**2
+        losses = -deltas(model, layer, images, labels)
         measures[name] = _of_layer(inputs, squares, losses, damping)
     return measures
 
 
 def _of_layer(inputs, squares, losses, damping) -> BiasShift:
-    """Returns the measures of a layer from the arrays that `collect` returns."""
-    count, units = squares.shape
-    delta2 = squares.mean(axis=0)
-    alive = delta2 > 0  # dead units are computed like the others, then set to NaN
-    c, noise = np.where(alive, [delta2, damping * delta2], 1)
-    mean = inputs.mean(axis=0)
-    b = inputs.T @ squares / count
-    g, g_0 = inputs.T @ losses / count, losses.mean(axis=0)
-    a_g, a_b = _solve(inputs, squares, noise, np.stack([g, b], axis=2))
-    # The last factor is the fraction of the bias unit that the incoming units do not
-    # explain.
-    s = 1 / (c * (1 - (b * a_b).sum(axis=0) / c))
-    update_0 = s * (g_0 - (b * a_g).sum(axis=0))
-    update = a_g - update_0 * a_b
-    spread = np.maximum(((squares / c) ** 2).mean(axis=0), 1)
-    nan_mask = np.where(alive, 1, np.nan)
-    return BiasShift(
-        k=nan_mask * c * s * (1 - mean @ a_b),
-        weighted_mean_length=nan_mask * np.linalg.norm(b, axis=0) / c,
-        mean_length=np.full(units, np.linalg.norm(mean)),
-        input_correlation=np.full(units, _correlation(inputs)),
-        delta2=delta2,
-        effective_draws=nan_mask * count / spread,
-        positive_share=nan_mask * _positive_share(inputs, squares),
-        uncorrected_shift=nan_mask * (mean @ a_g + g_0 / c),
-        shift=nan_mask * (mean @ update + update_0),
-        cosine=nan_mask * _cosine(np.vstack([g, g_0]), np.vstack([update, update_0])),
-    )
+    """Returns measures from incoming activations, expected delta^2 and d loss / d net."""
+    units = [_of_unit(inputs, *unit, damping) for unit in zip(squares.T, losses.T, strict=True)]
+    fields = [field.name for field in dataclasses.fields(BiasShift)]
+    return BiasShift(*(np.array([unit.get(name, np.nan) for unit in units]) for name in fields))
 
 
-def _solve(inputs, squares, noise, right):
-    """Returns (A_u + noise_u * identity)^-1 right_u of each unit u, by right side."""
-    identity, result = np.eye(inputs.shape[1]), np.empty_like(right)
-    for unit, square in enumerate(squares.T):
-        matrix = (inputs.T * square) @ inputs / len(inputs) + noise[unit] * identity
-        result[:, unit] = np.linalg.solve(matrix, right[:, unit])
-    return np.moveaxis(result, 2, 0)
+def _of_unit(inputs, square, loss, damping) -> dict[str, float]:
+    """Returns the measures of a unit by name; a dead unit has only one of them."""
+    mean_length = np.linalg.norm(inputs.mean(axis=0))
+    if not square.any():
+        return {"mean_length": mean_length}
+    gradient = np.append(inputs.T @ loss / len(inputs), loss.mean())
+    found = natural_gradient.natural_gradient(inputs, np.sqrt(square), gradient, damping=damping)
+    update = np.append(found.weights, found.bias)
+    lengths = np.linalg.norm(gradient) * np.linalg.norm(update)
+    return {
+        "k": found.k,
+        "mean_length": mean_length,
+        "weighted_mean_length": np.linalg.norm(square @ inputs / square.sum()),
+        "effective_draws": square.sum() ** 2 / (square**2).sum(),
+        "positive_share": _positive_share(inputs, square),
+        "uncorrected_shift": found.uncorrected_shift,
+        "shift": found.shift_from_means,
+        "cosine": gradient @ update / lengths if lengths else np.nan,
+    }
 
 
-def _positive_share(inputs, squares):
-    covariance = (squares - squares.mean(axis=0)).T @ (inputs - inputs.mean(axis=0))
+def _positive_share(inputs, square):
+    covariance = (square - square.mean()) @ (inputs - inputs.mean(axis=0))
     varying = (np.ptp(inputs, axis=0) > 0).sum()
     count = max(1, math.ceil(_LARGEST * varying))
-    order = np.argsort(-np.abs(covariance), axis=1)[:, :count]
-    return (np.take_along_axis(covariance, order, axis=1) > 0).mean(axis=1)
+    largest = np.argsort(-np.abs(covariance))[:count]
+    return (covariance[largest] > 0).mean()
 
 
-def _cosine(first, second):
-    """Returns the cosine of the angle between columns, NaN if a column is 0."""
-    lengths = np.linalg.norm(first, axis=0) * np.linalg.norm(second, axis=0)
-    unknown = np.full(len(lengths), np.nan)
-    return np.divide((first * second).sum(axis=0), lengths, unknown, where=lengths > 0)
+def deltas(
+    model: keras.Model, layer: keras.layers.Dense, images: np.ndarray, labels: np.ndarray
+) -> np.ndarray:
+    """Returns d ln p(label | image) / d net, in the shape of the layer's output."""
+    import tensorflow as tf
+
+    probe = tf.zeros((len(images), *layer.output.shape[1:]))
+    with tf.GradientTape() as tape:
+        tape.watch(probe)
+        with _added_to_net(layer, probe):
+            logits = model(images, training=False)
+        log_p = keras.ops.log_softmax(keras.ops.cast(logits, "float32"))
+        value = keras.ops.take_along_axis(log_p, labels[:, None], 1)
+    return float64(tape.gradient(value, probe))
 
 
-def _correlation(inputs):
-    varying = inputs[:, np.ptp(inputs, axis=0) > 0]
-    if varying.shape[1] < 2:
-        return np.nan
-    sizes = np.abs(np.corrcoef(varying, rowvar=False))
-    return sizes[~np.eye(len(sizes), dtype=bool)].mean()
+@contextlib.contextmanager
+def _added_to_net(layer, probe) -> Iterator[None]:
+    """Adds a tensor to the net input of a layer while the context is active."""
+    # A new model from the layer to the logits would add Keras nodes to later layers.
+    activation = layer.activation
+    layer.activation = lambda net: activation(net + keras.ops.cast(probe, net.dtype))
+    try:
+        yield
+    finally:
+        layer.activation = activation
+
+
+def float64(tensor: Any) -> np.ndarray:
+    """Returns a tensor as a float64 array."""
+    tensor = keras.ops.cast(tensor, "float32")  # NumPy has no bfloat16
+    return np.asarray(keras.ops.convert_to_numpy(tensor), np.float64)

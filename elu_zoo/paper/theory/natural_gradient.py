@@ -50,6 +50,7 @@ class NaturalGradient:
             multiplies the bias unit by k.
         shift_from_means: (E_p(a) - k E_q(a))^T A^-1 g + k g_0 / c, which by Theorem 2
             is the bias shift (E_p(a)^T, 1) (weights, bias).
+        uncorrected_shift: the bias shift with b = 0 and s = 1 / c.
     """
 
     weights: np.ndarray
@@ -57,6 +58,7 @@ class NaturalGradient:
     s: float
     k: float
     shift_from_means: float
+    uncorrected_shift: float
 
 
 def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
@@ -77,31 +79,34 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     return rows.T @ rows
 
 
-def moments(inputs: Any, deltas: Any) -> Moments:
+def moments(inputs: Any, deltas: Any, *, damping: float = 0.0) -> Moments:
     """Returns the moments of the incoming activations under p and q.
 
     Formula: q_n = delta_n^2 p_n / E_p(delta^2).
 
     Args:
         inputs, deltas: see `unit_fisher`.
+        damping: variance of imaginary noise on each activation, added to Var_q(a).
     """
     inputs, deltas = np.asarray(inputs, np.float64), np.asarray(deltas, np.float64)
     p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
     q = p * deltas**2 / delta2
     mean, weighted_mean = p @ inputs, q @ inputs
-    centred = inputs - weighted_mean
+    second = (inputs.T * q) @ inputs + damping * np.eye(inputs.shape[1])
     return Moments(
         delta2=delta2,
         mean=mean,
         weighted_mean=weighted_mean,
-        weighted_second=(inputs.T * q) @ inputs,
-        weighted_variance=(centred.T * q) @ centred,
+        weighted_second=second,
+        weighted_variance=second - np.outer(weighted_mean, weighted_mean),
         covariance=(p * (deltas**2 - delta2)) @ (inputs - mean),
     )
 
 
-def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient:
+def natural_gradient(
+    inputs: Any, deltas: Any, gradient: Any, *, damping: float = 0.0
+) -> NaturalGradient:
     """Returns a unit's natural gradient and its bias shift (Theorems 1 and 2).
 
     Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
@@ -116,10 +121,10 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
     The update equals F^-1 (g^T, g_0)^T. F must not be singular.
 
     Args:
-        inputs, deltas: see `unit_fisher`.
+        inputs, deltas, damping: see `moments`.
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
     """
-    unit = moments(inputs, deltas)
+    unit = moments(inputs, deltas, damping=damping)
     gradient = np.asarray(gradient, np.float64)
     g, g_0, c = gradient[:-1], gradient[-1], unit.delta2
     mean, weighted_mean, b = unit.mean, unit.weighted_mean, c * unit.weighted_mean
@@ -135,4 +140,5 @@ def natural_gradient(inputs: Any, deltas: Any, gradient: Any) -> NaturalGradient
         s=float(s),
         k=float(k),
         shift_from_means=float((mean - k * weighted_mean) @ a_g + k * g_0 / c),
+        uncorrected_shift=float(mean @ a_g + g_0 / c),
     )

@@ -1,6 +1,7 @@
 """The measures of each experiment are computed from a synthetic run folder."""
 
 import json
+import math
 import types
 from pathlib import Path
 
@@ -83,7 +84,6 @@ def test_figure_2_has_losses_and_median_activations(workdir):
 
 
 def test_figure_3_has_squared_errors_by_epoch(workdir):
-    # Smoke runs have 1000 images, so that an epoch has 15 iterations of 64 images.
     examples = EXPERIMENTS["fig3"].trials(PLAN)[0].load().data.train_examples
     epoch = examples // 64
     rows = measured("fig3", workdir)
@@ -141,8 +141,8 @@ def network(workdir, monkeypatch):
     """Returns a small network, and writes snapshots of three epochs."""
     model = zoo.get_model("mnist_mlp_8x128", width=0.0625)
 
-    def get_model(name, *, preprocessing, **arguments):
-        assert (name, preprocessing) == ("mnist_mlp_8x128", False)
+    def get_model(name, **arguments):
+        assert name == "mnist_mlp_8x128"
         assert arguments["activation"] == entry["arguments"]["activation"]
         return model
 
@@ -153,14 +153,13 @@ def network(workdir, monkeypatch):
     for epoch, scale in (0, 1), (1, 1), (10, 1.5):
         weights = [scale * array for array in model.get_weights()]
         np.savez(folder / f"epoch-{epoch:05d}.npz", *weights)
-    generator = np.random.default_rng(0)
+    images = np.random.default_rng(0).integers(0, 256, (60, 28, 28, 1), "uint8")
+    labels = np.arange(60, dtype="int32") % 10
+    split = types.SimpleNamespace(images=images, labels=labels)
 
     class Images:
         def first(self, count):
-            count = min(count, 60)
-            images = generator.integers(0, 256, (count, 28, 28, 1), "uint8")
-            labels = generator.integers(0, 10, count, "int32")
-            return types.SimpleNamespace(images=images, labels=labels)
+            return split
 
     data = types.SimpleNamespace(train=Images(), test=Images())
     monkeypatch.setattr(bias_shift.load, "load", lambda *_: data)
@@ -168,13 +167,49 @@ def network(workdir, monkeypatch):
 
 
 @pytest.mark.slow
-def test_theory_has_a_row_for_each_snapshot(network, workdir):
+def test_theory_has_a_row_for_each_snapshot_and_damping(network, workdir):
     rows = measured("theory", workdir)
-    assert column(rows, "epoch") == ["0", "1", "10"]
-    first, equal, other = ({**row, "epoch": ""} for row in rows)
+    dampings = ["0.001", "0.01", "0.1"]
+    assert column(rows, "epoch") == [e for e in ("0", "1", "10") for _ in dampings]
+    assert column(rows, "damping") == dampings * 3
+    assert column(rows[:6], "error_at_noise_0") == [""] * 6
+    first, equal, other = ({**row, "epoch": ""} for row in (rows[0], rows[3], rows[6]))
     assert first == equal
-    for name in "k", "weighted_mean_length", "correction", "uncorrected_shift":
+    damped = {"k", "correction", "uncorrected_shift", "cosine"}
+    for name in damped | {"weighted_mean_length", "effective_draws", "positive_share"}:
+        assert (first[name] != rows[1][name]) == (name in damped), name
         assert first[name] != other[name]
     for row in first, other:
-        assert 0 <= float(row["positive_share"]) <= 1 and 0 < float(row["alive"]) <= 1
-        assert float(row["weighted_mean_length"]) > 0
+        assert 0 <= float(row["positive_share"]) <= 1 and float(row["weighted_mean_length"]) > 0
+
+
+def test_errors_are_of_images_under_noise_of_each_deviation():
+    # The net says 1 for a pixel above 130 and else 0, and the pixels have 100 and class 0.
+    images, labels = np.full((20_000, 1, 1, 1), 100, "uint8"), np.zeros(20_000, "int32")
+    split = types.SimpleNamespace(images=images, labels=labels)
+    found = bias_shift._errors_under_noise(
+        lambda x: x.reshape(-1, 1) * [0, 1.0] + [130.5, 0], split
+    )
+    assert found.pop("error_at_noise_0") == 0
+    for deviation in 10, 20, 30, 40, 60:
+        expected = 50 * math.erfc(30.5 / deviation / 2**0.5)
+        assert found.pop(f"error_at_noise_{deviation}") == pytest.approx(expected, rel=0.1, abs=0.1)
+    assert not found
+
+
+def test_gradient_norms_equal_backpropagation(network, workdir):
+    rows = measured("gradients", workdir)
+    assert column(rows, "hidden_layer") == [*"12345678"] * 3
+    *hidden, (last, bias) = zip(*[iter(map(np.float64, network.get_weights()))] * 2, strict=True)
+    split = bias_shift.load.load().train.first(60)
+    x, slopes = split.images.reshape(60, -1) / 255, []
+    for kernel, shift in hidden:  # these are the weights of the last snapshot
+        net = x @ kernel + shift
+        x, slope = np.where(net > 0, net, np.expm1(net)), np.where(net > 0, 1, np.exp(net))
+        slopes.append(slope)
+    odds = np.exp(x @ last + bias)
+    back = (odds / odds.sum(axis=1, keepdims=True) - np.eye(10)[split.labels]) @ last.T
+    for row, slope, (kernel, _) in zip(rows[:-9:-1], slopes[::-1], hidden[::-1], strict=True):
+        norm = np.sqrt(((back := back * slope) ** 2).sum(axis=1).mean())
+        assert float(row["gradient_norm"]) == pytest.approx(norm, rel=1e-4)
+        back = back @ kernel.T

@@ -60,8 +60,8 @@ def test_the_table_has_times_and_ratios(commands, tmp_path):
 )
 def test_the_budget_decides_the_flags_of_the_command(commands, budget, flags):
     timing.compute(plan(budget))
-    ((command, part, csv, *others),) = commands
-    assert Path(command) == Path(sys.executable).with_name("elu-zoo-benchmark")
+    ((python, _, module, part, csv, *others),) = commands
+    assert (python, module) == (sys.executable, "elu_zoo.bin.benchmark")
     assert part == "--parts=unit" and csv.startswith("--csv=")
     assert others == flags
     assert not Path(csv[6:]).exists()  # the file was temporary
