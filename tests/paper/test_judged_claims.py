@@ -156,3 +156,12 @@ def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
                 stored = float(stored or "nan")
                 assert made == pytest.approx(stored, rel=1e-2, abs=1e-9, nan_ok=True)
             assert row == expected
+
+
+def test_changed_verdicts_end_at_the_verdicts_of_the_claims():
+    verdicts = {row["id"]: row["verdict"] for row in results.read_file(COMMITTED / "claims.csv")}
+    changed = results.read_file(COMMITTED / "verdicts_changed.csv")
+    assert {row["became"]: row["after"] for row in changed} == {
+        row["became"]: verdicts.get(row["became"], "dropped") for row in changed
+    }
+    assert all(row["reason"] for row in changed)

@@ -99,11 +99,12 @@ EXPERIMENT = Experiment(
     claims=(_CLAIM,),
     note=(
         "The paper has no experiment on this, and so no length of training to reach. The "
-        "networks are those of figure 2, with initial weights and after few epochs. All have "
-        "He's initial kernels, which are made for ReLU. The gradient is that of an image's loss"
-        " with respect to a layer's net inputs, which is propagated back; that of a kernel also"
-        " depends on the size of the layer's inputs. Norms are root mean squares over "
-        f"{_IMAGES:,} training images, ribbons one standard deviation over runs. Tests compare "
-        "the first hidden layer with the last, so that the size of the loss cancels."
+        "networks are those of figure 2, with initial weights and after few epochs. All "
+        "have He's initial kernels, which are made for ReLU. The gradient is that of an "
+        "image's loss with respect to a layer's net inputs, which is propagated back; that "
+        "of a kernel also depends on the size of the layer's inputs, which in the first "
+        f"layer are pixels. Norms are root mean squares over {_IMAGES:,} training images. "
+        "Tests compare the first hidden layer with the last, so that the size of the loss "
+        "cancels. With these kernels the gradient of tanh does not vanish either."
     ),
 )
