@@ -22,6 +22,20 @@ for gpu in tf.config.list_physical_devices("GPU"):
 tf.config.list_logical_devices()
 
 
+# A process runs all files of these folders, whose fixtures for a session take many seconds.
+SHARED = "tests/bin/", "tests/export/", "tests/serving_conformance/"
+
+
+def pytest_xdist_make_scheduler(config, log):
+    from xdist.scheduler import LoadFileScheduling
+
+    class LoadFolders(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            return next(filter(nodeid.startswith, SHARED), None) or super()._split_scope(nodeid)
+
+    return LoadFolders(config, log)
+
+
 def pytest_runtest_setup(item):
     root = os.environ.get("TFDS_DATA_DIR", "")
     marker = item.get_closest_marker("data")

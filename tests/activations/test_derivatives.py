@@ -100,8 +100,10 @@ def _cases():
     graphs = "eager", "traced", "compiled"
     cases = itertools.product(TOLERANCES, FUNCTIONS, MODES, [0.1, 1.0, 2.5], graphs)
     for case in cases:
-        dtype, _, mode, alpha, _ = case
+        dtype, name, mode, alpha, graph = case
         quick = dtype == "float32" and (alpha == 2.5 or (alpha, mode) == (1, "reverse"))
+        # In a graph that is not compiled, the layer is `elu_xla`, and the others do not differ.
+        quick &= (graph == "traced") == (name == "layer") or name == "elu_xla"
         yield pytest.param(*case, marks=() if quick else pytest.mark.slow)
 
 

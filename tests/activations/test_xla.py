@@ -26,18 +26,19 @@ def ulps(y, x):
     return np.abs(y.astype(np.float64) - expected) / np.spacing(magnitude)
 
 
-@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
-@pytest.mark.parametrize(
-    "first, last, step",  # bits of float32 numbers
-    [
-        (0x80000000, 0xFF800000, 997),  # all negative numbers
-        (0xBC000000, 0xC1900000, 67),  # -2^-7 to -18, computed by the polynomial
-        (0xB2FFF000, 0xB3001000, 1),  # near -2^-25, above which the result is x
-        (0xC18A0000, 0xC1910000, 1),  # near -17.5, below which the result is -1
-    ],
+# First, last and step of ranges of float32 numbers, as bits.
+RANGES = (
+    (0x80000000, 0xFF800000, 997),  # all negative numbers
+    (0xBC000000, 0xC1900000, 67),  # -2^-7 to -18, computed by the polynomial
+    (0xB2FFF000, 0xB3001000, 1),  # near -2^-25, above which the result is x
+    (0xC18A0000, 0xC1910000, 1),  # near -17.5, below which the result is -1
 )
-def test_float32_is_within_1_ulp(function, first, last, step):
-    x = np.arange(first, last + 1, step, dtype=np.uint32).view(np.float32)
+
+
+@pytest.mark.parametrize("function", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_float32_is_within_1_ulp(function):
+    bits = [np.arange(first, last + 1, step, dtype=np.uint32) for first, last, step in RANGES]
+    x = np.concatenate(bits).view(np.float32)
     assert np.max(ulps(function(tf.constant(x)).numpy(), x)) <= 1
 
 
@@ -70,8 +71,7 @@ def test_half_precision_is_correctly_rounded(dtype):
     np.testing.assert_array_equal(y.numpy().view(np.uint16), rounded.view(np.uint16))
 
 
-@pytest.mark.parametrize("alpha", [0.5, 1.0])
-@pytest.mark.parametrize("function", [elu_xla, tf.function(elu_xla)])
+@pytest.mark.parametrize(("function", "alpha"), [(elu_xla, 0.5), (tf.function(elu_xla), 1.0)])
 def test_bfloat16_slopes_are_computed_from_the_input(function, alpha):
     """Outputs near -1 are multiples of 2^-8; slopes computed from them would be too.
 

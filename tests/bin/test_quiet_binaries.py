@@ -29,6 +29,7 @@ def test_debug_prints_all_messages(process, trained):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_nested_processes_print_nothing(process):
     """The process of each part starts further processes."""
     parts = "--parts=serving", "--models=mnist_mlp_8x128", "--rounds=1"

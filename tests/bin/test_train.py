@@ -20,15 +20,15 @@ def get_config(arg=""):
 
 
 @pytest.mark.slow
-def test_the_rerun_of_a_finished_run_prints_its_results(process, tmp_path):
-    first = process("train", SMOKE)
+def test_the_rerun_of_a_finished_run_prints_its_results(cli, tmp_path):
+    first = cli("train", SMOKE)
     assert first.code == 0, first.err
     measures, weights = first.out.splitlines()
     path = tmp_path / weights.removeprefix("weights ")
     assert path.is_file() and path.parent == tmp_path / RUN
     entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
     assert measures == f"test {loss.describe(entry['metrics'], 'test_')}"
-    again = process("train", SMOKE)
+    again = cli("train", SMOKE)
     assert (again.code, again.out) == (0, first.out)
     assert again.err.splitlines()[-1] == f"{RUN} is finished."
 

@@ -263,14 +263,19 @@ TRAINED = (
 # A test that takes seconds for each row runs these rows by default. The other rows are
 # marked slow.
 QUICK = ("layer-FeatureMapDropout", "mnist_mlp_8x128-prelu-bn", "nin-relu")
+# These networks take longest to compile; elu_cifar_11 and the layers have all their parts.
+# Tests that compile them are marked nightly.
+LARGE = ("elu_cifar_18", "elu_imagenet_15", "fmp", "highway_19")
+NIGHTLY = pytest.mark.slow, pytest.mark.nightly
 # A test that is fast for layers runs these rows by default.
 QUICK_LAYERS = (*QUICK, *(row.name for row in LAYERS))
 
 
-def each(rows, quick=QUICK):
-    """Parametrizes a test with rows; rows whose names `quick` lacks are marked slow."""
+def each(rows, quick=QUICK, nightly=()):
+    """Parametrizes a test with rows, slow but for `quick` names, and networks of `nightly`."""
+    slow = {row.name: NIGHTLY if row.registered in nightly else pytest.mark.slow for row in rows}
     parameters = [
-        pytest.param(row, marks=() if row.name in quick else pytest.mark.slow) for row in rows
+        pytest.param(row, marks=() if row.name in quick else slow[row.name]) for row in rows
     ]
     return pytest.mark.parametrize("row", parameters, ids=lambda row: row.name)
 

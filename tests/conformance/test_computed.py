@@ -6,7 +6,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import ROWS, TRAINED, each, examples, logits, schedule
+from rows import LARGE, ROWS, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training.run import Learner
 from elu_zoo.training.step import compilation, devices
@@ -16,7 +16,7 @@ DETERMINED = [row for row in TRAINED if not row.random]
 STEPS = 5
 
 
-@each(ROWS)
+@each(ROWS, nightly=LARGE)
 def test_logits_of_an_xla_function_equal_the_eager_logits(row):
     model, images = row.make(), examples(row).images.astype(np.float32)
     signature = [tf.TensorSpec([None, *row.image_shape])]
@@ -44,6 +44,8 @@ def test_logits_in_other_dtypes_are_close_to_float32(row, policy):
         keras.config.set_dtype_policy("float32")
     computed = logits(model, images)
     assert computed.dtype == np.float32
+    kinds = keras.layers.Dense | keras.layers.Conv2D
+    assert [x for x in model.layers if isinstance(x, kinds)][-1].compute_dtype == "float32"
     np.testing.assert_allclose(
         computed, expected, rtol=0, atol=LIMITS[policy] * max(1, np.abs(expected).max())
     )
@@ -73,7 +75,7 @@ def train_on_one_device(row):
 
 
 @pytest.mark.slow
-@each(TRAINED)
+@each(TRAINED, nightly=LARGE)
 def test_training_twice_gives_equal_bits(row):
     repeated = train(row, tf.distribute.get_strategy())
     for a, b in zip(repeated[1], train_on_one_device(row)[1], strict=True):
@@ -82,7 +84,7 @@ def test_training_twice_gives_equal_bits(row):
 
 # Rows with RReLU are left out, because each replica draws different slopes.
 @pytest.mark.slow
-@each(DETERMINED)
+@each(DETERMINED, nightly=LARGE)
 def test_a_training_step_on_two_devices_equals_a_step_on_one(row):
     strategy = devices.create_strategy("mirrored", 2)
     assert strategy.num_replicas_in_sync == 2

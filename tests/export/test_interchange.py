@@ -22,6 +22,7 @@ from elu_zoo.weights import pretrained
 
 FILES = {"onnx": "model.onnx", "litert": "model.tflite"}
 LOAD = {"onnx": interchange.load_onnx, "litert": interchange.load_litert}
+CIFAR = pytest.mark.slow, pytest.mark.nightly, pytest.mark.data("cifar10")
 PACKAGES = {"onnx": ["tf2onnx", "onnxruntime"], "litert": ["ai_edge_litert"]}
 
 
@@ -98,22 +99,21 @@ def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format)
         np.testing.assert_allclose(outputs[name], values, rtol=1e-5, atol=1e-3)
 
 
-@pytest.mark.data("mnist", "cifar10")
 @pytest.mark.parametrize(
-    ("name", "weights"),
+    ("name", "weights", "data"),
     [
-        ("mnist_mlp_8x128", "mnist"),
-        pytest.param("elu_cifar_11", "cifar10", marks=pytest.mark.slow),
+        ("mnist_mlp_8x128", "mnist", "mnist_5k"),
+        pytest.param("elu_cifar_11", "cifar10", "cifar10", marks=CIFAR),
     ],
 )
-def test_export_of_published_weights_agrees_with_keras(tmp_path, format, name, weights):
+def test_export_of_published_weights_agrees_with_keras(tmp_path, format, name, weights, data):
     selected = pretrained.find(name, weights)
     model = elu_zoo.get_model(name, weights=selected)
     description = predictor.description(model, name, selected)
     del description["classifier"]
     source = origin.of_weights(selected)
     path = export(tmp_path, format, model, name=name, source=source, **description)
-    images = load.load(weights).test.images[:1000]
+    images = load.load(data).test.images[:1000]
     expected = model.predict_on_batch(images.astype("float32"))
     logits = LOAD[format](path / FILES[format])(images)["logits"]
     assert_close(format, logits, expected)

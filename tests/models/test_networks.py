@@ -1,5 +1,6 @@
-"""Initial weights, kernel decay and precision are tested for every network."""
+"""Initial weights, kernel decay and image sizes are tested for every network."""
 
+import functools
 import math
 
 import keras
@@ -15,12 +16,12 @@ WIDTHS = {"mnist_mlp_8x128": 0.25, "mnist_autoencoder": 0.05, "elu_cifar_18": 0.
 IMAGENET = {
     "width": 0.01, "input_shape": (32, 32, 3), "stem_stride": 1, "spp_levels": (1, 2)
 }  # fmt: skip
+# Changes of arguments, and changes that are made too if the network takes their arguments.
 CHANGES = (
-    {"activation": "relu"},
-    {"activation": {"name": "elu", "alpha": 0.5}},
-    {"activation": "prelu", "batch_norm": True},
+    ({"activation": "relu"}, {"conv_dtype": "bfloat16"}),
+    ({"activation": {"name": "elu", "alpha": 0.5}}, {"padding": "same"}),
+    ({"activation": "prelu", "batch_norm": True}, {"dropout_placement": "all"}),
 )
-CHANGES_OF_STACKS = {"padding": "same", "dropout_placement": "all"}
 each_network = pytest.mark.parametrize("name", registry.network_modules())
 
 
@@ -32,20 +33,22 @@ def small(name, **changes):
     return elu_zoo.get_model(name, **arguments)
 
 
+@functools.cache
+def usual(name):
+    """The network with default arguments, which tests must not change."""
+    return small(name, activation="elu")
+
+
 def kernels(model):
     return {x.name: np.asarray(x.kernel) for x in model.layers if hasattr(x, "kernel")}
 
 
 @each_network
 def test_initial_weights_do_not_depend_on_activation_norm_and_precision(name):
-    expected = kernels(small(name, activation="elu", seed=5))
-    changes = [*CHANGES]
-    if registry.entry(name).takes("conv_dtype"):
-        changes.append({"activation": "elu", "conv_dtype": "bfloat16"})
-    if registry.entry(name).takes("dropout_placement"):
-        changes.append(CHANGES_OF_STACKS)
-    for change in changes:
-        changed = kernels(small(name, seed=5, **change))
+    expected = kernels(usual(name))
+    for change, others in CHANGES:
+        taken = {k: v for k, v in others.items() if registry.entry(name).takes(k)}
+        changed = kernels(small(name, **change, **taken))
         assert list(changed) == list(expected)
         for layer, kernel in changed.items():
             np.testing.assert_array_equal(kernel, expected[layer], layer)
@@ -53,7 +56,7 @@ def test_initial_weights_do_not_depend_on_activation_norm_and_precision(name):
 
 @each_network
 def test_initial_kernels_depend_on_the_seed_and_initial_biases_do_not(name):
-    model = small(name, activation="elu")
+    model = usual(name)
     kernels_of_seed_6 = kernels(small(name, activation="elu", seed=6))
     for layer, kernel in kernels(model).items():
         assert (kernel != kernels_of_seed_6[layer]).any(), layer
@@ -78,9 +81,9 @@ def test_initial_weights_do_not_depend_on_arguments_of_single_networks(name, cha
 
 @each_network
 def test_weights_do_not_depend_on_the_image_size_of_a_network_for_any_size(name):
-    usual = small(name)
-    model = small(name, input_shape=(40, 56, usual.input_shape[-1]))
-    pairs = list(zip(model.weights, usual.weights, strict=True))
+    expected = usual(name)
+    model = small(name, activation="elu", input_shape=(40, 56, expected.input_shape[-1]))
+    pairs = list(zip(model.weights, expected.weights, strict=True))
     same = all(value.shape == expected.shape for value, expected in pairs)
     assert registry.entry(name).any_size == same
     for value, expected in pairs if same else ():
@@ -92,10 +95,10 @@ def test_one_model_takes_images_of_any_size(name):
     if not registry.entry(name).any_size or name == "fmp":
         return
     model = small(name, input_shape=(None, None, 3))
+    graph = tf.function(model, input_signature=[tf.TensorSpec(model.input_shape)])
     for size in (32, 32), (35, 50):
         images = np.random.default_rng(0).normal(size=(2, *size, 3)).astype("float32")
         expected = np.asarray(small(name, input_shape=(*size, 3))(images))
-        graph = tf.function(model, input_signature=[tf.TensorSpec(model.input_shape)])
         limit = 1e-5 * np.abs(expected).max()
         np.testing.assert_allclose(graph(images), expected, rtol=0, atol=limit)
 
@@ -104,7 +107,7 @@ def test_one_model_takes_images_of_any_size(name):
 def test_the_gradient_of_the_kernel_penalty_is_the_decay_times_the_kernel(name):
     if not registry.entry(name).takes("kernel_decay"):
         return
-    assert small(name).losses == []
+    assert usual(name).losses == []
     changes = {"kernel_decay": 0.5, "batch_norm": True}
     if registry.entry(name).takes("classifier_decay"):
         changes["classifier_decay"] = 0.25
@@ -135,23 +138,6 @@ def test_conv_dtype_is_the_dtype_of_convolutions_except_the_classifier(name):
     assert half_precision == expected - {"classifier", "centre"}  # "centre" pads images
     assert {w.dtype for w in model.weights if "seed" not in w.path} == {"float32"}
     assert model.output.dtype == "float32"
-
-
-@each_network
-def test_logits_are_float32_under_the_policy_mixed_bfloat16(name):
-    policy = keras.config.dtype_policy()
-    keras.config.set_dtype_policy("mixed_bfloat16")
-    try:
-        model = small(name, **({"auxiliary_heads": True} if name == "dsn" else {}))
-    finally:
-        keras.config.set_dtype_policy(policy)
-    assert model.layers[3].compute_dtype == "bfloat16"
-    names = [layer.name for layer in model.layers]
-    logits = "pixels" if "pixels" in names else "classifier"
-    float32_layers = model.layers[names.index(logits) :]
-    assert {layer.compute_dtype for layer in float32_layers} == {"float32"}
-    images = np.ones((1, *model.input_shape[1:]), np.float32)
-    assert model(images).dtype == "float32"
 
 
 @pytest.mark.parametrize("name", ["elu_cifar_11", "elu_cifar_18", "elu_imagenet_15", "nin"])

@@ -40,6 +40,7 @@ HEADERS = (
     {"Content-Length": "1"},
 )
 SIZES = (-(2**63), -1, 0, 1, 2, 28, 2**31, 2**40, 2**62, 2**63 - 1)
+MANY = pytest.param(10_000, marks=[pytest.mark.slow, pytest.mark.nightly])
 NAMES = ("", "nope", "é" * 3000, "\x00", "../x", "logits")
 
 
@@ -153,7 +154,7 @@ def send_valid(server, model, expected):
     return "valid"
 
 
-@pytest.mark.parametrize("count", [400, pytest.param(10_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [400, MANY])
 def test_malformed_requests_get_client_errors(server, model, conv, needs_our_server, count):
     expected = {}
     for target in (model, conv):

@@ -61,6 +61,7 @@ def test_files_are_split_by_size_and_limited_in_number(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     pytest.importorskip("jax")
     monkeypatch.delenv("TFDS_DATA_DIR", raising=False)

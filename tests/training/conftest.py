@@ -15,10 +15,13 @@ from elu_zoo.training.step import resident
 
 @pytest.fixture
 def smoke():
-    """A function that makes a config of 20 iterations on 640 digits."""
+    """A function that makes a config of 20 iterations of a small network on 640 digits."""
 
     def make(entries=(), arg=""):
         config = quickstart.get_config(",".join(filter(None, ["smoke=True", arg])))
+        if "model.name" not in dict(entries):
+            with config.unlocked():
+                config.model.hidden_layers = 2
         config.update_from_flattened_dict(dict(entries))
         return config
 

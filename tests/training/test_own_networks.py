@@ -36,9 +36,7 @@ def own_network(
 @pytest.fixture
 def config(smoke, restored_models):
     registry.register_model(training_only=("dropout",))(own_network)
-    with smoke().unlocked() as config:
-        config.model.name = "own_network"
-        config.train.epochs = 1
+    with smoke({"model.name": "own_network", "train.epochs": 1}).unlocked() as config:
         return config
 
 

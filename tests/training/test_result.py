@@ -55,11 +55,12 @@ def test_the_entry_of_a_classifier_describes_the_run(smoke, train, tmp_path, mon
         "batch_norm": False,
         "input_shape": [28, 28, 1],
         "width": 0.25,
+        "hidden_layers": 2,
         "num_classes": 10,
     }
     assert entry["classes"] == [str(digit) for digit in range(10)]
     assert entry["examples"] == {"train": 640, "validation": 500, "test": 1000}
-    units = [784, *[32] * 8, 10]
+    units = [784, 32, 32, 10]
     macs = sum(a * b for a, b in itertools.pairwise(units))
     assert entry["multiply_accumulates"] == macs
     assert card.text(entry, []).startswith(f"# {entry['tag']}")

@@ -28,6 +28,7 @@ def random_data():
 
 # Three epochs of six iterations. Only the last iteration has a checkpoint and a record.
 DATA, EPOCH, TOTAL = random_data(), 6, 18
+HIDDEN, WEIGHTS = 2, 6  # layers and arrays of the network
 ENTRIES = {
     "model.width": 0.1,
     "train.batch_size": 16,
@@ -51,6 +52,8 @@ def images():
 
 def get_config(entries=()):
     config = quickstart.get_config("smoke=True")
+    with config.unlocked():
+        config.model.hidden_layers = HIDDEN
     config.update_from_flattened_dict({**ENTRIES, **dict(entries)})
     return config
 
@@ -139,7 +142,7 @@ def test_rows_measure_the_weights_of_their_iteration(unobserved, observed):
     assert [row["step"] for row in rows] == TESTED
     parts = {"test": DATA.test, "measured": DATA.train.first(30)}
     for row in rows:
-        model = load_model(observed[0], read_checkpoint(unobserved[0], row["step"], 18))
+        model = load_model(observed[0], read_checkpoint(unobserved[0], row["step"], WEIGHTS))
         expected = {"step": row["step"]}
         for name, split in parts.items():
             for key, value in measure(model, split).items():
@@ -152,8 +155,8 @@ def test_snapshots_are_the_unrounded_weights_of_their_epochs(unobserved, observe
     snapshots = observers.read_snapshots(observed[0])
     assert list(snapshots) == [0, 2, 3]
     arguments = {"width": 0.1, "seed": 0, "input_shape": (6, 6, 1), "preprocessing": False}
-    initial = elu_zoo.get_model("mnist_mlp_8x128", **arguments)
-    last = read_checkpoint(unobserved[0], TOTAL, 18)
+    initial = elu_zoo.get_model("mnist_mlp_8x128", hidden_layers=HIDDEN, **arguments)
+    last = read_checkpoint(unobserved[0], TOTAL, WEIGHTS)
     for i, (first, weights) in enumerate(zip(snapshots[0], snapshots[3], strict=True)):
         assert weights.dtype == first.dtype == np.float32
         np.testing.assert_array_equal(first, np.asarray(initial.weights[i]))

@@ -56,7 +56,6 @@ def slow(*values):
 @pytest.mark.parametrize(
     ("name", "entries", "stops", "arguments"),  # iterations from stop to stop
     [
-        ("digits", {}, [4], {}),
         ("digits", {}, [10], {}),
         ("digits", {}, [20], {}),
         ("digits", {}, [1, 12], {}),
@@ -64,7 +63,8 @@ def slow(*values):
         slow("random", {"model.batch_norm": True, "model.activation.name": "rrelu"}, [14], {}),
         slow("compiled", {}, [14], COMPILED),
         slow("compiled bfloat16", BFLOAT16, [14], COMPILED),
-        ("phased", {}, IN_EACH_PHASE, {}),
+        ("phased", {}, [6], {}),
+        slow("phased", {}, IN_EACH_PHASE, {}),
         slow("phased muon", small_stacks.MUON, [6], {}),
         slow("phased compiled", {}, [6], COMPILED),
         slow("phased two devices", {}, [6], TWO_DEVICES),
