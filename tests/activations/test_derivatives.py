@@ -96,7 +96,7 @@ def _unsupported(name, mode, dtype, graph):
 
 
 def _cases():
-    """Yields all cases. Only some cases of float32 do not have the mark slow."""
+    """Yields all cases, slow but for some of float32."""
     graphs = "eager", "traced", "compiled"
     cases = itertools.product(TOLERANCES, FUNCTIONS, MODES, [0.1, 1.0, 2.5], graphs)
     for case in cases:

@@ -11,6 +11,8 @@ import elu_zoo
 from elu_zoo import errors
 
 MODEL = "mnist_mlp_8x128"
+QUICK = ["mnist_autoencoder", "elu_cifar_11", "fmp"]  # dense, convolutions, own layers
+OTHERS = [pytest.param(x, marks=pytest.mark.slow) for x in elu_zoo.list_models() if x not in QUICK]
 USAGE, CORRUPT = errors.UsageError, errors.CorruptError
 
 
@@ -56,7 +58,7 @@ def test_weights_and_number_of_classes_come_from_the_file(save, case):
         np.testing.assert_array_equal(value, np.asarray(exact, np.float32))
 
 
-@pytest.mark.parametrize("name", elu_zoo.list_models())
+@pytest.mark.parametrize("name", QUICK + OTHERS)
 def test_a_saved_network_equals_the_loaded_one(save, name):
     model = get(name)
     images = np.random.default_rng(0).integers(0, 256, (1, *model.input_shape[1:]))

@@ -20,8 +20,7 @@ AUTOENCODER = {
     "train.learning_rates": (0.0001,),
 }
 BFLOAT16 = {"train.precision": "mixed_bfloat16"}
-# In the first phase, at its end, and in the other phases.
-IN_EACH_PHASE = [3, 2, 2, 6]
+IN_EACH_PHASE = [3, 2, 2, 6]  # in the first phase, at its end, and in the other phases
 COMPILED = {"compile": "on"}
 TWO_DEVICES = {"strategy": "mirrored", "num_devices": 2}
 
