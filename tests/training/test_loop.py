@@ -190,7 +190,7 @@ def test_a_stopped_or_killed_binary_resumes_bit_identically(
     smoke, train, tmp_path, last_arrays, assert_same_bits, rows, number, code
 ):
     entries = {"train.epochs": 60, "train.momentum": 0.9, "train.checkpoint_every": 3}
-    entries["train.learning_rates"] = (0.005,)
+    entries |= {"train.learning_rates": (0.005,), "model.name": "mnist_mlp_8x128"}
     overrides = [f"--config.{key}={value}" for key, value in entries.items()]
     cut, unstopped = tmp_path / "cut", tmp_path / "unstopped"
     command = [*BINARY, *overrides, f"--workdir={cut}", "--compile=off"]
