@@ -82,7 +82,7 @@ def test_redrawn_folders_are_within_their_budgets(names, package, tests):
 
 
 @pytest.mark.parametrize(
-    ("folder", "limit"), [("elu_zoo", 26_950), ("tests", 32_350), ("tools", 1_900)]
+    ("folder", "limit"), [("elu_zoo", 26_950), ("tests", 32_450), ("tools", 1_900)]
 )
 def test_all_files_together_do_not_grow(folder, limit):
     assert lines(ROOT.parent, folder) <= limit

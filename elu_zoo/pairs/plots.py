@@ -97,8 +97,8 @@ def curves(
         style = {
             **looks[name].style(hollow=dotted or batch_norm),
             "linestyle": _DOTTED if dotted else _DASHED if batch_norm else "-",
-            # The first markers of the lines are apart, so that no marker hides another.
-            "markevery": (_MARKER_DISTANCE * i / len(arms), _MARKER_DISTANCE),
+            # The first markers are apart, so that none hides another; a point has its own.
+            "markevery": len(runs) < 2 or (_MARKER_DISTANCE * i / len(arms), _MARKER_DISTANCE),
         }
         middle = runs.mean(axis=1) if summary == "mean" else runs.median(axis=1)
         label = None if dotted else palette.label(name, batch_norm)

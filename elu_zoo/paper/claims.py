@@ -16,10 +16,8 @@ import pandas as pd
 from elu_zoo.pairs import grouping, statistics
 from elu_zoo.pairs.grouping import Arm
 
-VERDICTS = (
-    *("reproduced", "reproduced in early training", "contradicted", "different", "mixed"),
-    "not tested",
-)
+_DECIDED = "reproduced", "reproduced in early training", "contradicted", "different", "mixed"
+VERDICTS = *_DECIDED, "not tested"
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]

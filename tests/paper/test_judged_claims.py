@@ -74,7 +74,7 @@ def test_runs_that_diverged_keep_claims_mixed(tmp_path):
     removed = {("elu", seed) for seed in range(15)}  # five pairs are left
     write("fig2", tmp_path, diverged=removed)
     table = claim_tables.table(claim_tables.judge({"fig2": views.view("fig2", tmp_path)}))
-    rows = [row for row in table if row["n"] == 5]
+    rows = [row for row in table if row.get("n") == 5]
     assert rows and {row["verdict"] for row in rows} == {"mixed"}
     assert all(row["tests"].endswith(", runs diverged") for row in rows)
 

@@ -67,9 +67,10 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
 
 
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
-    measured = set(frame["variant"][frame[[*_SPLITS]].notna().any(axis=1)])
+    measured = {*frame["variant"][frame[[*_SPLITS]].notna().any(axis=1)]}
     groups = [[variant for variant in group if variant in measured] for group in (_SUMS, _MEANS)]
-    rows = [(column, group) for group in groups if group for column in _SPLITS]
+    columns = [column for column in _SPLITS if frame[column].notna().any()]
+    rows = [(column, group) for group in groups if group for column in columns]
     if not rows:
         return
     with plots.figure(stem, [len(group) for _, group in rows], 0.5 + 2.5 * len(rows)) as grid:
