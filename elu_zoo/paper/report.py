@@ -111,7 +111,7 @@ def _section(name: str, view: View | None) -> list[str]:
     if longer := view.longer:
         flag, count = f"--budget={longer.budget}", len({row["seed"] for row in longer.rows})
         seeds = "one seed" if count == 1 else f"{count} seeds"
-        length = f"{schedule(name, longer)}, {seeds} so far. These runs decide no claim."
+        length = f"{schedule(name, longer)}, {seeds} so far."
         parts += [f"### {flag}", f"{length} Command: `{command} {flag}`."]
         parts += _shown(name, longer, f"{experiment.title}, {flag}", f"{name}_{longer.budget}")
     return parts

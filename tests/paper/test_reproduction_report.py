@@ -108,7 +108,7 @@ def test_runs_of_a_longer_budget_have_their_own_part():
     full = View("full", full.rows, ("fig4: relu, 3",))
     text = section("fig4", {"fig4": View("short", view("fig4", plan()).rows, (), full)})
     part = text.partition("### --budget=full")[2]
-    assert "330 of 330 epochs, one seed so far. These runs decide no claim. " in part
+    assert "330 of 330 epochs, one seed so far. " in part
     assert "Command: `elu-zoo-reproduce fig4 --budget=full`.\n" in part
     assert "Left out because they diverged: fig4: relu, 3." in part
     assert "(figures/fig4_full.png)" in part
