@@ -46,8 +46,7 @@ _MEDIANS_UNTIL = 50  # the rows have every epoch until this one, see `curves.epo
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
-    # 20 pairs find a difference of 1.2 epochs until a loss of 0.01 with a probability of
-    # 0.8; its standard deviation is 1.3 epochs. Five pairs would need 3.9 epochs.
+    # 20 pairs find a difference of 1.2 epochs to a loss of 0.01 with a probability of 0.8.
     epochs = plan.of(2, 50, 300)
     snapshots = (*(epoch for epoch in SNAPSHOTS if epoch < epochs), epochs)
     return [

@@ -58,15 +58,12 @@ def bias_shift(
 
     The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the
     model's softmax. A bias shift is the change of the unit's mean net input when the
-    natural gradient is added to the unit's weights. A training step with learning rate
-    eta changes the mean by -eta times this number.
-
-    The model is unchanged afterwards, but no other thread may use the model meanwhile.
+    natural gradient is added to the unit's weights. No other thread may use the model
+    meanwhile.
 
     Args:
         model: model with one input and one output, the logits `(batch, classes)`.
-        images: `(examples, height, width, channels)`, as the model takes images. They
-            are computed as one batch.
+        images: `(examples, height, width, channels)`, computed as one batch.
         labels: class of each image, integers `(examples,)`.
         layers: names of `Dense` layers with a bias, each used once by the model.
         damping: > 0, variance of imaginary noise on each incoming activation.
@@ -136,15 +133,23 @@ def deltas(
     model: keras.Model, layer: keras.layers.Dense, images: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:
     """Returns d ln p(label | image) / d net, in the shape of the layer's output."""
-    import tensorflow as tf
 
-    probe = tf.zeros((len(images), *layer.output.shape[1:]))
-    with tf.GradientTape() as tape:
-        tape.watch(probe)
+    def log_likelihood(probe):
         with _added_to_net(layer, probe):
             logits = model(images, training=False)
         log_p = keras.ops.log_softmax(keras.ops.cast(logits, "float32"))
-        value = keras.ops.take_along_axis(log_p, labels[:, None], 1)
+        return keras.ops.sum(keras.ops.take_along_axis(log_p, labels[:, None], 1))
+
+    probe = keras.ops.zeros((len(images), *layer.output.shape[1:]), "float32")
+    if keras.backend.backend() == "jax":
+        import jax
+
+        return float64(jax.grad(log_likelihood)(probe))
+    import tensorflow as tf
+
+    with tf.GradientTape() as tape:
+        tape.watch(probe)
+        value = log_likelihood(probe)
     return float64(tape.gradient(value, probe))
 
 

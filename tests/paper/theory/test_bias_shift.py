@@ -1,4 +1,11 @@
-"""Bias shifts of models, compared with the theorems in NumPy."""
+"""Bias shifts of models, compared with the theorems in NumPy.
+
+`KERAS_BACKEND=jax python ../no_tensorflow.py test_bias_shift.py FILE` writes `computed()`.
+"""
+
+import os
+import subprocess
+import sys
 
 import keras
 import numpy as np
@@ -130,3 +137,26 @@ def test_deltas_of_dense_layers_equal_backpropagation(activation, inner):
     for name, expected in ("classifier", deltas), ("hidden", before):
         found = module.deltas(model, model.get_layer(name), images, labels)
         np.testing.assert_allclose(found, expected, atol=1e-6)
+
+
+def computed():
+    """Returns measures that do not depend on the backend, by layer and name."""
+    model = dense()
+    found = shifts(model, *examples(model))
+    return {f"{layer}/{name}": x for layer, each in found.items() for name, x in vars(each).items()}
+
+
+@pytest.mark.slow
+def test_jax_computes_the_same_measures(tmp_path):
+    pytest.importorskip("jax")
+    import no_tensorflow
+
+    script = [sys.executable, no_tensorflow.__file__, __file__, tmp_path / "found.npz"]
+    subprocess.run(script, env={**os.environ, "KERAS_BACKEND": "jax"}, check=True)
+    with np.load(tmp_path / "found.npz") as found:
+        for name, expected in computed().items():
+            np.testing.assert_allclose(found[name], expected, rtol=1e-3, err_msg=name)
+
+
+if __name__ == "__main__":
+    np.savez(sys.argv[1], **computed())
