@@ -29,7 +29,7 @@ hollow markers and dashed lines, and validation losses dotted lines.
 
 Each claim has the first of its measured tests with n, the number of runs, pairs of runs,
 timing rounds or draws, and the outcomes of all. The schedule is the length of our runs
-beside the paper's. The verdicts ([how they changed](verdicts_changed.csv)) are:
+beside the paper's. The verdicts are:
 
 - *reproduced*: all measured tests support the claim. Where the paper has training runs,
   ours have their length; if they are shorter, it is *reproduced in early training*.
