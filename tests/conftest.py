@@ -6,20 +6,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import tensorflow as tf
 
 os.environ.pop("TF_CONFIG", None)
 if "PYTEST_XDIST_WORKER" in os.environ:
     # pytest-xdist starts one worker per core, so each worker uses one thread. So do commands
     # that a test starts: sums of a product depend on the number of threads.
     os.environ |= {"TF_NUM_INTRAOP_THREADS": "1", "TF_NUM_INTEROP_THREADS": "1"}
-tf.config.set_logical_device_configuration(
-    tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
-)
-for gpu in tf.config.list_physical_devices("GPU"):
-    tf.config.experimental.set_memory_growth(gpu, True)  # shared by several processes
-# This initializes TensorFlow, so that tests cannot change the devices.
-tf.config.list_logical_devices()
+GPUS = []
+
+
+def pytest_configure(config):
+    if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
+        return  # pytest-xdist's first process runs no test, and the import takes seconds
+    import tensorflow as tf
+
+    tf.config.set_logical_device_configuration(
+        tf.config.list_physical_devices("CPU")[0], [tf.config.LogicalDeviceConfiguration()] * 2
+    )
+    GPUS.extend(tf.config.list_physical_devices("GPU"))
+    for gpu in GPUS:
+        tf.config.experimental.set_memory_growth(gpu, True)  # shared by several processes
+    tf.config.list_logical_devices()  # initializes TensorFlow: tests cannot change devices
 
 
 # A process runs all files of these folders, whose fixtures for a session take many seconds.
@@ -45,7 +52,7 @@ def pytest_runtest_setup(item):
                 pytest.skip(f"there is no folder {name} beside TFDS_DATA_DIR")
         elif not (root and list(Path(root).glob(f"{name}/3.*.*/dataset_info.json"))):
             pytest.skip(f"TFDS_DATA_DIR names no folder with a prepared {name} 3.*.*")
-    if item.get_closest_marker("gpu") and not tf.config.list_physical_devices("GPU"):
+    if item.get_closest_marker("gpu") and not GPUS:
         pytest.skip("TensorFlow sees no GPU")
 
 

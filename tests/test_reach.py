@@ -34,7 +34,6 @@ def test_few_files_are_reached_by_imports(module, limit):
     assert len(reached) <= limit, sorted(reached)
 
 
-# One process, because the import of Keras takes seconds.
 LOADED = """
 import sys, elu_zoo
 from elu_zoo import errors, registry
@@ -51,6 +50,7 @@ print(*(name for name in sys.modules if name.partition(".")[0] == "elu_zoo"))
 """
 
 
+@pytest.mark.slow
 def test_names_are_known_without_keras_and_few_files_are_loaded_for_a_network():
     command = [sys.executable, "-c", LOADED]
     result = subprocess.run(command, capture_output=True, text=True, check=True)

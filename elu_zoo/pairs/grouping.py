@@ -41,9 +41,10 @@ def of_arm(frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
 
 
 def final_values(frame: pd.DataFrame, arm: Arm, column: str) -> dict[int, float]:
-    """Returns a column's last value in each run of an arm, by seed; see `ends`."""
-    values = ends(of_arm(frame, arm), [column])[column].dropna()
-    return values.droplevel([*ARM]).to_dict()
+    """Returns a column's last value in each run of an arm that did not diverge, by seed."""
+    own = of_arm(frame, arm)
+    finished = own[own["diverged"] == ""] if "diverged" in own else own
+    return finished.groupby("seed")[column].last().dropna().to_dict()
 
 
 def pairs(

@@ -13,7 +13,7 @@ PEERS = {"torch": step.pytorch, "jax": step.pure_jax}
 @pytest.mark.parametrize(
     ("model", "activation"),
     [
-        ("mnist_mlp_8x128", "relu"),
+        pytest.param("mnist_mlp_8x128", "relu", marks=pytest.mark.slow),
         pytest.param("mnist_autoencoder", "elu", marks=pytest.mark.slow),
         pytest.param("elu_cifar_11", "elu", marks=pytest.mark.slow),
         pytest.param("elu_cifar_11", "relu", marks=pytest.mark.slow),

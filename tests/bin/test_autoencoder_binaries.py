@@ -13,6 +13,7 @@ from elu_zoo.export.saved_model import export_saved_model, load_saved_model
 from elu_zoo.weights import pretrained
 
 MODEL = "--model=mnist_autoencoder"
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

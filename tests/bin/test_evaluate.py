@@ -36,6 +36,7 @@ def test_measures_equal_the_measures_of_the_run(process, cli, trained):
     assert {key: printed[key] for key in expected} == expected
 
 
+@pytest.mark.slow
 def test_the_flag_changes_adds_errors_on_changed_images(cli, trained):
     changed = ["--weights", trained, DATA, "--changes", "--split=validation"]
     result = cli("evaluate", MODEL, *changed, "--json")

@@ -102,7 +102,7 @@ def test_autoencoder_agrees_with_numpy(autoencoders, expected, tmp_path, format)
 @pytest.mark.parametrize(
     ("name", "weights", "data"),
     [
-        ("mnist_mlp_8x128", "mnist", "mnist_5k"),
+        pytest.param("mnist_mlp_8x128", "mnist", "mnist_5k", marks=pytest.mark.slow),
         pytest.param("elu_cifar_11", "cifar10", "cifar10", marks=CIFAR),
     ],
 )

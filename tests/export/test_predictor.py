@@ -20,7 +20,7 @@ ROWS = {
 }
 
 
-@pytest.fixture(scope="module", params=ROWS)
+@pytest.fixture(scope="module", params=["sigmoid", pytest.param("scale", marks=pytest.mark.slow)])
 def made(request, tmp_path_factory):
     """The tuple (path of the weights, function from outputs to pixels)."""
     loss, scale, pixels = ROWS[request.param]

@@ -22,7 +22,14 @@ CHANGES = (
     ({"activation": {"name": "elu", "alpha": 0.5}}, {"padding": "same"}),
     ({"activation": "prelu", "batch_norm": True}, {"dropout_placement": "all"}),
 )
-each_network = pytest.mark.parametrize("name", registry.network_modules())
+LARGE = "dsn", "elu_cifar_18", "elu_imagenet_15", "fmp", "highway_19"
+each_network = pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE))
+        for name in registry.network_modules()
+    ],
+)
 
 
 def small(name, **changes):

@@ -118,9 +118,7 @@ def test_outputs_equal_the_golden_file(tag):
 
 def _with_marks(tag):
     entry = manifest.published()[tag]
-    marks = [pytest.mark.data(entry["dataset"])]
-    if entry["model"] != "mnist_mlp_8x128":
-        marks.append(pytest.mark.slow)
+    marks = [pytest.mark.slow, pytest.mark.data(entry["dataset"])]
     if registry.entry(entry["model"]).takes("conv_dtype"):  # more than a minute
         marks.append(pytest.mark.nightly)
     return pytest.param(tag, marks=marks)

@@ -60,14 +60,6 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     return rows
 
 
-def learned(frame: pd.DataFrame) -> pd.DataFrame:
-    """Returns the rows of the runs that ended better than chance."""
-    run = [*grouping.ARM, "seed"]
-    errors = grouping.ends(frame, [ERROR])[ERROR]
-    better = errors[[results.is_trained(error, 100) for error in errors]]
-    return frame[frame.set_index(run).index.isin(better.index)]
-
-
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
     last = frame["step"].max()
     parts = {"": frame}
@@ -118,7 +110,14 @@ def _readers(low: Arm, high: Arm, column: str) -> tuple[Read, Read]:
 
 def _final_of_learned(arm: Arm, column: str) -> Read:
     """Returns a reader of the final values of runs that are better than chance."""
-    return lambda frame: grouping.final_values(learned(frame), arm, column)
+
+    def read(frame: pd.DataFrame) -> dict[int, float]:
+        errors = grouping.final_values(frame, arm, ERROR)
+        learned = {seed for seed, error in errors.items() if results.is_trained(error, 100)}
+        values = grouping.final_values(frame, arm, column)
+        return {seed: value for seed, value in values.items() if seed in learned}
+
+    return read
 
 
 def _claims() -> list[Claim]:

@@ -114,7 +114,7 @@ def report_section(name, output):
 
 
 @pytest.mark.parametrize("name", TRAINED)
-@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("whole", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_an_experiment_is_drawn_if_elu_or_all_runs_diverged(name, whole, drawn, tmp_path):
     trials = EXPERIMENTS[name].trials(plan(seeds=1))
     diverged = {(t.activation, t.seed) for t in trials if whole or t.activation == "elu"}

@@ -116,7 +116,7 @@ def test_no_flipped_bit_gives_a_wrong_value(saved):
     content = path.read_bytes()
     generator = np.random.default_rng(0)
     restored = []
-    for position in range(0, len(content), 3):
+    for position in range(0, len(content), 11):
         flipped = bytearray(content)
         flipped[position] ^= 1 << generator.integers(8)
         path.write_bytes(flipped)

@@ -239,7 +239,7 @@ def check_equal(observed):
 
 
 # When a row of measures is due; at the end of an epoch, and again; after the last iteration.
-@pytest.mark.parametrize("stops", [[5], [6, 3], [18]])
+@pytest.mark.parametrize("stops", [[5], [6, 3], pytest.param([18], marks=pytest.mark.slow)])
 def test_records_of_a_stopped_run_equal_those_of_a_run_without_stops(
     tmp_path, stop_after, check_equal, stops
 ):

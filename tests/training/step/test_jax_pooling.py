@@ -17,7 +17,7 @@ def stock(x):
 
 
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
-@pytest.mark.parametrize("shape", [(2, 8, 8, 3), (2, 9, 8, 3), (1, 7, 5, 2)])
+@pytest.mark.parametrize("shape", [(2, 8, 8, 3), (1, 7, 5, 2)])
 @pytest.mark.parametrize("ties", [False, True])
 def test_values_and_gradients_equal_those_of_xla(shape, dtype, ties):
     draws = np.random.default_rng(0)

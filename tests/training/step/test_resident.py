@@ -76,10 +76,10 @@ def reference(nesterov=False, augmented=True, dropped=small.DROPPED, decay=small
     [
         {},
         {"augmented": False, "dropped": 0.0, "decay": 0.0},
-        {"nesterov": True, "compiled": True},
+        pytest.param({"nesterov": True, "compiled": True}, marks=pytest.mark.slow),
         {"accumulate": 4},
+        pytest.param({"devices": 2, "accumulate": 2}, marks=pytest.mark.slow),
         {"devices": 2, "nesterov": True, "compiled": True},
-        {"devices": 2, "accumulate": 2},
     ],
     ids=str,
 )
