@@ -101,11 +101,12 @@ def _run_pool(
 def threads(jobs: int) -> Iterator[None]:
     """Sets the number of threads of new workers, and lets the workers share a GPU.
 
-    Both settings are environment variables, because a worker may import TensorFlow
+    The settings are environment variables, because a worker may import TensorFlow
     before it runs any code of this package. Variables that the user has set stay.
     """
-    count = max(1, len(os.sched_getaffinity(0)) // jobs)
-    variables = {"TF_NUM_INTRAOP_THREADS": str(count), "TF_FORCE_GPU_ALLOW_GROWTH": "true"}
+    count = str(max(1, len(os.sched_getaffinity(0)) // jobs))
+    variables = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "OPENBLAS_NUM_THREADS"), count)
+    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:

@@ -2,7 +2,7 @@
 
 import itertools
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import keras
@@ -64,11 +64,9 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     train, rows = data.train.first(plan.of(500, _IMAGES, _IMAGES)), []
     for epoch, model, (_, *hidden) in networks(workdir):
         # The inputs of the first layer, which is left out, are pixels and not units.
-        for damping in DAMPINGS:
-            layers = bias_shift(
-                model, train.images, train.labels, layers=hidden, damping=damping
-            ).values()
-            rows.append({"epoch": epoch, "damping": damping, **_medians(list(layers))})
+        layers = bias_shift(model, train.images, train.labels, layers=hidden, dampings=DAMPINGS)
+        for damping, *measures in zip(DAMPINGS, *layers.values(), strict=True):
+            rows.append({"epoch": epoch, "damping": damping, **_medians(measures)})
     found = _errors_under_noise(model, data.test.first(plan.of(500, 10_000, 10_000)))
     return [row | found if row["epoch"] == epoch else row for row in rows]
 
@@ -83,7 +81,7 @@ def networks(workdir: Path) -> Iterator[tuple[int, keras.Model, list[str]]]:
         yield epoch, model, hidden
 
 
-def _medians(layers: list[BiasShift]) -> dict[str, float]:
+def _medians(layers: Sequence[BiasShift]) -> dict[str, float]:
     """Returns medians over the units of all layers, but the mean of `positive_share`.
 
     Units whose deltas are all 0 have no values.

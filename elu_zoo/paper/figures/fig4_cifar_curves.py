@@ -113,9 +113,8 @@ def _final_of_learned(arm: Arm, column: str) -> Read:
 
     def read(frame: pd.DataFrame) -> dict[int, float]:
         errors = grouping.final_values(frame, arm, ERROR)
-        learned = {seed for seed, error in errors.items() if results.is_trained(error, 100)}
         values = grouping.final_values(frame, arm, column)
-        return {seed: value for seed, value in values.items() if seed in learned}
+        return {s: x for s, x in values.items() if results.is_trained(errors.get(s, 100.0), 100)}
 
     return read
 

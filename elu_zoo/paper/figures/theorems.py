@@ -39,7 +39,7 @@ def _distances(draw: int) -> dict[str, float]:
     fisher = natural_gradient.unit_fisher(inputs, deltas)
     inverse = np.linalg.inv(fisher)
     moments = natural_gradient.moments(inputs, deltas)
-    update = natural_gradient.natural_gradient(inputs, deltas, gradient)
+    update = natural_gradient.natural_gradient(moments, gradient)
     a, b, c = fisher[:-1, :-1], fisher[:-1, -1], fisher[-1, -1]
     s = 1 / (c - b @ np.linalg.solve(a, b))
     u = -s * np.linalg.solve(a, b)

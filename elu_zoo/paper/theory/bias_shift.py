@@ -52,8 +52,8 @@ class BiasShift:
 
 
 def bias_shift(
-    model: keras.Model, images: Any, labels: Any, *, layers: Sequence[str], damping: float
-) -> dict[str, BiasShift]:
+    model: keras.Model, images: Any, labels: Any, *, layers: list[str], dampings: Sequence[float]
+) -> dict[str, list[BiasShift]]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
     The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the
@@ -66,14 +66,15 @@ def bias_shift(
         images: `(examples, height, width, channels)`, computed as one batch.
         labels: class of each image, integers `(examples,)`.
         layers: names of `Dense` layers with a bias, each used once by the model.
-        damping: > 0, variance of imaginary noise on each incoming activation.
+        dampings: > 0, variances of imaginary noise on each incoming activation.
             Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
             bias row of F is unchanged, and units that are 0 or constant have an inverse.
 
     Returns:
-        The measures by layer name, in the order of `layers`.
+        The measures of each damping by layer name, in the order of `layers`.
     """
-    errors.check_number("damping", damping, errors.POSITIVE)
+    for damping in dampings:
+        errors.check_number("damping", damping, errors.POSITIVE)
     images, labels = np.asarray(images), np.asarray(labels, "int32")
     logits = float64(model(images, training=False))
     odds = np.exp(logits - logits.max(axis=1, keepdims=True))
@@ -89,40 +90,44 @@ def bias_shift(
             delta = deltas(model, layer, images, np.full_like(labels, label))
             squares += p[:, label, None] * delta**2
         losses = -deltas(model, layer, images, labels)
-        measures[name] = _of_layer(inputs, squares, losses, damping)
+        measures[name] = _of_layer(inputs, squares, losses, dampings)
     return measures
 
 
-def _of_layer(inputs, squares, losses, damping) -> BiasShift:
+def _of_layer(inputs, squares, losses, dampings) -> list[BiasShift]:
     """Returns measures from incoming activations, expected delta^2 and d loss / d net."""
-    units = [_of_unit(inputs, *unit, damping) for unit in zip(squares.T, losses.T, strict=True)]
+    units = [_of_unit(inputs, *unit, dampings) for unit in zip(squares.T, losses.T, strict=True)]
     fields = [field.name for field in dataclasses.fields(BiasShift)]
-    return BiasShift(*(np.array([unit.get(name, np.nan) for unit in units]) for name in fields))
+    return [
+        BiasShift(*(np.array([unit.get(name, np.nan) for unit in damped]) for name in fields))
+        for damped in zip(*units, strict=True)
+    ]
 
 
-def _of_unit(inputs, square, loss, damping) -> dict[str, float]:
-    """Returns the measures of a unit by name; a dead unit has only one of them."""
-    mean_length = np.linalg.norm(inputs.mean(axis=0))
+def _of_unit(inputs, square, loss, dampings) -> list[dict[str, float]]:
+    """Returns a unit's measures by name, for each damping; a dead unit has only one."""
     if not square.any():
-        return {"mean_length": mean_length}
+        return [{"mean_length": np.linalg.norm(inputs.mean(axis=0))}] * len(dampings)
+    unit, measures = natural_gradient.moments(inputs, np.sqrt(square)), []
     gradient = np.append(inputs.T @ loss / len(inputs), loss.mean())
-    found = natural_gradient.natural_gradient(inputs, np.sqrt(square), gradient, damping=damping)
-    update = np.append(found.weights, found.bias)
-    lengths = np.linalg.norm(gradient) * np.linalg.norm(update)
-    return {
-        "k": found.k,
-        "mean_length": mean_length,
-        "weighted_mean_length": np.linalg.norm(square @ inputs / square.sum()),
-        "effective_draws": square.sum() ** 2 / (square**2).sum(),
-        "positive_share": _positive_share(inputs, square),
-        "uncorrected_shift": found.uncorrected_shift,
-        "shift": found.shift_from_means,
-        "cosine": gradient @ update / lengths if lengths else np.nan,
-    }
+    for damping in dampings:
+        found = natural_gradient.natural_gradient(unit, gradient, damping=damping)
+        update = np.append(found.weights, found.bias)
+        lengths = np.linalg.norm(gradient) * np.linalg.norm(update)
+        measures.append({
+            "k": found.k,
+            "mean_length": np.linalg.norm(unit.mean),
+            "weighted_mean_length": np.linalg.norm(unit.weighted_mean),
+            "effective_draws": square.sum() ** 2 / (square**2).sum(),
+            "positive_share": _positive_share(inputs, unit.covariance),
+            "uncorrected_shift": found.uncorrected_shift,
+            "shift": found.shift_from_means,
+            "cosine": gradient @ update / lengths if lengths else np.nan,
+        })  # fmt: skip
+    return measures
 
 
-def _positive_share(inputs, square):
-    covariance = (square - square.mean()) @ (inputs - inputs.mean(axis=0))
+def _positive_share(inputs, covariance):
     varying = (np.ptp(inputs, axis=0) > 0).sum()
     count = max(1, math.ceil(_LARGEST * varying))
     largest = np.argsort(-np.abs(covariance))[:count]

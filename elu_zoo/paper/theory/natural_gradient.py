@@ -79,21 +79,20 @@ def unit_fisher(inputs: Any, deltas: Any) -> np.ndarray:
     return rows.T @ rows
 
 
-def moments(inputs: Any, deltas: Any, *, damping: float = 0.0) -> Moments:
+def moments(inputs: Any, deltas: Any) -> Moments:
     """Returns the moments of the incoming activations under p and q.
 
     Formula: q_n = delta_n^2 p_n / E_p(delta^2).
 
     Args:
         inputs, deltas: see `unit_fisher`.
-        damping: variance of imaginary noise on each activation, added to Var_q(a).
     """
     inputs, deltas = np.asarray(inputs, np.float64), np.asarray(deltas, np.float64)
     p = np.full(len(inputs), 1 / len(inputs))
     delta2 = float(p @ deltas**2)
     q = p * deltas**2 / delta2
     mean, weighted_mean = p @ inputs, q @ inputs
-    second = (inputs.T * q) @ inputs + damping * np.eye(inputs.shape[1])
+    second = (inputs.T * q) @ inputs
     return Moments(
         delta2=delta2,
         mean=mean,
@@ -104,9 +103,7 @@ def moments(inputs: Any, deltas: Any, *, damping: float = 0.0) -> Moments:
     )
 
 
-def natural_gradient(
-    inputs: Any, deltas: Any, gradient: Any, *, damping: float = 0.0
-) -> NaturalGradient:
+def natural_gradient(unit: Moments, gradient: Any, *, damping: float = 0.0) -> NaturalGradient:
     """Returns a unit's natural gradient and its bias shift (Theorems 1 and 2).
 
     Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
@@ -121,15 +118,16 @@ def natural_gradient(
     The update equals F^-1 (g^T, g_0)^T. F must not be singular.
 
     Args:
-        inputs, deltas, damping: see `moments`.
+        unit: moments of the unit.
         gradient: (g^T, g_0) of the loss, `(d + 1,)`, the bias last.
+        damping: variance of imaginary noise on each activation, added to Var_q(a).
     """
-    unit = moments(inputs, deltas, damping=damping)
     gradient = np.asarray(gradient, np.float64)
+    noise = damping * np.eye(len(unit.mean))
     g, g_0, c = gradient[:-1], gradient[-1], unit.delta2
     mean, weighted_mean, b = unit.mean, unit.weighted_mean, c * unit.weighted_mean
-    a_g, a_b = np.linalg.solve(c * unit.weighted_second, np.stack([g, b], axis=1)).T
-    v_mean = np.linalg.solve(unit.weighted_variance, weighted_mean)
+    a_g, a_b = np.linalg.solve(c * (unit.weighted_second + noise), np.stack([g, b], axis=1)).T
+    v_mean = np.linalg.solve(unit.weighted_variance + noise, weighted_mean)
     s = (1 + weighted_mean @ v_mean) / c
     k = 1 + (weighted_mean - mean) @ v_mean
     bias = s * (g_0 - b @ a_g)

@@ -3,6 +3,7 @@
 `KERAS_BACKEND=jax python ../no_tensorflow.py test_bias_shift.py FILE` writes `computed()`.
 """
 
+import itertools
 import os
 import subprocess
 import sys
@@ -18,7 +19,9 @@ from elu_zoo.paper.theory.bias_shift import bias_shift
 
 
 def shifts(model, images, labels):
-    return bias_shift(model, images, labels, layers=["hidden", "classifier"], damping=1e-3)
+    names = ["hidden", "classifier"]
+    found = bias_shift(model, images, labels, layers=names, dampings=[1e-3])
+    return {name: measures for name, (measures,) in found.items()}
 
 
 def brute_force(inputs, squares, losses, damping):
@@ -44,28 +47,28 @@ def brute_force(inputs, squares, losses, damping):
     }
 
 
-@pytest.mark.parametrize("damping", [1e-9, 0.03])
 @pytest.mark.parametrize("seed", range(3))
-def test_measures_equal_the_definitions(seed, damping):
+def test_measures_equal_the_definitions(seed):
     rng = np.random.default_rng(seed)
     inputs = np.maximum(rng.normal(size=(200, 9)), -1) + rng.normal(size=9)
     squares, losses = rng.random((200, 4)) ** 3 * 1e-6, rng.normal(size=(200, 4))
-    measured = module._of_layer(inputs, squares, losses, damping)
-    for i in range(4):
+    dampings = 1e-9, 0.03
+    every = module._of_layer(inputs, squares, losses, dampings)
+    for (damping, measured), i in itertools.product(zip(dampings, every, strict=True), range(4)):
         expected = brute_force(inputs, squares[:, i], losses[:, i], damping)
         for name, value in expected.items():
             assert getattr(measured, name)[i] == pytest.approx(value, rel=1e-6), name
     covariance = np.cov(inputs.T, squares.T)[:9, 9:]
     largest = covariance[np.abs(covariance).argmax(axis=0), range(4)]
-    assert (measured.positive_share == (largest > 0)).all()
+    assert (every[0].positive_share == (largest > 0)).all()
 
 
 def test_positive_share_counts_the_largest_tenth_of_the_covariances():
     inputs = np.random.default_rng(0).normal(size=(5000, 25))
-    squares = inputs @ np.r_[-4, 3, 2, -1, np.zeros(21)] + 100
-    assert module._positive_share(inputs, squares) == 2 / 3
+    covariance = np.r_[-4, 3, 2, -1, np.zeros(21)]
+    assert module._positive_share(inputs, covariance) == 2 / 3
     inputs[:, 10:] = 0  # only ten units vary, so that a tenth is one unit
-    assert module._positive_share(inputs, squares) == 0
+    assert module._positive_share(inputs, covariance) == 0
 
 
 def test_delta2_is_the_expectation_over_the_softmax():
@@ -81,7 +84,7 @@ def test_delta2_is_the_expectation_over_the_softmax():
 
 def test_the_cosine_of_a_zero_gradient_is_nan():
     inputs = np.random.default_rng(0).normal(size=(50, 1))
-    assert np.isnan(module._of_layer(inputs, inputs**2, 0 * inputs, 0.1).cosine).all()
+    assert np.isnan(module._of_layer(inputs, inputs**2, 0 * inputs, [0.1])[0].cosine).all()
 
 
 def test_dead_units_have_nan():
@@ -111,11 +114,14 @@ def test_the_model_is_unchanged_afterwards():
 
 @pytest.mark.parametrize(
     ("wrong", "message"),
-    [({"damping": 0.0}, "damping .* > 0"), ({"layers": ["flatten"]}, "'flatten' is not a Dense")],
+    [
+        ({"dampings": [0.0]}, "damping .* > 0"),
+        ({"layers": ["flatten"]}, "'flatten' is not a Dense"),
+    ],
 )
 def test_wrong_arguments_raise_an_error(wrong, message):
     model = dense()
-    right = {"layers": ["hidden"], "damping": 0.1}
+    right = {"layers": ["hidden"], "dampings": [0.1]}
     with pytest.raises(errors.UsageError, match=message):
         bias_shift(model, *examples(model, 3), **right | wrong)
 
