@@ -29,7 +29,7 @@ RANKS = (
 )
 RANK = {name: rank for rank, names in enumerate(RANKS) for name in names.split()}
 # These modules import from all ranks, to export or to register names.
-UNRANKED = ("elu_zoo", "elu_zoo.keras_registration")
+UNRANKED = ("elu_zoo", "elu_zoo.__main__", "elu_zoo.keras_registration")
 # Names of elu_zoo that all modules may use.
 FREE = ("keras_registration", "__version__", "__file__", "configs")
 # A config may import these packages, the first two ranks and the standard library.

@@ -14,6 +14,7 @@ OWN_FLAGS = {
     "serve": "--model_base_path",
     "reproduce": "--budget",
     "compare": "--activations",
+    "models": "--fetch",
 }
 MLP, MNIST = "--model=mnist_mlp_8x128", "--weights=mnist"
 # Command lines with a missing file, folder or name, and the error.

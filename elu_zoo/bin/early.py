@@ -36,9 +36,6 @@ def check_networks(argv: list[str]) -> None:
 def check_images(argv: list[str]) -> None:
     """Checks the images and the model of elu-zoo-predict."""
     paths, values = argv[1:], absl_flags.FLAGS
-    if values["prefetch"].present:
-        flags.check_alone("prefetch", paths)
-        return
     if bool(paths) == bool(values.data):
         both = " Received: both." if paths else ""
         raise errors.UsageError(f"Pass image files or folders, or set --data.{both}")

@@ -8,6 +8,7 @@ import re
 import sys
 import traceback
 from collections.abc import Callable
+from importlib import metadata
 from typing import TYPE_CHECKING
 
 from absl import app, flags
@@ -126,22 +127,12 @@ def no_arguments(argv: list[str]) -> None:
         raise errors.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}. Remove them.")
 
 
-def check_alone(name: str, arguments: list[str]) -> None:
-    """Checks that a flag is set without other flags and arguments."""
-    others = sorted(set(flags.FLAGS) - _ABSL_FLAGS - {name, "debug"})
-    present = [f"--{other}" for other in others if flags.FLAGS[other].present]
-    if present or arguments:
-        raise errors.UsageError(
-            f"--{name} must be set alone, without other flags and arguments. Received: "
-            f"{' '.join([*present, *arguments])}."
-        )
-
-
 def binary(
     main: Callable[[list[str]], int | None],
     check: Callable[[list[str]], None],
     *,
     verbose: bool = False,
+    imports: bool = True,
 ) -> Callable[[], None]:
     """Returns a function that runs a binary and exits, with the code of an error.
 
@@ -150,17 +141,21 @@ def binary(
         check: function of the same argument that raises errors early, before the import
             of Keras and TensorFlow, which takes seconds.
         verbose: whether to log progress, in addition to warnings.
+        imports: whether the binary needs TensorFlow.
     """
-    return functools.partial(_run, main, check, verbose)
+    return functools.partial(_run, main, check, verbose, imports)
 
 
-def _run(main: Callable, check: Callable, verbose: bool) -> None:
+def _run(main: Callable, *settings: Callable | bool) -> None:
     streams.protect()
     if _HELP & set(sys.argv[1:]):
         print(_help(sys.modules[main.__module__].__doc__ or ""))
         sys.exit(0)
+    if "--version" in sys.argv[1:] and "version" not in flags.FLAGS:
+        print(*(f"{name} {metadata.version(name)}" for name in ("elu_zoo", "keras", "tensorflow")))
+        sys.exit(0)
     try:
-        app.run(functools.partial(_run_parsed, main, check, verbose), flags_parser=_parse)
+        app.run(functools.partial(_run_parsed, main, *settings), flags_parser=_parse)
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
     except OSError as error:
@@ -169,7 +164,9 @@ def _run(main: Callable, check: Callable, verbose: bool) -> None:
         _fail("interrupted", 130)
 
 
-def _run_parsed(main: Callable, check: Callable, verbose: bool, argv: list[str]) -> int | None:
+def _run_parsed(
+    main: Callable, check: Callable, verbose: bool, imports: bool, argv: list[str]
+) -> int | None:
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
     for name in ("tensorflow", "jax", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -177,7 +174,7 @@ def _run_parsed(main: Callable, check: Callable, verbose: bool, argv: list[str])
     module = "module" in flags.FLAGS and flags.FLAGS.module
     if not module:
         check(argv)
-    if not _DEBUG.value:
+    if imports and not _DEBUG.value:
         quiet.start()  # imports TensorFlow
     if module:
         user_module.load(module)
@@ -214,9 +211,8 @@ def _parse(argv: list[str]) -> list[str]:
     try:
         return flags.FLAGS(argv)
     except flags.UnrecognizedFlagError as error:
-        known = [name for name in flags.FLAGS if len(name) > 1]
-        hint = errors.did_you_mean(error.flagname, known).replace("'", "'--", 1)
-        raise errors.UsageError(f"Unknown flag --{error.flagname}. {hint}See --help.") from None
+        known = [f"--{name}" for name in sorted(set(flags.FLAGS) - _ABSL_FLAGS)]
+        raise errors.unknown_name_error("flag", f"--{error.flagname}", known) from None
     except (flags.Error, AttributeError, TypeError, ValueError) as error:
         missing = sorted(re.findall(r"Flag (--\w+) must have a value", str(error)))
         message = f"Missing: {', '.join(missing)}. See --help."
@@ -230,4 +226,5 @@ def _help(description: str) -> str:
         default = "" if flag.default in (None, False) else f" Default: {flag.default}."
         lines.append(f"  --{'[no]' * flag.boolean}{name}")
         lines.append(flags.text_wrap(flag.help + default, 80, "      "))
-    return "\n".join([*lines, "", "--helpfull lists absl's own flags as well."])
+    end = "" if "version" in flags.FLAGS else "--version prints versions. "
+    return "\n".join([*lines, "", end + "--helpfull lists absl's own flags as well."])

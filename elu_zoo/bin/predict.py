@@ -10,7 +10,6 @@ from absl import flags as absl_flags
 
 from elu_zoo import errors
 from elu_zoo.bin import early, flags, table
-from elu_zoo.weights.fetch import fetch_weights
 
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
@@ -19,15 +18,12 @@ flags.define_path("picture", "reconstructions.png", "PNG file; with --json only 
 absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 absl_flags.DEFINE_bool("invert", False, "Invert dark digits on white that are placed as in MNIST.")
 absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
-absl_flags.DEFINE_string("prefetch", None, "Download the weights that fit a pattern, and exit.")
 flags.define_model()
 flags.define("data", "data_dir")
 
 
 def main(argv: list[str]) -> int | None:
     paths, values = argv[1:], absl_flags.FLAGS
-    if values["prefetch"].present:
-        return print(*fetch_weights(values.prefetch), sep="\n")
     from elu_zoo.export import inputs, predictor
 
     weights = flags.pretrained()

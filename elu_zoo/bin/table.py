@@ -8,7 +8,7 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows as a table. All rows have the same keys, which are the heading.
+    """Prints rows as a table. The heading are the keys of the first row, which has all.
 
     Cells are wrapped to the width of a terminal. In a file or pipe each row is one
     line.
@@ -22,6 +22,6 @@ def show(rows: list[dict[str, str]]) -> None:
         table.add_column(name, overflow="fold")
     for row in rows:
         # rich would read the file name [bold].png as markup.
-        table.add_row(*(escape(errors.printable(cell)) for cell in row.values()))
+        table.add_row(*(escape(errors.printable(row.get(name, ""))) for name in rows[0]))
     width = None if sys.stdout.isatty() else _UNBOUNDED
     Console(width=width).print(table)

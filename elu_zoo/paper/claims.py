@@ -143,24 +143,19 @@ def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
     return find
 
 
-def wilcoxon_below(level: float, least: int, first: Read, second: Read) -> Find:
-    """Returns the paper's test that `first` is lower, by a one-sided Wilcoxon's p.
-
-    Args:
-        level: largest p that supports the claim.
-        least: least number of pairs with which p can be as small as `level`.
-    """
+def wilcoxon(first: Read, second: Read) -> Find:
+    """Returns the paper's test that `first` is lower: a one-sided Wilcoxon's p < 0.001."""
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         pair = grouping.pairs(first(frame), second(frame))
         if not pair[0]:
             return Effect()
         comparison = statistics.paired(*pair)
-        verdict = statistics.verdict(comparison, level=level)
+        verdict = statistics.verdict(comparison, level=0.001)
         outcomes = {"holds": "supports", "does not hold": "contradicts"}
         outcome = outcomes.get(verdict, "no difference")
-        if len(pair[0]) < least:
-            outcome = "too few pairs"
+        if len(pair[0]) < 10:
+            outcome = "too few pairs"  # p cannot be as small
         effect = _compared(first(frame), second(frame), test)
         return effect._replace(p=comparison.p, outcome=outcome)
 

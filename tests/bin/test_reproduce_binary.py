@@ -64,7 +64,7 @@ def test_experiments_without_training_write_figures_and_report(cli, tmp_path):
         (["fig2", "--budget=long"], "budget"),
         (["fig2", "--seeds=0"], "seeds must be >= 1. Received: 0"),
         (["fig2", "--jobs=0"], "jobs"),
-        (["fig2", "--bugdet=full"], "Unknown flag --bugdet. Did you mean '--budget'"),
+        (["fig2", "--bugdet=full"], "Unknown flag '--bugdet'. Did you mean '--budget'"),
     ],
 )
 def test_mistakes_are_refused_before_any_run(cli, called, tmp_path, arguments, words):

@@ -96,6 +96,19 @@ def test_curves_have_a_line_and_the_spread_of_runs(runs, options, scale, middle,
     assert (line.get_label() == "ELU") == (not options.get("dotted"))
 
 
+def test_a_line_of_one_point_has_a_marker():
+    marks = []
+    for relu in ([], [[3]]):
+        axes, svg = (
+            axes_of(plots.curves, frame({"elu": [[1, 2]], "relu": relu}), "x", "y"),
+            io.BytesIO(),
+        )
+        axes.set_axis_off()
+        axes.figure.savefig(svg, format="svg")
+        marks.append(svg.getvalue().count(b"<use"))
+    assert marks[1] == marks[0] + 1
+
+
 def test_dots_at_one_place_are_apart_and_centred():
     rows = [("elu", 2, 5, 4, 8), ("elu", 12, 7, math.nan, math.nan), ("relu", 12, 6, 6, 6)]
     axes = axes_of(plots.dots, dots(*rows, ("tanh", 20, 1, 0, 2)), "at")

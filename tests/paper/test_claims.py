@@ -15,7 +15,7 @@ from elu_zoo.paper.claims import (
     equals,
     final,
     mean_value,
-    wilcoxon_below,
+    wilcoxon,
 )
 
 EMPTY = pd.DataFrame()
@@ -115,8 +115,8 @@ LOW, HIGH = [1.0 + i for i in range(10)], [2.0 + i for i in range(10)]
         ([], HIGH, 0, ""),
     ],
 )
-def test_wilcoxon_below_needs_its_level_and_pairs(first, second, n, outcome):
-    found = measured(wilcoxon_below(0.001, 10, reads(first), reads(second)))
+def test_wilcoxon_needs_its_level_and_pairs(first, second, n, outcome):
+    found = measured(wilcoxon(reads(first), reads(second)))
     assert (found.n, found.outcome) == (n, outcome)
 
 

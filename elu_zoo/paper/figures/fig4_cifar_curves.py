@@ -11,7 +11,7 @@ from elu_zoo import results
 from elu_zoo.pairs import curves, grouping, palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
-from elu_zoo.paper.claims import Claim, ClaimTest, Read, difference, equals, wilcoxon_below
+from elu_zoo.paper.claims import Claim, ClaimTest, Read, difference, equals, wilcoxon
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
@@ -87,13 +87,13 @@ def difference_test(
     name: str, low: Arm, high: Arm, column: str = ERROR, limit: float = 0.0
 ) -> ClaimTest:
     """Returns the test that a difference of errors or losses is below a limit."""
-    find = difference(*_readers(low, high, column))
+    find = difference(_final_of_learned(low, column), _final_of_learned(high, column))
     return ClaimTest(name, _measure(low, high, column), find, limit)
 
 
 def wilcoxon_test(name: str, low: Arm, high: Arm, column: str = ERROR) -> ClaimTest:
     """Returns the test that the paper reports, p < 0.001."""
-    find = wilcoxon_below(0.001, 10, *_readers(low, high, column))
+    find = wilcoxon(_final_of_learned(low, column), _final_of_learned(high, column))
     measure = f"{_measure(low, high, column)}; Wilcoxon's p < 0.001, of ten pairs"
     return ClaimTest(name, measure, find)
 
@@ -102,10 +102,6 @@ def _measure(low: Arm, high: Arm, column: str) -> str:
     names = [palette.label(arm.activation, arm.batch_norm) for arm in (low, high)]
     title = "test error" if column == ERROR else "training loss of the last epoch"
     return f"{title}, {' - '.join(names)}; runs that are better than chance"
-
-
-def _readers(low: Arm, high: Arm, column: str) -> tuple[Read, Read]:
-    return _final_of_learned(low, column), _final_of_learned(high, column)
 
 
 def _final_of_learned(arm: Arm, column: str) -> Read:
