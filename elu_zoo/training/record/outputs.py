@@ -10,6 +10,7 @@ import numpy as np
 
 from elu_zoo import errors, files
 from elu_zoo.data.dataset import ImageData
+from elu_zoo.training import schedules
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.records import Display, Records, Timer
@@ -53,7 +54,9 @@ class Outputs:
 
     def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
         """Writes and shows the metrics of an epoch that has ended."""
-        self.records.write(row)
+        train, end = self.run.train, self.run.length.total
+        (rate,) = schedules.learning_rates(np.array([state.step - 1]), train, end)
+        self.records.write(row, learning_rate=rate)
         state.epoch_loss, state.epochs_recorded = 0.0, row["epoch"]
         state.seconds += self.timer.lap()
         timing = {"step": state.step, "seconds": round(state.seconds, 3)}
@@ -127,5 +130,7 @@ def open_outputs(
     records = Records(folder, (state.metrics_length, state.metrics_sha256))
     display = Display(run.length.total, state.step)
     with contextlib.closing(records), contextlib.closing(display), writer:
+        if not state.step:
+            records.write_config(state.identity.config)
         hook = on_row if chief else None
         yield Outputs(run, folder, writer, records, observers, hook, display, Timer())

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
@@ -35,11 +36,22 @@ class Records:
         self._timing = _reopen(timing, files.read(timing) if timing.exists() else b"")
         self._board = _board(workdir / "tensorboard")
 
-    def write(self, row: dict[str, float]) -> None:
-        """Appends a row to metrics.jsonl, flushed to the disk, and to TensorBoard."""
+    def write(self, row: dict[str, float], **plotted: float) -> None:
+        """Appends a row to metrics.jsonl, flushed to the disk; TensorBoard gets more."""
         if self._board:
             self._digest.update(_append(self._metrics, row))
-            self._plot(row)
+            self._plot(row | plotted)
+
+    def write_config(self, config: dict[str, Any]) -> None:
+        """Writes a config as the hyperparameters of TensorBoard."""
+        if self._board:
+            values = {"seed": config["seed"]}
+            for section in ("data", "model", "train"):
+                for name, x in config[section].items():
+                    is_simple = isinstance(x, bool | int | float | str)
+                    values[f"{section}.{name}"] = x if is_simple else json.dumps(x)
+            event = Event(wall_time=time.time(), summary=hparams_pb(values))
+            self._board.write(event.SerializeToString())
 
     def write_timing(self, row: dict[str, float]) -> None:
         """Appends a row of times and rates to timing.jsonl and TensorBoard."""

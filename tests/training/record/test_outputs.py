@@ -7,6 +7,7 @@ import types
 import pytest
 
 from elu_zoo import errors
+from elu_zoo.configs import quickstart
 from elu_zoo.training.record import outputs
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.run import Length
@@ -51,8 +52,9 @@ def test_an_error_of_on_row_ends_the_run_which_can_be_resumed(
 @pytest.mark.parametrize("chief", [False, True])
 def test_only_the_chief_is_given_rows(tmp_path, chief):
     given, writer = [], contextlib.nullcontext()
-    run = types.SimpleNamespace(length=Length(4, 2, 3), preprocessing={})
-    state = TrainState()
+    train = quickstart.get_config().train
+    run = types.SimpleNamespace(length=Length(4, 2, 3), preprocessing={}, train=train)
+    state = TrainState(step=2)
     with outputs.open_outputs(tmp_path, chief, writer, (), given.append, run, state) as opened:
         opened.end_epoch(state, {"step": 2, "epoch": 1})
     assert given == [{"step": 2, "epoch": 1}] * chief
