@@ -5,6 +5,7 @@ import math
 import types
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 
@@ -179,6 +180,11 @@ def test_theory_has_a_row_for_each_snapshot_and_damping(network, workdir):
     for name in damped | {"weighted_mean_length", "effective_draws", "positive_share"}:
         assert (first[name] != rows[1][name]) == (name in damped), name
         assert first[name] != other[name]
+    images = bias_shift.load.load().train.first(60).images  # raw, 0 to 255
+    hidden = [layer for layer in network.layers if layer.name.startswith("dense")]
+    incoming = keras.Model(network.input, [layer.input for layer in hidden[1:]])(images)
+    lengths = [np.linalg.norm(np.mean(each, axis=0)) for each in incoming]
+    assert float(other["mean_length"]) == pytest.approx(np.median(lengths), rel=1e-4)
     for row in first, other:
         assert 0 <= float(row["positive_share"]) <= 1 and float(row["weighted_mean_length"]) > 0
 
