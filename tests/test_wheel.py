@@ -1,5 +1,7 @@
-"""The wheel, installed into a new virtual environment."""
+"""The wheel, installed into a new virtual environment, also runs the notebook."""
 
+import json
+import os
 import shutil
 import subprocess
 import sys
@@ -57,3 +59,9 @@ def test_the_installed_wheel_has_files_and_commands(tmp_path):
     assert any(tag in line for line in card)
     out = run(environment / "bin/elu-zoo-train", "--help", cwd=tmp_path)
     assert "  --config\n" in out
+    cells = json.loads((ROOT / "tour.ipynb").read_text())["cells"]
+    tour = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    headless = {**os.environ, "MPLBACKEND": "agg"}
+    out = run(environment / "bin/python", "-c", tour, cwd=tmp_path, env=headless, timeout=180)
+    assert out.splitlines()[-1] == "[b'7' b'4' b'7'] [7 4 7]"
+    assert (tmp_path / "exports/digits/1/saved_model.pb").is_file()
