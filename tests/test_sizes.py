@@ -69,7 +69,7 @@ BUDGETS = (
 
 def lines(root: Path, names: str) -> int:
     """Returns the number of lines of Python in folders and files, by names or patterns."""
-    paths = [path for name in names.split() for path in root.glob(name)]
+    paths = [path for name in names.split() for path in root.glob(name) if not path.is_symlink()]
     files = (file for path in paths for file in ([path] if path.is_file() else path.rglob("*.py")))
     return sum(len(file.read_text().splitlines()) for file in files)
 

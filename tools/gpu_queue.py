@@ -146,12 +146,7 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
     variables = {"KERAS_BACKEND": "jax", "ELU_ZOO_HOME": str(home)}
     variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     variables["JAX_COMPILATION_CACHE_DIR"] = str(home / "compiled")
-    package = runs / "package" / "elu_zoo"
-    variables["PYTHONPATH"] = os.pathsep.join([str(package.parent), str(site)])
-    if not package.is_dir():  # as in an installation, where configs are inside
-        package.mkdir(parents=True)
-        for path in [*(ROOT / "elu_zoo").iterdir(), ROOT / "configs"]:
-            (package / path.name).symlink_to(path)
+    variables["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(site)])
     if importlib.util.find_spec("keras") is None and not site.is_dir():
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
         wheels = map(str, (kit / "wheels").glob("*.whl"))
