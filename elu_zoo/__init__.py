@@ -1,47 +1,57 @@
 """elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
 
 Public names are imported on first use, so that `import elu_zoo` imports neither Keras
-nor TensorFlow.
+nor TensorFlow. Type checkers see the imports under TYPE_CHECKING.
 """
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
+from elu_zoo import errors as errors
 from elu_zoo import keras_registration
+from elu_zoo import training as training
+
+if TYPE_CHECKING:
+    from elu_zoo.activations.elu import ELU as ELU
+    from elu_zoo.activations.elu import elu as elu
+    from elu_zoo.activations.elu import elu_xla as elu_xla
+    from elu_zoo.activations.table import register_activation as register_activation
+    from elu_zoo.export.release import push_weights as push_weights
+    from elu_zoo.images import decode_predictions as decode_predictions
+    from elu_zoo.images import load_image as load_image
+    from elu_zoo.images import preprocess_input as preprocess_input
+    from elu_zoo.registry import register_model as register_model
+    from elu_zoo.weights.card import model_card as model_card
+    from elu_zoo.weights.fetch import fetch_weights as fetch_weights
+    from elu_zoo.weights.manifest import list_weights as list_weights
+    from elu_zoo.zoo import get_model as get_model
+    from elu_zoo.zoo import list_models as list_models
+    from elu_zoo.zoo import model_info as model_info
 
 __version__ = "0.1.0"
 
-_PUBLIC = {
-    "ELU": "elu_zoo.activations",
-    "elu": "elu_zoo.activations",
-    "elu_xla": "elu_zoo.activations",
-    "register_activation": "elu_zoo.activations",
-    "register_model": "elu_zoo.registry",
-    "get_model": "elu_zoo.zoo",
-    "list_models": "elu_zoo.zoo",
-    "model_info": "elu_zoo.zoo",
-    "model_card": "elu_zoo.weights.card",
-    "load_image": "elu_zoo.images",
-    "preprocess_input": "elu_zoo.images",
-    "decode_predictions": "elu_zoo.images",
-    "list_weights": "elu_zoo.weights.manifest",
-    "fetch_weights": "elu_zoo.weights.fetch",
-    "push_weights": "elu_zoo.export.release",
+_NAMES = {  # by the module that has them
+    "elu_zoo.activations": ("ELU", "elu", "elu_xla", "register_activation"),
+    "elu_zoo.registry": ("register_model",),
+    "elu_zoo.zoo": ("get_model", "list_models", "model_info"),
+    "elu_zoo.weights.card": ("model_card",),
+    "elu_zoo.images": ("load_image", "preprocess_input", "decode_predictions"),
+    "elu_zoo.weights.manifest": ("list_weights",),
+    "elu_zoo.weights.fetch": ("fetch_weights",),
+    "elu_zoo.export.release": ("push_weights",),
 }
+_PUBLIC = {name: module for module, names in _NAMES.items() for name in names}
 
-_MODULES = "errors", "training"
+__all__ = ["__version__", *_PUBLIC, "errors", "training"]
 
-__all__ = ["__version__", *_PUBLIC, *_MODULES]
+if not TYPE_CHECKING:  # For type checkers, a misspelt name is an error.
 
-
-def __getattr__(name: str) -> Any:
-    if name in _MODULES:
-        return importlib.import_module(f"elu_zoo.{name}")
-    if name not in _PUBLIC:
-        raise AttributeError(f"module 'elu_zoo' has no attribute {name!r}")
-    value = getattr(importlib.import_module(_PUBLIC[name]), name)
-    globals()[name] = value
-    return value
+    def __getattr__(name):
+        if name not in _PUBLIC:
+            raise AttributeError(f"module 'elu_zoo' has no attribute {name!r}")
+        value = getattr(importlib.import_module(_PUBLIC[name]), name)
+        globals()[name] = value
+        return value
 
 
 def __dir__() -> list[str]:

@@ -4,7 +4,7 @@ import csv
 import io
 import math
 import statistics
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -122,18 +122,13 @@ def add(path: Path, new: dict[str, Any]) -> None:
             write(path, dict.fromkeys([*COLUMNS, *(key for row in rows for key in row)]), rows)
 
 
-def text(columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> str:
-    """Returns rows as the text of a CSV file."""
+def write(path: Path, columns: Collection[str], rows: Iterable[dict[str, Any]]) -> None:
+    """Writes rows as a CSV file, atomically."""
     content = io.StringIO()
     writer = csv.DictWriter(content, columns, lineterminator="\n")
     writer.writeheader()
     writer.writerows(rows)
-    return content.getvalue()
-
-
-def write(path: Path, columns: Iterable[str], rows: Iterable[dict[str, Any]]) -> None:
-    """Writes rows as a CSV file, atomically."""
-    files.write_bytes(path, text(columns, rows).encode())
+    files.write_bytes(path, content.getvalue().encode())
 
 
 def metric(entry: Entry) -> str:

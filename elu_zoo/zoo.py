@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import keras
 import numpy as np
@@ -10,6 +10,7 @@ import numpy as np
 from elu_zoo import errors, registry
 from elu_zoo.models import building
 from elu_zoo.models import preprocessing as preprocessing_of
+from elu_zoo.models.building import BuilderArguments
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -25,7 +26,7 @@ def get_model(
     classifier_activation: str | None = None,
     model_name: str | None = None,
     allow_unverified: bool = False,
-    **builder_arguments: Any,
+    **builder_arguments: Unpack[BuilderArguments],
 ) -> keras.Model:
     """Returns a network of the zoo as an ordinary Keras model.
 
@@ -96,7 +97,7 @@ def get_model(
         >>> model(images)  # uint8, (batch, 28, 28, 1)
     """
     registered = registry.entry(name)
-    arguments = {
+    arguments: dict[str, Any] = {
         k: v.item() if isinstance(v, np.generic) else v  # Keras expects Python numbers
         for k, v in builder_arguments.items()
         if v is not None
@@ -150,7 +151,7 @@ def _check_arguments(registered: registry.ModelEntry, arguments: dict) -> None:
     for argument in arguments:
         if argument not in known:
             # Misspelt arguments of get_model are among the builder's arguments, too.
-            known += get_model.__kwdefaults__
+            known += get_model.__kwdefaults__ or ()
             raise errors.unknown_name_error(f"argument of {registered.name}", argument, known)
 
 
@@ -180,7 +181,7 @@ class ModelInfo(NamedTuple):
     multiply_accumulates: int
 
 
-def model_info(name: str, **builder_arguments: Any) -> ModelInfo:
+def model_info(name: str, **builder_arguments: Unpack[BuilderArguments]) -> ModelInfo:
     """Returns the size and the cost of a model without preprocessing.
 
     Args:

@@ -1,42 +1,51 @@
 """Keras layers that are not activations; their modules are imported on first use."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING
 
-_MODULES = {
-    "AffineRecolor": "affine_recolor",
-    "CeilMaxPooling2D": "pooling",
-    "Cutout": "crops",
-    "DeepSupervision": "merging",
-    "Dropout": "dropout",
-    "FeatureMapDropout": "dropout",
-    "FractionalMaxPooling2D": "fractional_max_pooling",
-    "GlobalContrastNormalization": "normalization",
-    "Highway": "merging",
-    "Maxout": "merging",
-    "MeanSubtraction": "data_statistics",
-    "PadCropFlip": "crops",
-    "SpatialPyramidPooling": "pooling",
-    "WithinChannelNormalization": "normalization",
-    "ZCAWhitening": "data_statistics",
-    "image_input": "preprocessing",
-    "keyed": "dropout",
-    "preprocess": "preprocessing",
-    "preprocessing_layers": "preprocessing",
-}
+if TYPE_CHECKING:
+    from elu_zoo.layers.affine_recolor import AffineRecolor
+    from elu_zoo.layers.crops import Cutout, PadCropFlip
+    from elu_zoo.layers.data_statistics import MeanSubtraction, ZCAWhitening
+    from elu_zoo.layers.dropout import Dropout, FeatureMapDropout, keyed
+    from elu_zoo.layers.fractional_max_pooling import FractionalMaxPooling2D
+    from elu_zoo.layers.merging import DeepSupervision, Highway, Maxout
+    from elu_zoo.layers.normalization import GlobalContrastNormalization, WithinChannelNormalization
+    from elu_zoo.layers.pooling import CeilMaxPooling2D, SpatialPyramidPooling
+    from elu_zoo.layers.preprocessing import image_input, preprocess, preprocessing_layers
+else:
+    _MODULES = """affine_recolor crops data_statistics dropout fractional_max_pooling merging
+        normalization pooling preprocessing""".split()
 
-__all__ = list(_MODULES)
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    def __getattr__(name):
+        if name in __all__:
+            for module in [importlib.import_module(f"elu_zoo.layers.{m}") for m in _MODULES]:
+                if hasattr(module, name):
+                    return getattr(module, name)
         raise AttributeError(f"module 'elu_zoo.layers' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"elu_zoo.layers.{_MODULES[name]}"), name)
 
 
-def __dir__() -> list[str]:
-    return sorted(__all__)
-
+__all__ = [
+    "AffineRecolor",
+    "CeilMaxPooling2D",
+    "Cutout",
+    "DeepSupervision",
+    "Dropout",
+    "FeatureMapDropout",
+    "FractionalMaxPooling2D",
+    "GlobalContrastNormalization",
+    "Highway",
+    "Maxout",
+    "MeanSubtraction",
+    "PadCropFlip",
+    "SpatialPyramidPooling",
+    "WithinChannelNormalization",
+    "ZCAWhitening",
+    "image_input",
+    "keyed",
+    "preprocess",
+    "preprocessing_layers",
+]
 
 # Last, because `keras_registration` imports the layers right after Keras: in the module of a
 # layer, its own import of Keras would find this module half imported.

@@ -26,13 +26,7 @@ def normal(deviation: float, init_scale: float | None) -> Kernel:
 
 @dataclasses.dataclass(frozen=True)
 class Blocks:
-    """The layers of one network, with the arguments that they share.
-
-    Args:
-        kernel_decay: coefficient d of the L2 penalty d / 2 * ||kernel||^2.
-
-    The other arguments are documented in `elu_zoo.get_model`.
-    """
+    """The layers of one network, with the arguments that they share, see `elu_zoo.get_model`."""
 
     activation: Any
     batch_norm: bool

@@ -1,6 +1,7 @@
 """Building of a registered network, with initial or pretrained weights."""
 
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, SupportsFloat, SupportsIndex, TypedDict
 
 import keras
 
@@ -8,6 +9,35 @@ from elu_zoo import errors
 from elu_zoo.registry import ModelEntry
 from elu_zoo.weights import manifest
 from elu_zoo.weights.pretrained import Pretrained
+
+
+class BuilderArguments(TypedDict, total=False):
+    """The arguments of all networks, see `get_model`; None stands for the default."""
+
+    activation: str | Mapping[str, Any] | Callable[..., Any] | None
+    batch_norm: bool | None
+    num_classes: SupportsIndex | None
+    input_shape: Sequence[int | None] | None
+    width: SupportsFloat | None
+    seed: SupportsIndex | None
+    kernel_decay: SupportsFloat | None
+    conv_dtype: str | None
+    auxiliary_heads: bool
+    classifier_decay: SupportsFloat
+    classifier_deviation: SupportsFloat
+    constrained: bool
+    deviations: Sequence[float]
+    dropout: float | Sequence[float]
+    dropout_placement: str
+    filters: SupportsIndex
+    first_deviation: SupportsFloat
+    hidden_layers: SupportsIndex
+    init_scale: SupportsFloat | None
+    initial_kernels: str
+    padding: str
+    regions: str
+    spp_levels: Sequence[int]
+    stem_stride: SupportsIndex
 
 
 def build(

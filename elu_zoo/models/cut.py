@@ -7,10 +7,7 @@ import keras
 
 from elu_zoo import errors, registry
 
-POOLINGS = {
-    "avg": keras.layers.GlobalAveragePooling2D,
-    "max": keras.layers.GlobalMaxPooling2D,
-}
+POOLINGS = {"avg": keras.layers.GlobalAveragePooling2D, "max": keras.layers.GlobalMaxPooling2D}
 
 
 def check(include_top: Any, pooling: Any, features: Any, classifier_activation: Any) -> None:
@@ -83,7 +80,7 @@ def _body(model: keras.Model, registered: registry.ModelEntry, pooling: str | No
     return POOLINGS[pooling](name=f"{pooling}_pool", dtype="float32")(body)
 
 
-def _activated(model: keras.Model, activation: str) -> Any:
+def _activated(model: keras.Model, activation: str | None) -> Any:
     try:
         layer = keras.layers.Activation(activation, name="predictions", dtype="float32")
     except ValueError:

@@ -10,6 +10,7 @@ import tensorflow as tf
 
 import elu_zoo
 from elu_zoo import registry
+from elu_zoo.models.building import BuilderArguments
 
 # network: a width at which the network is built quickly; 0.03 for the others.
 WIDTHS = {"mnist_mlp_8x128": 0.25, "mnist_autoencoder": 0.05, "elu_cifar_18": 0.02}
@@ -38,6 +39,12 @@ def small(name, **changes):
         arguments = {"width": WIDTHS[name]}
     arguments = {**arguments, "preprocessing": False, **changes}
     return elu_zoo.get_model(name, **arguments)
+
+
+@each_network
+def test_type_checkers_know_the_arguments(name):
+    own = registry.entry(name).parameters.keys() - {"preprocessing"}
+    assert own <= BuilderArguments.__annotations__.keys()
 
 
 @functools.cache
