@@ -74,7 +74,7 @@ def load_image(
     complaint = " ".join(read.remarks)
     complaint = complaint or plausibility.scale_complaint(read.pixels, read.names)
     # Nearly black pixels, probably 0..1, say nothing about the background.
-    on_black = plausibility.takes_light_on_black(shape, trained and trained.dataset)
+    on_black = plausibility.takes_light_on_black(shape, trained.dataset if trained else None)
     if on_black and not (complaint or digit):
         complaint = plausibility.ground_complaint(images, read.names, "{}=True", invert)
     if complaint:

@@ -151,7 +151,7 @@ def _checked(builder: Callable[..., Any], any_size: bool) -> Callable[..., Any]:
 
 
 # Checks of shared arguments; the builder checks activation and preprocessing.
-_CHECKS = {
+_CHECKS: dict[str, Callable[[str, Any], None]] = {
     "batch_norm": errors.check_bool,
     "num_classes": functools.partial(errors.check_integer, minimum=1),
     "seed": functools.partial(errors.check_integer, minimum=0),
@@ -167,7 +167,7 @@ def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     """Returns an image shape as a tuple; with `any_size`, height and width may be None."""
 
     def fits(size: Any) -> bool:
-        return any_size if size is None else isinstance(size, numbers.Integral) and size > 0
+        return any_size if size is None else isinstance(size, numbers.Integral) and int(size) > 0
 
     expected = "integers >= 1 (height, width, channels), such as (28, 28, 1)"
     errors.check_numbers("input_shape", input_shape, 3, expected, fits)

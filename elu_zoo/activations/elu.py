@@ -179,7 +179,7 @@ class ELU(keras.layers.Layer):
         if jit_compile and type(self).call is ELU.call:
             # Keras passes `training` to every `call` that takes it, which costs as much
             # as a small ELU; so only a compiled layer takes it.
-            self.call = self._call_compiled
+            self.call = self._call_compiled  # type: ignore[method-assign]
         super().__init__(**kwargs)
         self.alpha = errors.positive_float32("alpha", alpha)
         self.jit_compile = jit_compile

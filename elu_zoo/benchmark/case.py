@@ -30,14 +30,14 @@ class Case:
     """A network and its training, by default in the paper's batches.
 
     Attributes:
-        steps: training steps per call; None for a call long enough to be timed.
+        steps: training steps per call; 0 for a call long enough to be timed.
     """
 
     model: str
     activation: str = "elu"
     batch_norm: bool = False
-    batch_size: int | None = None
-    steps: int | None = None
+    batch_size: int = 0
+    steps: int = 0
     rate: float = 1e-3
 
     def __post_init__(self):
@@ -70,7 +70,7 @@ class Case:
     def create(self) -> keras.Model:
         """Returns the network without dropout, whose masks differ between libraries."""
         registered = registry.entry(self.model)
-        no_dropout = {}
+        no_dropout: dict = {}
         if registered.takes("dropout"):
             rates = registered.default("dropout")
             no_dropout["dropout"] = 0.0 if isinstance(rates, float) else [0.0] * len(rates)

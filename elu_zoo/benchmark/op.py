@@ -129,7 +129,7 @@ def tape_memory() -> dict[str, dict[str, float]]:
     statistics = functools.partial(tf.config.experimental.get_memory_info, device)
     x = tf.random.stateless_normal([MEMORY_FLOATS], [0, 0])
     dy = tf.ones_like(x)
-    found = {"kept": {}, "peak": {}}
+    found: dict[str, dict[str, float]] = {"kept": {}, "peak": {}}
     for name, function in FUNCTIONS.items():
         _gradient(function, x, dy)  # compiles
         gc.collect()

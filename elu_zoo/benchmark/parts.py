@@ -20,7 +20,7 @@ from elu_zoo.benchmark.rounds import time_interleaved
 
 _SECONDS = 60  # of the rounds of training steps of a case
 _BATCHES = 1, 64  # images per prediction
-_NETWORKS = {
+_NETWORKS: dict[str, dict] = {
     "elu": {"activation": "elu"},
     "relu": {"activation": "relu"},
     "relu, batch norm": {"activation": "relu", "batch_norm": True},
@@ -40,7 +40,7 @@ class Scope:
     rounds: int | None = None
 
     def cases(self) -> list[Case]:
-        return [Case(name, batch_size=self.batch_size) for name in self.models]
+        return [Case(name, batch_size=self.batch_size or 0) for name in self.models]
 
 
 def op(scope: Scope) -> list[Row]:
@@ -126,7 +126,7 @@ def replicas(scope: Scope) -> list[Row]:
     devices.create_strategy("mirrored", 2)  # impossible after TensorFlow starts
     rows = []
     for case in scope.cases():
-        forms = {"two devices": step.ours(case, devices=2), "one device": step.ours(case)}
+        forms: dict = {"two devices": step.ours(case, devices=2), "one device": step.ours(case)}
         if case.is_convolutional:
             forms["two devices, float32"] = step.ours(case, "float32", devices=2)
         forms["Keras fit, one device"] = step.keras_fit(case)

@@ -58,7 +58,7 @@ def timed(part: str, case: str, seconds: Mapping[str, np.ndarray], baseline: str
 
 def tables(found: Iterable[Row]) -> Iterator[tuple[str, list[dict[str, str]]]]:
     """Yields the title and the rows of each case's table, which `bin.table` prints."""
-    by_case = {}
+    by_case: dict[str, list[Row]] = {}
     for row in found:
         by_case.setdefault(row.case, []).append(row)
     for case, forms in by_case.items():

@@ -74,7 +74,7 @@ def _rows(name: str, forms: dict[str, _Load], clients: int, rounds: int) -> list
     names = list(forms)
     for form in names:
         forms[form](clients, clients)
-    found = {form: [] for form in names}
+    found: dict[str, list] = {form: [] for form in names}
     for _ in range(rounds):
         for form in generator.permutation(names):
             found[form].append(_statistics(clients, forms[form](clients, requests)))

@@ -20,7 +20,7 @@ _NO_SCALING = {"kind": "rescale", "scale": 1.0}  # images are preprocessed alrea
 
 def forms(case: Case) -> dict[str, Callable[[], object]]:
     """Returns functions that take `case.steps` steps, by name, in installed libraries."""
-    calls = {BASELINE: ours(case)}
+    calls: dict[str, Callable[[], object]] = {BASELINE: ours(case)}
     if case.is_convolutional:
         calls[f"{BASELINE}, float32"] = ours(case, "float32")
     for how, arguments in fit_arguments(case).items():
@@ -35,7 +35,7 @@ def forms(case: Case) -> dict[str, Callable[[], object]]:
     return calls
 
 
-def fit_arguments(case: Case) -> dict[str, dict[str, object]]:
+def fit_arguments(case: Case) -> dict[str, dict]:
     """Returns the arguments of `compile` that decide how `fit` runs steps, by name."""
     return {
         "default": {},
@@ -72,7 +72,7 @@ def ours(
 
 
 def keras_fit(
-    case: Case, dtype: str = "float32", devices: int | None = None, **compiled: object
+    case: Case, dtype: str = "float32", devices: int | None = None, **compiled
 ) -> Callable[[], object]:
     """Returns a function that runs Keras' `fit`, after `compile` with more arguments."""
     place = backends.choose_devices(False, "mirrored" if devices else "one", devices)

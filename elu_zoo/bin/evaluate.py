@@ -31,10 +31,10 @@ def main(_: list[str]) -> None:
     if values.changes and len(model.output_shape) > 2:
         raise errors.UsageError("--changes needs a classifier. Remove --changes.")
     data = images.load_for(model, weights, values.data, values.data_dir)
-    split, notes = data.split(values.split), []
+    split, notes = data.split(values.split), list[str]()
     evaluator = Evaluator(model, Objective(weights.loss, weights.preprocessing))
     if values.changes:
-        measured = {"changes": corruptions.measure(evaluator, split)}
+        measured: dict = {"changes": corruptions.measure(evaluator, split)}
     elif weights.loss != "softmax_cross_entropy":
         measured = evaluator(split)
     else:

@@ -41,7 +41,7 @@ def main(_: list[str]) -> None:
     if values.push:
         return print(release.push_weights(weights.path, values.push))
     name, file = values.name or values.model, versions.FILES[values.format]
-    version = {"version": values.version, "replace": values.replace}
+    version: dict = {"version": values.version, "replace": values.replace}
     version["source"] = origin.of_weights(weights)
     Target(values.export_dir, name, file, **version).check()
     model = zoo.get_model(values.model, weights=weights)

@@ -9,7 +9,7 @@ import sys
 import traceback
 from collections.abc import Callable
 from importlib import metadata
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from absl import app, flags
 from absl import logging as absl_logging
@@ -108,7 +108,7 @@ def define_training() -> list[flags.FlagHolder]:
     ]
 
 
-def pretrained() -> "Pretrained | None":
+def pretrained() -> "Pretrained | Any":
     """Returns the weights that the flags name; None without --weights."""
     from elu_zoo.weights.pretrained import find
 

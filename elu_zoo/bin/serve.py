@@ -46,7 +46,7 @@ def main(_: list[str]) -> None:
         remedy = "Run: pip install 'elu-zoo[serving]'"
         raise errors.UsageError(f"{error.name} is not installed. {remedy}") from error
     names = [field.name for field in dataclasses.fields(server.Settings)]
-    settings = {name: absl_flags.FLAGS[name].value for name in names}
+    settings: dict = {name: absl_flags.FLAGS[name].value for name in names}
     asyncio.run(server.serve(server.Settings(**settings), _say))
 
 

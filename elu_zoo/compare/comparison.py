@@ -107,7 +107,7 @@ def _others(choices: Mapping[str, Choice]) -> dict[str, float]:
 
 def _train(specs: Sequence[Trial], plan: Plan, jobs: int, say: Say) -> dict[Trial, RunResult]:
     """Trains the runs that are not finished, and returns the results of all runs."""
-    results = {each: result.finished(each, plan) for each in specs}
+    results: dict = {each: result.finished(each, plan) for each in specs}
     missing = [each for each, measured in results.items() if measured is None]
     trained = runner.run(missing, plan, result.measure, jobs)
     for i, (each, rows) in enumerate(trained, 1):

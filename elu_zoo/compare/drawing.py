@@ -68,7 +68,7 @@ def _frame(result: ComparisonResult, rows: list[dict]) -> pd.DataFrame:
 
 
 def _rates(result: ComparisonResult, stem: Path) -> None:
-    rows = []
+    rows: list[dict] = []
     for name in result.comparison.activations:
         for factor, errors in sorted(tried(result.runs, name).items()):
             finite = [error for error in errors if not math.isnan(error)] or [math.nan]
@@ -84,7 +84,7 @@ def _rates(result: ComparisonResult, stem: Path) -> None:
         looks = palette.looks(frame["activation"])
         for place, name in zip(places, frame["activation"].where(frame["diverged"]), strict=True):
             if name in looks:
-                style = {"marker": "x", "color": looks[name].colour, "clip_on": False}
+                style: dict = {"marker": "x", "color": looks[name].colour, "clip_on": False}
                 axes.plot(place, 1, transform=axes.get_xaxis_transform(), **style)
         # A rate that is too high may have an error many times the others.
         axes.set_ylim(_LOWEST * frame["low"].min(), _HIGHEST * best.max())

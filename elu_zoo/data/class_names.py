@@ -69,7 +69,7 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
             f"and {owner} has the classes {errors.listed(classes)}. Add class_names to it."
         )
     names, known = ([normal(x) for x in each] for each in (data.class_names, classes))
-    parts = {name: data.split(name) for name in SPLITS}
+    parts: dict = {name: data.split(name) for name in SPLITS}
     # Labels of images that stay on the disk may be unknown.
     used = {i for x in parts.values() for i in getattr(x, "labels", range(len(names)))}
     present = [names[label] for label in sorted(used)]

@@ -79,8 +79,8 @@ def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
     return _centred(np.rint(255 * ink).astype(np.uint8)), odd
 
 
-def _scaled(size: Sequence[int], scale: float) -> list[int]:
-    return [max(1, round(n * scale)) for n in size]
+def _scaled(size: Sequence[int], scale: float) -> tuple[int, ...]:
+    return tuple(max(1, round(n * scale)) for n in size)
 
 
 def is_placed(picture: np.ndarray) -> bool:
@@ -147,7 +147,7 @@ def _pieces(mask: np.ndarray) -> list[Pixels]:
     return pieces
 
 
-def _digit(pieces: list[Pixels], shape: Shape) -> tuple[list[Pixels], str]:
+def _digit(pieces: list[Pixels], shape: tuple[int, ...]) -> tuple[list[Pixels], str]:
     """Returns the pieces of the digit, and what is odd about them; see `normalize`."""
     height, width = shape
     edges, inside = {}, False

@@ -43,7 +43,7 @@ class EncodedImages:
     name: str
     fingerprint: str
     class_names: tuple[str, ...]  # display names, which several labels may share
-    splits: dict[str, Examples]
+    splits: dict[str, Any]  # `Examples`
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -129,7 +129,7 @@ class DecodedImage(NamedTuple):
 
 
 def decode_all(
-    examples: Examples, positions: Sequence[int], shape: Shape
+    examples: Examples, positions: Sequence[int] | np.ndarray, shape: Shape
 ) -> Iterator[DecodedImage]:
     """Yields the images at these positions, in order."""
     from elu_zoo.data import images

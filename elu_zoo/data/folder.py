@@ -163,7 +163,7 @@ def read(folder: Path, shape: shapes.Shape) -> cache.Arrays:
 
 def _scan(root: Path) -> list[tuple[str, int]]:
     """Returns path and size of each image in the class folders, sorted by path."""
-    images = []
+    images: list[tuple[str, int]] = []
     unread = [x.name for x in _visible(root) if x.name.lower().endswith(SUFFIXES)]
     for folder in _folders(root):
         before = len(images)

@@ -87,7 +87,7 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
         parts = enumerate(source)
         return _joined([read_image(x, shape, digit, f"images[{i}]") for i, x in parts])
     name = str(source) if isinstance(source, str | os.PathLike) else name or "The image"
-    whole = (None, None, 1) if digit else shape
+    whole: Any = (None, None, 1) if digit else shape
     try:
         content = _content(source)
         if isinstance(content, bytes):

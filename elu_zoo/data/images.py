@@ -95,7 +95,7 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
     return tf.ensure_shape(images, (*images.shape[:-3], *shape))
 
 
-def resize(grey: np.ndarray, size: tuple[int, int]) -> np.ndarray:
+def resize(grey: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Returns a float image `(height, width)` in another size, with antialiasing."""
     resized = tf.image.resize(grey[..., None], size, "bilinear", antialias=True)
     return resized.numpy()[..., 0]

@@ -102,7 +102,7 @@ def _adapted(data: ImageData, shape: Shape) -> ImageData:
 
     parts = {name: data.split(name) for name in SPLITS}
     shapes.check_memory(sum(map(len, parts.values())), shape)
-    adapted = {name: Split(adapt_all(x.images, shape), x.labels) for name, x in parts.items()}
+    adapted: dict = {name: Split(adapt_all(x.images, shape), x.labels) for name, x in parts.items()}
     fingerprint = "_".join([data.fingerprint, *map(str, shape)])
     return dataclasses.replace(data, **adapted, fingerprint=fingerprint)
 

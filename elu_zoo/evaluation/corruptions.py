@@ -1,12 +1,14 @@
 """Errors of a classifier on images that are changed, for instance by noise."""
 
+from typing import Any
+
 from elu_zoo import errors
 from elu_zoo.data import image_changes
 from elu_zoo.data.dataset import Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.weights import measures
 
-Row = dict[str, str | int | float]
+Row = dict[str, Any]
 UNCHANGED = "none"
 
 
@@ -19,7 +21,7 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
         )
     cases = [(UNCHANGED, 0)]
     cases += [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]
-    rows = []
+    rows: list[Row] = []
     for kind, severity in cases:
         images = split.images
         if severity:

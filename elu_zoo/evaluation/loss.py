@@ -111,7 +111,7 @@ class Objective:
 
     def measure(self, parts: Iterable[tuple[Split, np.ndarray]]) -> dict[str, float]:
         """Returns means over a split: `loss` and error measures, without auxiliary heads."""
-        totals, count = {}, 0
+        totals, count = dict[str, float](), 0
         for part, outputs in parts:
             count += len(part)
             for name, values in self.of_images(part, outputs).items():

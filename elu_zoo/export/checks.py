@@ -74,7 +74,7 @@ def check_parity(function: NamedOutputs, signatures: Any) -> Parity:
     ]
     if function.has_features:
         batches.append((FEATURES, {"images": images}, (FEATURES,)))
-    parity = {}
+    parity: dict[str, Any] = {}
     for signature, batch, names in batches:
         outputs = {k: v.numpy() for k, v in signatures[signature](**batch).items()}
         reference = {name: expected[name] for name in names}

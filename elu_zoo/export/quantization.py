@@ -59,7 +59,7 @@ def write(function: NamedOutputs, kind: str, convert: Convert) -> bytes:
         return convert(function, **_options(kind))
     (start,), border = model.inputs, layers[-1]
     end = border.output
-    parts = [(start, end, {})]
+    parts: list[tuple[Any, Any, dict]] = [(start, end, {})]
     if isinstance(border, ZCAWhitening):
         parts = [(start, border.input, {}), (border.input, end, _options("float16"))]
     converted = [
@@ -84,7 +84,7 @@ def _part(function: NamedOutputs, first: Any, last: Any) -> NamedOutputs:
 
 def _options(kind: str) -> dict[str, Any]:
     """Returns attributes of `tf.lite.TFLiteConverter`."""
-    options = {"optimizations": [tf.lite.Optimize.DEFAULT]}
+    options: dict[str, Any] = {"optimizations": [tf.lite.Optimize.DEFAULT]}
     if kind == "float16":
         options["target_spec"] = {"supported_types": [tf.float16]}
     return options

@@ -7,6 +7,7 @@ import tarfile
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.export import models_config, origin, predictor
@@ -93,7 +94,7 @@ def _export(entry: manifest.Entry, new: Path) -> None:
     """Adds the entry of weights in the folder `new`, and the exported model."""
     tag, name = entry["tag"], entry["model"]
     files.write_json(new / f"{tag}.json", entry)
-    released = pretrained.find(name, new / (tag + manifest.SUFFIX))
+    released: Any = pretrained.find(name, new / (tag + manifest.SUFFIX))
     model = zoo.get_model(name, weights=released)
     described = {"name": name, "source": origin.of_weights(released), "version": 1}
     described |= predictor.description(model, name, released)

@@ -49,8 +49,8 @@ class PadCropFlip(keras.layers.Layer):
         count = keras.ops.shape(images)[0]
         draws = keras.ops.cast(draws, "int32")
         around = self.padding, self.padding
-        around = (0, 0), around, around, (0, 0)
-        padded = keras.ops.pad(images, around, constant_values=self.value)
+        pads = (0, 0), around, around, (0, 0)
+        padded = keras.ops.pad(images, pads, constant_values=self.value)
         rows = draws[:, 0, None] + keras.ops.arange(height, dtype="int32")
         columns = keras.ops.arange(width, dtype="int32")
         columns = keras.ops.where(draws[:, 2, None] > 0, width - 1 - columns, columns)
@@ -69,7 +69,7 @@ class PadCropFlip(keras.layers.Layer):
         own = {"padding": self.padding, "size": self.size, "value": self.value}
         return {**super().get_config(), **own}
 
-    def _size(self, images_shape: Any) -> tuple[int, int]:
+    def _size(self, images_shape: Any) -> tuple[int, ...]:
         image_size = tuple(images_shape[1:3])
         size = self.size or image_size
         if any(n > m + 2 * self.padding for n, m in zip(size, image_size, strict=True)):

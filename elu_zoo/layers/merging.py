@@ -34,7 +34,7 @@ class Highway(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: Sequence[Any]) -> Any:
-        parts = inputs if isinstance(inputs, list | tuple) else [inputs]
+        parts: Sequence[Any] = inputs if isinstance(inputs, list | tuple) else [inputs]
         _check([part.shape for part in parts])
         transformed, gate, carried = parts
         opened = keras.ops.sigmoid(gate)

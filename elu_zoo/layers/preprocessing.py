@@ -135,10 +135,10 @@ def image_input(
         UsageError: the preprocessing does not return images of `input_shape`.
     """
     layers = [] if preprocessing is None else preprocessing_layers(preprocessing)
-    if layers:
+    if preprocessing and layers:
         _check_fits(preprocessing, tuple(input_shape))
     raw_shape = input_shape
-    if layers and preprocessing["kind"] == "mean_crop":
+    if preprocessing and layers and preprocessing["kind"] == "mean_crop":
         raw_shape = statistics_file.read_mean(preprocessing["statistics"]).shape
     image = x = keras.Input(raw_shape, name="image")
     for layer in layers:
@@ -177,7 +177,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
     layers = preprocessing_layers(preprocessing)
     _check_fits(preprocessing, images.shape[1:])
     count = max(1, min(1000, _VALUES // max(1, images[:1].size)))
-    result = None
+    result: Any = None
     with _full_precision():
         for start in range(0, max(1, len(images)), count):
             x = images[start : start + count].astype(np.float32)

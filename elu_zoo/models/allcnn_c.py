@@ -71,11 +71,9 @@ def allcnn_c(
     x = net.dropout(x, dropout[0], "input_drop")
     for i, (units, size, stride, zeros) in enumerate(CONVOLUTIONS, 1):
         name, units = f"conv{i}", net.units(units)
-        if stride == zeros == 1:
-            # With a stride of 1, "same" padding adds these zeros without another layer.
-            zeros = None
-        options = {"zeros": zeros, "strides": stride}
-        x = net.convolution(x, units, size, name, xavier(x, size), **options)
+        # With a stride of 1, "same" padding adds these zeros without another layer.
+        padded = None if stride == zeros == 1 else zeros
+        x = net.convolution(x, units, size, name, xavier(x, size), zeros=padded, strides=stride)
         x = net.norm_act(x, name)
         if i in DROPPED:
             x = net.dropout(x, dropout[1 + DROPPED.index(i)], f"{name}_drop")

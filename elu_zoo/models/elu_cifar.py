@@ -1,5 +1,7 @@
 """The ELU networks for CIFAR of the paper's sections 4.2 and 4.3."""
 
+from typing import Any
+
 import keras
 
 from elu_zoo.models.stacks import conv_stacks
@@ -23,7 +25,7 @@ STACKS_18 = (
     ((1, 1024, 1), (1, 1152, 2)),
     ((1, 1152, 1),),
 )
-_FACTS = {
+_FACTS: dict[str, Any] = {
     "preprocessing": {"kind": "gcn_zca", "statistics": "cifar100"},
     "any_size": True,
     "training_only": ("dropout", "init_scale", "initial_kernels", "kernel_decay"),

@@ -83,7 +83,7 @@ def load(
     expected = hdf5.shapes(model if is_equal else _abstract(registered, arguments, weights))
     if weights.saved and not weights.has_classifier:
         del expected[classifier]
-    arrays = hdf5.read(weights.path, expected, weights.entry and weights.entry["sha256"])
+    arrays = hdf5.read(weights.path, expected, weights.entry["sha256"] if weights.entry else None)
     if not is_equal or not weights.has_classifier:
         arrays.pop(classifier, None)
         logging.info(

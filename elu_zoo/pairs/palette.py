@@ -4,7 +4,7 @@ The colours are Okabe and Ito's, which colour-blind readers can tell apart.
 """
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 
 class Look(NamedTuple):
@@ -13,7 +13,7 @@ class Look(NamedTuple):
     colour: str
     marker: str
 
-    def style(self, hollow: bool = False) -> dict[str, str]:
+    def style(self, hollow: bool = False) -> dict[str, Any]:
         """Returns the arguments of `Axes.plot` for a line with markers."""
         return {
             "color": self.colour,

@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -27,7 +27,7 @@ _WIDTH = 8.0  # inches
 _STYLE = Path(__file__).with_name("figures.mplstyle")
 _LEGEND_COLUMNS = 5
 # Style of a line at one value of an axis, for `Axes.axhline` and `Axes.axvline`.
-REFERENCE = {"color": "#555555", "linestyle": "--", "linewidth": 1}
+REFERENCE: dict[str, Any] = {"color": "#555555", "linestyle": "--", "linewidth": 1}
 _DASHED, _DOTTED = (0, (4, 1.5)), (0, (1, 1.3))
 _MARKER_DISTANCE = 0.2  # as a fraction of the diagonal of the axes
 _RIBBON_RUNS = 5  # fewer runs are drawn as thin lines
@@ -94,7 +94,7 @@ def curves(
         runs = runs.dropna(how="all").dropna(how="all", axis=1)
         if runs.empty:
             continue
-        style = {
+        style: dict[str, Any] = {
             **looks[name].style(hollow=dotted or batch_norm),
             "linestyle": _DOTTED if dotted else _DASHED if batch_norm else "-",
             # The first markers are apart, so that none hides another; a point has its own.
@@ -208,7 +208,7 @@ def _arms(frame: "pd.DataFrame") -> list[tuple[tuple[bool, str], "pd.DataFrame"]
 
 
 def _add_legend(sheet: "Figure") -> None:
-    handles: dict[str, object] = {}
+    handles: dict[str, Any] = {}
     for axes in sheet.axes:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             handles.setdefault(label, handle)

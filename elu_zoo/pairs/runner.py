@@ -17,7 +17,7 @@ from elu_zoo.pairs import worker
 from elu_zoo.pairs.spec import Plan, Trial
 
 Row = dict[str, Any]
-Measure = Callable[[Trial, Path, Plan], list[Row]]
+Measure = Callable[[Trial, Path, Plan], list[Any]]
 _BYTES_PER_JOB = 4 << 30
 _MAX_CRASHES = 2  # without a run that ended between them
 RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
@@ -34,7 +34,7 @@ def default_jobs() -> int:
 
 def run(
     trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int
-) -> Iterator[tuple[Trial, list[Row] | str]]:
+) -> Iterator[tuple[Trial, list[Any] | str]]:
     """Trains or resumes runs; yields each with its rows, or the reason why it diverged.
 
     Args:

@@ -56,7 +56,7 @@ class Interval:
 
 
 def paired_interval(
-    first: Sequence[float], second: Sequence[float], level: float = 0.95
+    first: Sequence[float], second: Sequence[float] | np.ndarray, level: float = 0.95
 ) -> Interval:
     """Returns Student's interval of the mean difference of pairs.
 

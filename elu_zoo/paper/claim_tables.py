@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pandas as pd
 
@@ -20,7 +20,7 @@ COLUMNS = (
 TEST_COLUMNS = (
     "id claim experiment measure supports_if n effect low high layers p outcome"
 ).split()
-Table = list[dict[str, object]]
+Table = list[dict[str, Any]]
 
 
 class Judged(NamedTuple):

@@ -87,7 +87,7 @@ def _claims(judged: Sequence[Judged]) -> str:
         cells = row["claim"], row["reported"], measured, supports_if, row["schedule"]
         n, verdict = row.get("n", ""), f"**{row['verdict']}**"
         lines.append([row["section"], *cells, n, row["tests"], verdict])
-    titles = "section", "the paper", "it reports", "measured"
+    titles: tuple[str, ...] = "section", "the paper", "it reports", "measured"
     titles += "supports the claim if", "schedule", "n", "tests", "verdict"
     return tables.markdown(titles, lines)
 

@@ -83,7 +83,7 @@ def _longer(name: str, shown: View, output: Path) -> View | None:
 
 
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
-    shown, diverged = [], {}
+    shown, diverged = [], dict[str, None]()
     for name, own in rows.items():
         ended = []
         for row in own:

@@ -121,7 +121,7 @@ class Batcher:
                 and time.monotonic() < end
             ):
                 time.sleep(_POLL_SECONDS)
-        jobs, size = [], 0
+        jobs, size = list[_Job](), 0
         with self._lock:
             while self._queue and (self._can_batch or not jobs):
                 if size + self._queue[0].size > self._max_batch_size:

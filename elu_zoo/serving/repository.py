@@ -9,6 +9,7 @@ import dataclasses
 import logging
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeAlias
 
 import grpc
 from tensorflow_serving.apis import get_model_status_pb2, model_pb2
@@ -21,7 +22,7 @@ from elu_zoo.serving.signature import Signature
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
 from elu_zoo.weights import provenance
 
-_Status = get_model_status_pb2.ModelVersionStatus
+_Status: TypeAlias = get_model_status_pb2.ModelVersionStatus
 State = _Status.State
 _MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version in messages
 _Files = tuple[tuple[str, int, int], ...]

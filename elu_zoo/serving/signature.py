@@ -154,7 +154,7 @@ def _tensors(infos: Mapping[str, meta_graph_pb2.TensorInfo]) -> dict[str, Tensor
     }
 
 
-def _shape(proto: object) -> tuple[int | None, ...] | None:
+def _shape(proto) -> tuple[int | None, ...] | None:
     if proto.unknown_rank:
         return None
     return tuple(None if dim.size < 0 else dim.size for dim in proto.dim)

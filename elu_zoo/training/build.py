@@ -53,7 +53,7 @@ def image_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, int
     if shape := tuple(config.data.get("image_shape", ())):
         return shape
     if parent:
-        return tuple(parent.entry["arguments"]["input_shape"])
+        return tuple(parent.arguments["input_shape"])
     if config.data.name in load.names():
         return None
     return registry.entry(config.model.name).default("input_shape")
@@ -85,7 +85,7 @@ def build(
     augmenter = augmentation.create(config.data, preprocessing, data.image_shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
-    field, phases = augmenter and augmenter.field, Phases(train, length.total)
+    field, phases = augmenter.field if augmenter else None, Phases(train, length.total)
     with placement.strategy.scope():
         model = _model(config, data, preprocessing, inside, phases, field, parent)
         precision.apply(model, train.precision, network.classifier)
@@ -164,7 +164,7 @@ def _preprocessing(
     from elu_zoo.data import statistics
 
     if parent:
-        fits = tuple(parent.entry["arguments"]["input_shape"]) == shape
+        fits = tuple(parent.arguments["input_shape"]) == shape
     else:
         fits = kind != "gcn_zca" or math.prod(shape) <= statistics.MAX_VALUES
     if not fits:  # statistics of another size, or too large a whitening
@@ -191,7 +191,7 @@ def _model(
     if parent:
         parent = dataclasses.replace(parent, preprocessing=preprocessing)
     others = "name", "weights"
-    arguments = {key: config.model[key] for key in config.model if key not in others}
+    arguments: dict = {key: config.model[key] for key in config.model if key not in others}
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
     shape = field or network_input_shape(data, preprocessing)

@@ -3,7 +3,7 @@
 import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any
 
@@ -31,7 +31,7 @@ class Chunk:
     pauses: bool  # whether a record, a checkpoint, a new phase or the end may follow
 
 
-def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -> Iterator[Chunk]:
+def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -> Generator[Chunk]:
     """Yields the chunks from the state's iteration to the end of the run.
 
     A chunk ends at the latest at the end of the epoch, at the end of the phase, at the next
@@ -65,7 +65,7 @@ def remaining_chunks(run: Run, state: TrainState, until: Callable[[int], int]) -
             step += count
 
 
-def _epochs(run: Run, first: int) -> Iterator[tuple[np.ndarray, np.ndarray | None]]:
+def _epochs(run: Run, first: int) -> Generator[tuple[np.ndarray, np.ndarray | None]]:
     """Yields batches and draws of epochs, which a thread prepares one epoch ahead."""
     with ThreadPoolExecutor(1) as thread:
         coming = thread.submit(_prepare, run, first)

@@ -95,7 +95,7 @@ def code_digest(model: ConfigDict) -> str:
     return files.sha256(b"\0".join(sorted(sources)))[:16] if sources else ""
 
 
-def _source(used: object) -> bytes:
+def _source(used: Any) -> bytes:
     path = Path(inspect.getsourcefile(used))
     # The cells of a notebook have no file.
     return path.read_bytes() if path.is_file() else inspect.getsource(used).encode()

@@ -35,7 +35,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     )
     if parent:
         parent = dataclasses.replace(parent, has_classifier=False)
-        arguments |= parent.entry["arguments"]
+        arguments |= parent.arguments
     with config.unlocked():
         if parent or not model.activation.name:
             activation = arguments["activation"]
@@ -47,7 +47,7 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
         for key in [key for key in model if model[key] is None]:
             model[key] = arguments[key]
         if parent:
-            _add_arguments(model, parent.entry["arguments"], parameters)
+            _add_arguments(model, parent.arguments, parameters)
     requested = model.to_dict()
     if config.data.get("image_shape", ()):
         requested["input_shape"] = _resolve_shape(config, parent)
@@ -61,7 +61,7 @@ def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, 
     registered, shape = registry.entry(config.model.name), config.data.image_shape
     usual = registered.default("input_shape")
     if parent:
-        usual = tuple(parent.entry["arguments"]["input_shape"])
+        usual = tuple(parent.arguments["input_shape"])
     if len(shape) == 2:
         shape = *shape, usual[2]
     shape = config.data.image_shape = shapes.check_shape(shape)

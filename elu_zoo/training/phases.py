@@ -25,7 +25,7 @@ class Phases:
         self._current: int | None = None
 
     @property
-    def builder_arguments(self) -> dict[str, object]:
+    def builder_arguments(self) -> dict:
         """Arguments that build a network with the dropout layers of all phases."""
         if not self._dropout:
             return {}

@@ -19,7 +19,7 @@ from elu_zoo.training.run import Run
 from elu_zoo.weights import manifest, unfinished
 
 
-def find(workdir: Path) -> manifest.Entry | None:
+def find(workdir: Path) -> manifest.Entry | Any:
     """Returns the entry of a finished run, or None for an unfinished run."""
     path = workdir / "outcome.json"
     return manifest.read(path) if path.is_file() else None
@@ -146,7 +146,7 @@ def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[st
 
 def _arguments(settings: ConfigDict, run: Run) -> dict[str, Any]:
     """Returns the builder's arguments for the deployed model."""
-    arguments = {
+    arguments: dict[str, Any] = {
         "activation": activations.describe(settings.activation),
         "input_shape": list(network_input_shape(run.data, run.preprocessing)),
     }
@@ -173,7 +173,7 @@ def _examples(run: Run, train_examples: int) -> dict[str, int]:
 def commit() -> str:
     """Returns the git commit of this code, with `+` for changed files, or the release."""
     git = ["git", "-C", str(Path(elu_zoo.__file__).resolve().parent)]
-    options = {"capture_output": True, "text": True, "check": True, "timeout": 10}
+    options: dict[str, Any] = {"capture_output": True, "text": True, "check": True, "timeout": 10}
     try:
         # Fails if the package is installed inside another repository.
         subprocess.run([*git, "ls-files", "--error-unmatch", "__init__.py"], **options)

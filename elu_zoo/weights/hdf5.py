@@ -49,7 +49,7 @@ def shapes(model: "keras.Model") -> Shapes:
 def write(model: "keras.Model") -> bytes:
     """Returns the content of a weight file, with values of `rounded`."""
     buffer = io.BytesIO()
-    counts = collections.Counter()
+    counts: collections.Counter[str] = collections.Counter()
     with h5py.File(buffer, "w") as file:
         file.create_group("vars")
         for layer in model.layers:

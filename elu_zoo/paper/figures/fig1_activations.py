@@ -21,7 +21,7 @@ _SLOPES = {f"LReLU, slope {slope}": slope for slope in (0.01, 0.333)}
 
 def compute(plan: Plan) -> list[dict]:
     """Returns values of the activations, and derivatives by central differences."""
-    functions = {name: {"name": name} for name in _PAPER}
+    functions: dict[str, dict] = {name: {"name": name} for name in _PAPER}
     functions |= {name: {"name": "leaky_relu", "alpha": x} for name, x in _SLOPES.items()}
     rows = []
     for name, function in functions.items():

@@ -22,7 +22,7 @@ _STAND_IN = 300  # CIFAR-100 images of a smoke test if ImageNet is missing
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
-    changes = []
+    changes: list[tuple] = []
     folder = plan.imagenet or (str(_stand_in(plan)) if plan.smoke else None)
     if folder:
         changes.append(("data.folder", folder))

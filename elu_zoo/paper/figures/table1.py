@@ -31,7 +31,7 @@ def compute(plan: Plan) -> list[dict]:
     measured = results.read("results.csv")
     rows = []
     for row in [*results.read("table1.csv"), _OF_SECTION_4_2]:
-        cells = {
+        cells: dict[str, Any] = {
             "network": row["network"],
             "model": row["model"],
             "augmented": row["augmented"],

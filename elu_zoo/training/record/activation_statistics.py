@@ -30,7 +30,7 @@ class UnitStatistics:
 
     def save(self, path: Path) -> None:
         """Writes an .npz file with arrays `mean/<layer>` and `median/<layer>`."""
-        arrays = {f"mean/{name}": array for name, array in self.mean.items()}
+        arrays: dict = {f"mean/{name}": array for name, array in self.mean.items()}
         arrays |= {f"median/{name}": array for name, array in self.median.items()}
         content = io.BytesIO()
         np.savez(content, **arrays)

@@ -99,11 +99,11 @@ class Checkpoints:
         missing = max(1, 3 - len(unfinished.checkpoints(self._workdir)))
         files.check_writable(self._workdir / "checkpoints", missing * size)
 
-    def copy(self) -> dict[str, np.ndarray]:
+    def copy(self) -> dict[str, Any]:
         """Returns copies of the variables, which later iterations do not change."""
         return {name: np.array(v) for name, v in self._variables.items()}
 
-    def save(self, state: dict[str, Any], arrays: dict[str, np.ndarray] | None = None) -> bool:
+    def save(self, state: dict[str, Any], arrays: dict[str, Any] | None = None) -> bool:
         """Saves `copy`, finite, and a train state as JSON; returns False if both are saved."""
         step = state["step"]
         path = self._path(step)
@@ -118,7 +118,7 @@ class Checkpoints:
                 )
         content = io.BytesIO()
         text = json.dumps({"state": state, "arrays": len(arrays)})
-        np.savez(content, **arrays, **{_STATE: np.frombuffer(text.encode(), np.uint8)})
+        np.savez(content, **arrays | {_STATE: np.frombuffer(text.encode(), np.uint8)})
         try:
             with files.new_file(path) as file:
                 file.write(content.getbuffer())

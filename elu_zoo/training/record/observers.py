@@ -97,7 +97,7 @@ class Measures(Observer):
         measured = {"test": run.data.test}
         if self.training_images:
             measured["measured"] = run.data.train.first(self.training_images)
-        row = {"step": step}
+        row: dict[str, float] = {"step": step}
         for name, split in measured.items():
             row |= {f"{name}_{key}": value for key, value in run.evaluator(split, check).items()}
         with path.open("a") as file:

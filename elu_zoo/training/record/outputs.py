@@ -4,7 +4,7 @@ import contextlib
 import dataclasses
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,7 +52,7 @@ class Outputs:
         state.metrics_length, state.metrics_sha256 = self.records.mark()
         self.writer.begin(dataclasses.asdict(state), last)
 
-    def end_epoch(self, state: TrainState, row: dict[str, float]) -> None:
+    def end_epoch(self, state: TrainState, row: dict[str, Any]) -> None:
         """Writes and shows the metrics of an epoch that has ended."""
         train, end = self.run.train, self.run.length.total
         (rate,) = schedules.learning_rates(np.array([state.step - 1]), train, end)

@@ -26,7 +26,7 @@ class Records:
     """
 
     def __init__(self, workdir: Path | None, mark: tuple[int, str]):
-        self._board = None
+        self._board: Any = None
         if workdir is None:
             return
         metrics, timing = workdir / "metrics.jsonl", workdir / "timing.jsonl"
