@@ -39,7 +39,7 @@ _HEADS = tuple(
 )
 # For each network: the default activation, fields of config.model and config.train,
 # and the padding or config.data of another augmentation.
-NETS = {
+NETS: dict[str, dict] = {
     "alexnet_cifar": {
         "activation": "relu",
         "model": {"kernel_decay": 0.004, "classifier_decay": 1.0},
@@ -120,7 +120,7 @@ NETS = {
     },
 }  # fmt: skip
 # Changes of the recipes when the data set is CIFAR-100.
-_CIFAR100 = {
+_CIFAR100: dict[str, dict] = {
     "nin": {
         "model": {"kernel_decay": 0.0005, "deviations": (0.001, 0.01, 0.05)},
         "train": {

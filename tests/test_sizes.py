@@ -51,7 +51,7 @@ def test_functions_above_a_limit_are_found():
 # Folders (or files) of elu_zoo/ and of tests/, and the most lines of Python of each. Growth
 # pays by a cut; a new network, activation, layer or command raises its row and both sums below.
 BUDGETS = (
-    ("*.py", 1500, 2770),
+    ("*.py", 1506, 2890),
     ("data", 2650, 2800),
     ("weights", 1450, 1650),
     ("training evaluation configs", 4860, 6700),
@@ -60,7 +60,7 @@ BUDGETS = (
     ("benchmark", 1350, 350),
     ("bin", 1120, 1540),
     ("export", 1900, 2130),
-    ("models", 1710, 1920),
+    ("models", 1720, 1920),
     ("serving serving_conformance", 2120, 3830),
     ("activations layers", 2650, 2650),
     ("conformance bad_inputs gpu tools", 0, 2500),
