@@ -19,7 +19,7 @@ def run(
     """Measures parts, by default all, and shows each table; failures do not stop others."""
     backend = keras.backend.backend()
     names = names or (list(parts.PARTS) if backend == "tensorflow" else parts.ON_JAX)
-    parts.check(names, scope.models, scope.batch_size, backend)
+    parts.check(names, scope.batch_size, backend)
     if csv:
         report.check(Path(csv))
     print(measured_on := machine.line())

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from elu_zoo import errors, quiet, registry
+from elu_zoo import errors, quiet
 from elu_zoo.benchmark import limit, report
 from elu_zoo.benchmark.case import Case
 from elu_zoo.benchmark.report import Row
@@ -181,10 +181,8 @@ def measure(part: str, scope: Scope) -> list[Row]:
             ) from None
 
 
-def check(
-    names: Sequence[str], models: Sequence[str], batch_size: int | None, backend: str
-) -> None:
-    """Checks the names of parts and models, and the batch size."""
+def check(names: Sequence[str], batch_size: int | None, backend: str) -> None:
+    """Checks the names of parts and the batch size."""
     for name in names:
         if name not in PARTS:
             raise errors.unknown_name_error("part", name, PARTS)
@@ -203,5 +201,3 @@ def check(
             "The part serving needs an extra. Run: pip install 'elu-zoo[serving]', or "
             "set --parts without serving."
         )
-    for name in models:
-        registry.entry(name)

@@ -12,17 +12,11 @@ from absl import flags as absl_flags
 
 from elu_zoo.bin import early, flags
 
-absl_flags.DEFINE_list(
-    "parts",
-    None,
-    "Some of op, fit, step, unit, replicas, inference, serving; by default all.",
-)
-absl_flags.DEFINE_list(
-    "models", None, "Networks; by default two dense and one convolutional network."
-)
-absl_flags.DEFINE_integer(
-    "batch_size", None, "Images per step; by default 64, for convolutional nets 100.", 1
-)
+_PARTS = "Some of op, fit, step, unit, replicas, inference, serving; by default all."
+absl_flags.DEFINE_list("parts", None, _PARTS)
+absl_flags.DEFINE_list("models", None, "By default two dense and one convolutional network.")
+_SIZE = "Images per step; by default 64, for convolutional nets 100."
+absl_flags.DEFINE_integer("batch_size", None, _SIZE, 1)
 absl_flags.DEFINE_integer("rounds", None, "Rounds of each part; by default for a fixed time.", 1)
 flags.define_path("csv", None, "CSV file for the results; only rows of measured parts change.")
 

@@ -5,33 +5,24 @@ elu-zoo-models elu_cifar_11.cifar100_elu-defd2541 --card
 elu-zoo-models 'mnist_mlp_*' --fetch
 """
 
-import json
-
 from absl import flags as absl_flags
 
 from elu_zoo import errors, registry, results
 from elu_zoo.bin import flags, table
 from elu_zoo.weights import card, fetch, manifest
 
-_DO = {
-    "card": "Print the card of each weight file; instead of a pattern, a run's folder may be set.",
-    "fetch": "Download the weight files and print their paths.",
-    "json": "Print one JSON object per row.",
-}
 absl_flags.DEFINE_string("data", None, "Only weights that were trained on this data set.")
-for _name, _help in _DO.items():
-    absl_flags.DEFINE_bool(_name, False, _help)
+absl_flags.DEFINE_bool("card", False, "Print cards, of weights or of the run in a folder.")
+absl_flags.DEFINE_bool("fetch", False, "Download the weight files and print their paths.")
 
 
 def check(argv: list[str]) -> None:
-    """Checks that at most one pattern and one of `_DO` are set."""
+    """Checks that there is one pattern at most, and --data."""
     flags.no_arguments(argv[1:])
-    values = absl_flags.FLAGS
-    if sum(values[name].value for name in _DO) > 1:
-        raise errors.UsageError(f"Set one of --{', --'.join(_DO)}.")
+    data = absl_flags.FLAGS.data
     datasets = {entry["dataset"] for entry in manifest.published().values()}
-    if values.data and values.data not in datasets:
-        raise errors.unknown_name_error("data set", values.data, sorted(datasets))
+    if data and data not in datasets:
+        raise errors.unknown_name_error("data set", data, sorted(datasets))
 
 
 def main(argv: list[str]) -> None:
@@ -43,21 +34,19 @@ def main(argv: list[str]) -> None:
     if values.card:
         for tag in tags:
             card.model_card(tag)
-    elif values.fetch:
+    if values.fetch:
         paths = [path for tag in tags for path in fetch.fetch_weights(tag)]
         print(*dict.fromkeys(paths), sep="\n")
-    else:
-        rows = [_row(entry) for entry in entries]
-        if not values.data:
-            trained = {entry["model"] for entry in listed.values()}
-            names = manifest.matching(registry.names(), pattern)
-            rows += [{"network": name} for name in names if name not in trained]
-        if not rows:
-            raise errors.unknown_name_error("network or weights", pattern, registry.names())
-        if values.json:
-            print("\n".join(map(json.dumps, rows)))
-        else:
-            table.show(rows)
+    if values.card or values.fetch:
+        return
+    rows = [_row(entry) for entry in entries]
+    if not values.data:
+        trained = {entry["model"] for entry in listed.values()}
+        names = manifest.matching(registry.names(), pattern)
+        rows += [{"network": name} for name in names if name not in trained]
+    if not rows:
+        raise errors.unknown_name_error("network or weights", pattern, registry.names())
+    table.show(rows)
 
 
 def _row(entry: manifest.Entry) -> dict[str, str]:

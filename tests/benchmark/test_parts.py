@@ -59,16 +59,16 @@ def test_a_killed_process_raises_a_resource_error(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("names", "models", "batch_size", "backend", "word"),
+    ("names", "batch_size", "backend", "word"),
     [
-        (["replicas"], [], 7, "tensorflow", "even"),
-        (["step"], ["mlp"], None, "tensorflow", "mlp"),
-        (["op", "serving"], [], 8, "tensorflow", "serving"),
-        (["step", "op"], [], None, "jax", "KERAS_BACKEND"),
+        (["replicas"], 7, "tensorflow", "even"),
+        (["steps"], None, "tensorflow", "Did you mean 'step'"),
+        (["op", "serving"], 8, "tensorflow", "serving"),
+        (["step", "op"], None, "jax", "KERAS_BACKEND"),
     ],
 )
-def test_wrong_arguments_are_refused(monkeypatch, names, models, batch_size, backend, word):
+def test_wrong_arguments_are_refused(monkeypatch, names, batch_size, backend, word):
     monkeypatch.setattr(parts.importlib.util, "find_spec", lambda name: None)
-    parts.check(parts.ON_JAX, ["elu_cifar_11"], 7, "jax")
+    parts.check(parts.ON_JAX, 7, "jax")
     with pytest.raises(errors.EluZooError, match=word):
-        parts.check(names, models, batch_size, backend)
+        parts.check(names, batch_size, backend)

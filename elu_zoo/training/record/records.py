@@ -45,12 +45,13 @@ class Records:
     def write_config(self, config: dict[str, Any]) -> None:
         """Writes a config as the hyperparameters of TensorBoard."""
         if self._board:
-            values = {"seed": config["seed"]}
-            for section in ("data", "model", "train"):
-                for name, x in config[section].items():
-                    is_simple = isinstance(x, bool | int | float | str)
-                    values[f"{section}.{name}"] = x if is_simple else json.dumps(x)
-            event = Event(wall_time=time.time(), summary=hparams_pb(values))
+            names = "data", "model", "train"
+            fields = [(f"{name}.{key}", x) for name in names for key, x in config[name].items()]
+            values = {
+                k: x if isinstance(x, int | float | str) else json.dumps(x) for k, x in fields
+            }
+            summary = hparams_pb(values | {"seed": config["seed"]})
+            event = Event(wall_time=time.time(), summary=summary)
             self._board.write(event.SerializeToString())
 
     def write_timing(self, row: dict[str, float]) -> None:
