@@ -1,10 +1,10 @@
 """elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
 
-Public names are imported on first use, so that `import elu_zoo` imports neither Keras
-nor TensorFlow. Type checkers see the imports under TYPE_CHECKING.
+`import elu_zoo` imports no Keras: names are imported on first use, but for type checkers.
 """
 
 import importlib
+import os
 from typing import TYPE_CHECKING
 
 from elu_zoo import errors as errors
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from elu_zoo.zoo import model_info as model_info
 
 __version__ = "0.1.0"
+os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's C++ code prints errors only
 
 _NAMES = {  # by the module that has them
     "elu_zoo.activations": ("ELU", "elu", "elu_xla", "register_activation"),

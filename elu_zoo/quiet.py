@@ -23,7 +23,6 @@ def start() -> None:
     handler.addFilter(lambda r: r.levelno >= logging.ERROR or not _LIBRARY.search(r.pathname))
     logging.getLogger().handlers[:] = [handler]
     warnings.showwarning = lambda *_, **__: None
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")
     if importlib.util.find_spec("tensorflow"):  # Its messages come before any setting.
         with native():
             import tensorflow as tf

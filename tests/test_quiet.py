@@ -1,6 +1,7 @@
 """Output on stderr of a command and of its worker processes."""
 
 import contextlib
+import importlib
 import importlib.util
 import logging
 import os
@@ -10,6 +11,7 @@ import warnings
 
 import pytest
 
+import elu_zoo
 from elu_zoo import quiet, zoo
 
 SCRIPT = """
@@ -51,6 +53,15 @@ def test_native_output_is_hidden(monkeypatch, capfd, start, shown):
         raise OSError
     os.write(2, b"after")
     assert capfd.readouterr().err == shown + "after"
+
+
+@pytest.mark.parametrize("level", [None, "0"])
+def test_the_import_sets_the_level_of_tensorflows_messages_unless_it_is_set(monkeypatch, level):
+    monkeypatch.setenv("TF_CPP_MIN_LOG_LEVEL", level or "")
+    if level is None:
+        monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL")
+    importlib.reload(elu_zoo)
+    assert os.environ["TF_CPP_MIN_LOG_LEVEL"] == (level or "2")
 
 
 @pytest.fixture

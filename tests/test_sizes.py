@@ -51,7 +51,7 @@ def test_functions_above_a_limit_are_found():
 # Folders (or files) of elu_zoo/ and of tests/, and the most lines of Python of each. Growth
 # pays by a cut; a new network, activation, layer or command raises its row and both sums below.
 BUDGETS = (
-    ("*.py", 1506, 2890),
+    ("*.py", 1506, 2900),
     ("data", 2650, 2800),
     ("weights", 1450, 1650),
     ("training evaluation configs", 4866, 6700),
