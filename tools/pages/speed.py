@@ -26,7 +26,7 @@ _USES = (
     ("fit", "mnist_mlp_8x128, batch of 64, jit_compile", "in its compiled `fit`"),
     ("fit", "elu_cifar_11, batch of 100, default", "in `fit` of `elu_cifar_11`"),
 )
-_VERDICTS = "faster", "as fast within the interval", "slower"
+_VERDICTS = "faster", "no difference shown", "slower"
 
 
 def measured(rows: Rows) -> dict[str, str]:
@@ -86,14 +86,14 @@ def summary(rows: Rows) -> str:
     for part, case, words in _USES:
         use = row(part, case, "elu_xla")
         uses[_verdict(use)].append(f"{words} {_ratio(use)}")
-    texts = (f"{verdict} {', '.join(names)}" for verdict, names in uses.items() if names)
+    texts = (f"{verdict}: {', '.join(names)}" for verdict, names in uses.items() if names)
     return f"""\
 - **A training step** of `elu_cifar_11`, with products in bfloat16, takes \
 {_value(row("step", _STEP, "ours"))}. Keras' `fit` takes {step["fit_bfloat16"]} times as long \
 with its policy mixed_bfloat16 and {step["fit"]} in float32; PyTorch {step["torch_bfloat16"]} \
 in bfloat16 and {step["torch"]}.
-- **Where the op pays**: compared with `tf.nn.elu` (ratios of times, 1e7 floats unless \
-stated), `elu_xla` is {"; ".join(texts)}.
+- **`elu_xla`, our compiled ELU**: times relative to `tf.nn.elu` (1e7 floats unless stated): \
+{"; ".join(texts)}.
 - **ELU in place of ReLU** makes that training step, in float32, \
 {_ratio(row("unit", f"{_STEP}, float32", "elu"))} times as long.
 - **A single prediction**, after a pause: the SavedModel takes \
