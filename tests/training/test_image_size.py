@@ -37,8 +37,8 @@ def test_a_size_that_does_not_fit_is_refused(train, tmp_path, arg, words):
 @pytest.mark.parametrize(("size", "kind"), [(12, "rescale"), (9, "gcn")])
 def test_another_size_replaces_contrast_normalisation_of_weights(size, kind):
     images = np.random.default_rng(0).integers(0, 256, (5, size, size, 3), "uint8")
-    entry = {"arguments": {"input_shape": [9, 9, 3]}}
-    parent = types.SimpleNamespace(preprocessing={"kind": "gcn"}, entry=entry)
+    arguments = {"input_shape": [9, 9, 3]}
+    parent = types.SimpleNamespace(preprocessing={"kind": "gcn"}, arguments=arguments)
     data = types.SimpleNamespace(image_shape=images.shape[1:])
     split = types.SimpleNamespace(images=images)
     found = build._preprocessing(finetune.get_config(), data, split, parent, None)
