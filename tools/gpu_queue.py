@@ -147,6 +147,10 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
     variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     variables["JAX_COMPILATION_CACHE_DIR"] = str(home / "compiled")
     variables["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(site)])
+    configs = ROOT / "elu_zoo" / "configs"
+    if not configs.is_dir():  # a copy of the tree may lack links
+        configs.unlink(missing_ok=True)
+        configs.symlink_to(ROOT / "configs")
     if importlib.util.find_spec("keras") is None and not site.is_dir():
         pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index"]
         wheels = map(str, (kit / "wheels").glob("*.whl"))
