@@ -18,5 +18,5 @@ def test_every_public_name_is_on_a_page(tmp_path):
     process = subprocess.run(command, capture_output=True, text=True, check=True)
     assert "Warn" not in process.stdout + process.stderr
     page = (tmp_path / "elu_zoo.html").read_text()
-    assert [name for name in elu_zoo.__all__ if f'id="{name}"' not in page] == []
+    assert [name for name in elu_zoo._PUBLIC if f'id="{name}"' not in page] == []
     assert (tmp_path / "elu_zoo" / "layers.html").is_file()
