@@ -1,6 +1,6 @@
 """elu_zoo: the ELU paper (Clevert et al., 2016, arXiv 1511.07289) as a model zoo.
 
-`import elu_zoo` imports no Keras: names are imported on first use, but for type checkers.
+Names are imported on first use, so that `import elu_zoo` is fast; type checkers see them all.
 """
 
 import importlib

@@ -28,22 +28,22 @@ def check(argv: list[str]) -> None:
 def main(argv: list[str]) -> None:
     values, pattern = absl_flags.FLAGS, argv[1] if argv[1:] else "*"
     listed = manifest.published()
-    entries = [listed[tag] for tag in manifest.list_weights(pattern)]
-    entries = [entry for entry in entries if values.data in (None, entry["dataset"])]
-    tags = [entry["tag"] for entry in entries] or [pattern]  # the functions below know more
+    known = [tag for tag in listed if values.data in (None, listed[tag]["dataset"])]
+    tags = manifest.matching(known, pattern)
+    if values.data and not tags:
+        raise errors.unknown_name_error("weights", pattern, known)
     if values.card:
-        for tag in tags:
+        for tag in tags or [pattern]:  # it may be a folder
             card.model_card(tag)
     if values.fetch:
-        paths = [path for tag in tags for path in fetch.fetch_weights(tag)]
+        paths = [path for tag in tags or [pattern] for path in fetch.fetch_weights(tag)]
         print(*dict.fromkeys(paths), sep="\n")
     if values.card or values.fetch:
         return
-    rows = [_row(entry) for entry in entries]
-    if not values.data:
-        trained = {entry["model"] for entry in listed.values()}
-        names = manifest.matching(registry.names(), pattern)
-        rows += [{"network": name} for name in names if name not in trained]
+    trained = {entry["model"] for entry in listed.values()}
+    names = [] if values.data else manifest.matching(registry.names(), pattern)
+    rows = [_row(listed[tag]) for tag in tags]
+    rows += [{"network": name} for name in names if name not in trained]
     if not rows:
         raise errors.unknown_name_error("network or weights", pattern, registry.names())
     table.show(rows)

@@ -8,7 +8,7 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows as a table. The heading are the keys of the first row, which has all.
+    """Prints rows as a table. The keys of the first row, which has all, are the heading.
 
     Cells are wrapped to the width of a terminal. In a file or pipe each row is one
     line.

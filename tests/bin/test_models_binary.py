@@ -41,6 +41,7 @@ def test_missing_weights_are_downloaded(cli, published, tmp_path):
     [
         (["a", "b.png"], "Unexpected arguments: b.png."),
         (["--data=mnits"], "Did you mean 'mnist'?"),
+        (["nin", "--data=mnist", "--fetch"], "Unknown weights 'nin'. Known: mnist_mlp"),
         (["nett"], "Unknown network or weights 'nett'."),
         (["mnist_mpl*", "--fetch"], "Unknown weights 'mnist_mpl*'. Did you mean"),
         (["mnist_mpl", "--card"], "Unknown weights 'mnist_mpl'. Known: mnist_mlp"),

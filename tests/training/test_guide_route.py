@@ -61,7 +61,6 @@ def test_a_run_calls_the_listed_functions_in_order(tmp_path):
         capture_output=True, text=True, check=True, cwd=tmp_path
     )  # fmt: skip
     lines = [line.split() for line in process.stdout.splitlines()]
-    # The package has the configs by a link.
-    called = [(str(Path(x[1]).resolve()), x[2]) for x in lines if x[:1] == ["called"]]
+    called = [(str(Path(x[1]).resolve()), x[2]) for x in lines if x[:1] == ["called"]]  # a link
     positions = [called.index((str(ROOT / path), name)) for path, name in ROUTE]
     assert positions == sorted(positions)

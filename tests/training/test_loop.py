@@ -9,6 +9,7 @@ import time
 import keras
 import numpy as np
 import pytest
+from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 import elu_zoo
 from elu_zoo import errors, files, training
@@ -57,6 +58,9 @@ def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows)
     assert all(row["examples_per_second"] > 0 for row in timing)
     assert (entry["step"], entry["epochs"], entry["seed"]) == (20, 2, 0)
     check_finished(tmp_path, entry)
+    board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
+    assert board.PluginTagToContent("hparams")
+    assert board.Scalars("learning_rate")[1].value == np.float32(0.05)
 
     before = {p: p.stat().st_mtime_ns for p in tmp_path.rglob("*") if p.name != "LOCK"}
     assert training.train(smoke(), tmp_path) == entry
