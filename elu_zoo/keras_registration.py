@@ -7,7 +7,10 @@ nor TensorFlow. Therefore the modules below are imported right after Keras.
 
 import importlib
 import importlib.util
+import os
 import sys
+
+from elu_zoo import errors
 
 _MODULES = "elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.training.step.muon"
 
@@ -18,6 +21,19 @@ def install() -> None:
         _import_modules()
     else:
         sys.meta_path.insert(0, _AfterKeras)
+
+
+def check_backend() -> None:
+    """Checks that $KERAS_BACKEND names an installed package."""
+    name = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if importlib.util.find_spec(name) is None:
+        known = ("tensorflow", "jax", "torch")
+        if name not in known:
+            raise errors.unknown_name_error("KERAS_BACKEND", name, known)
+        remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
+        raise errors.UsageError(
+            f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
+        )
 
 
 def _import_modules() -> None:
@@ -36,6 +52,10 @@ class _AfterKeras:
         if name != "keras":
             return None
         sys.meta_path.remove(cls)
+        try:
+            check_backend()
+        except errors.UsageError as error:
+            raise ModuleNotFoundError(str(error)) from None
         if spec := importlib.util.find_spec(name):
             execute = spec.loader.exec_module
 

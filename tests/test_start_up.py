@@ -1,6 +1,7 @@
 """`import elu_zoo`, `--help` and early errors import neither Keras nor TensorFlow."""
 
 import json
+import os
 import subprocess
 import sys
 
@@ -88,3 +89,15 @@ def test_imports_and_help_load_no_slow_package(started, name):
 def test_early_errors_load_no_slow_package(started, line, message):
     exit_code, loaded, text = started[line]
     assert (exit_code, loaded) == (2, []) and message in text
+
+
+def test_a_missing_backend_is_named_when_keras_is_imported():
+    script = (
+        "import importlib.util as u; find = u.find_spec; import elu_zoo\n"
+        "u.find_spec = lambda name, *rest: None if name == 'jax' else find(name, *rest)\n"
+        "elu_zoo.get_model"
+    )
+    command = [sys.executable, "-c", script]
+    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    process = subprocess.run(command, capture_output=True, text=True, env=environment)
+    assert 'pip install "elu-zoo[jax]"' in process.stderr.splitlines()[-1]

@@ -1,7 +1,6 @@
 """Shared flags, and the start and end of every binary."""
 
 import functools
-import importlib.util
 import logging
 import os
 import re
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from absl import app, flags
 from absl import logging as absl_logging
 
-from elu_zoo import errors, quiet, user_module
+from elu_zoo import errors, keras_registration, quiet, user_module
 from elu_zoo.bin import config, streams
 
 if TYPE_CHECKING:
@@ -170,7 +169,7 @@ def _run_parsed(
     absl_logging.set_verbosity(absl_logging.INFO if verbose else absl_logging.WARNING)
     for name in ("tensorflow", "jax", "matplotlib"):
         logging.getLogger(name).setLevel(logging.WARNING)
-    _check_backend()
+    keras_registration.check_backend()
     module = "module" in flags.FLAGS and flags.FLAGS.module
     if not module:
         check(argv)
@@ -182,19 +181,6 @@ def _run_parsed(
     code = main(argv)
     sys.stdout.flush()  # raises here if the disk is full
     return code
-
-
-def _check_backend() -> None:
-    """Checks that $KERAS_BACKEND names an installed package."""
-    name = os.environ.get("KERAS_BACKEND") or "tensorflow"
-    known = ("tensorflow", "jax", "torch")
-    if name not in known:
-        raise errors.unknown_name_error("KERAS_BACKEND", name, known)
-    if importlib.util.find_spec(name) is None:
-        remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
-        raise errors.UsageError(
-            f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
-        )
 
 
 def _fail(message: str, exit_code: int) -> None:

@@ -2,7 +2,6 @@
 
 import dataclasses
 import os
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,18 +39,10 @@ class LoadedModel:
             raise errors.UsageError(
                 f"images must have the shape (batch >= 1, {expected}), got {images.shape}."
             )
-        return self._function("serving_default", images=tf.constant(images))
+        return self.run("serving_default", images=tf.constant(images))
 
-    def predict_bytes(self, encoded: Sequence[bytes]) -> dict[str, np.ndarray]:
-        """Returns the outputs for the contents of PNG or JPEG files of any size."""
-        encoded = [] if isinstance(encoded, str | bytes) else list(encoded)
-        if not encoded or not all(isinstance(image, bytes) for image in encoded):
-            raise errors.UsageError(
-                "encoded must be a list with the content (bytes) of at least one file."
-            )
-        return self._function("serve_bytes", image_bytes=tf.constant(encoded))
-
-    def _function(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
+    def run(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
+        """Returns the outputs of a signature by name."""
         try:
             outputs = self._saved.signatures[signature](**inputs)
         except tf.errors.InvalidArgumentError as error:

@@ -114,6 +114,5 @@ def test_bad_images_are_refused(loaded):
     for images in np.zeros((1, 12, 12, 1)), np.zeros((0, 12, 12, 3)), 1.0, [[1, 2], [3]]:
         with pytest.raises(errors.UsageError, match="12, 12, 3|array"):
             loaded.predict(images)
-    for encoded in [], "photo.png", [1], [b"no image"]:
-        with pytest.raises(errors.UsageError, match="list|PNG"):
-            loaded.predict_bytes(encoded)
+    with pytest.raises(errors.UsageError, match="PNG"):
+        loaded.run("serve_bytes", image_bytes=tf.constant([b"no image"]))

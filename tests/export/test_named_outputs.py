@@ -38,10 +38,8 @@ def test_outputs_agree_with_keras(autoencoder_exports, expected, readout):
     images = np.random.default_rng(3).integers(0, 256, (5, *loaded.image_shape))
     images = images.astype(np.uint8)
     reference = expected(readout, images.astype("float32"))
-    for outputs in (
-        loaded.predict(images),
-        loaded.predict_bytes([tf.io.encode_png(i).numpy() for i in images]),
-    ):
+    encoded = tf.stack([tf.io.encode_png(i) for i in images])
+    for outputs in loaded.predict(images), loaded.run("serve_bytes", image_bytes=encoded):
         assert set(outputs) == set(reference)
         for name, values in reference.items():
             assert outputs[name].dtype == np.float32

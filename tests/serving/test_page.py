@@ -120,13 +120,15 @@ def test_page_shows_the_answers_of_all_models(run, models, monkeypatch, tmp_path
     for report, sent in zip(reports[:2], (png, normalized), strict=True):
         assert not report["error"] and report["heads"] == [AUTOENCODER, CLASSIFIER, "net"]
         assert "serve_bytes" in report["answers"][2]
-        (expected,) = load_saved_model(models / CLASSIFIER).predict_bytes([sent])["probabilities"]
+        sent = {"image_bytes": tf.constant([sent])}
+        classifier = load_saved_model(models / CLASSIFIER)
+        (expected,) = classifier.run("serve_bytes", **sent)["probabilities"]
         best = np.argsort(-expected, kind="stable")[:5]
         names = [HOSTILE if index == 0 else str(index) for index in best]
         assert report["rows"][::2] == names
         assert report["rows"][1::2] == [f"{100 * expected[index]:.1f} %" for index in best]
         autoencoder = load_saved_model(models / AUTOENCODER)
-        (expected,) = autoencoder.predict_bytes([sent])["reconstructions"]
+        (expected,) = autoencoder.run("serve_bytes", **sent)["reconstructions"]
         pixels = np.reshape(report["pixels"], (28, 28, 4))
         np.testing.assert_allclose(pixels[..., :3], np.repeat(expected, 3, -1), atol=1)
     for answer in reports[2]["answers"][:2]:
