@@ -1,4 +1,4 @@
-"""Type checkers and imports in an editable install and in a wheel."""
+"""A wheel and an editable install: files, commands, the notebook, and type checkers."""
 
 import importlib.util
 import json
@@ -10,8 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from elu_zoo.weights import manifest
+
 ROOT = Path(__file__).parents[1]
 PIP = sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"
+LIMIT_BYTES = 60_000_000
 SCRIPT = """
 from typing import Any
 
@@ -37,34 +40,51 @@ print(elu_zoo.model_info("nin").params)  # wrong
 """
 WRONG = [i for i, line in enumerate(SCRIPT.splitlines(), 1) if line.endswith("# wrong")]
 USE = """
+import sys
+from importlib import resources
 import elu_zoo
 from elu_zoo import results
 from elu_zoo.bin import config
 from elu_zoo.configs import quickstart
-assert "quickstart" in config.installed() and results.read("paper.csv")
+assert "quickstart" in config.installed()
 print(elu_zoo.__file__)
+(row,) = [row for row in results.read("paper.csv")
+          if (row["model"], row["activation"]) == ("elu_cifar_11", "elu")]
+print("paper", row["test_error_percent"])
+figure = resources.files("elu_zoo.configs").joinpath("results/figures/fig2.png")
+print("figure", figure.read_bytes()[:4])
+elu_zoo.model_card(sys.argv[1])
 """
 
 
-def run(*command, **options):
+def run(*command, timeout=300, **options):
     command = [str(word) for word in command]
-    return subprocess.run(command, capture_output=True, text=True, timeout=300, **options)
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
 
 
-@pytest.fixture(scope="module", params=[("editable", ["-e"]), ("wheel", [])], ids=lambda p: p[0])
+def succeed(*command, **options):
+    process = run(*command, **options)
+    assert process.returncode == 0, process.stderr
+    return process.stdout
+
+
+@pytest.fixture(scope="module", params=["editable", "wheel"])
 def python(request, tmp_path_factory):
     """The Python of an environment in which a clone, the folder `elu_zoo`, is installed."""
-    kind, options = request.param
-    folder = tmp_path_factory.mktemp(kind)
+    folder = tmp_path_factory.mktemp(request.param)
     clone, environment = folder / "elu_zoo", folder / "environment"
     for name in ("elu_zoo", "configs"):
-        ignored = shutil.ignore_patterns("__pycache__", "*.h5", "*.png", "*.svg")
+        ignored = shutil.ignore_patterns("__pycache__", "*.svg")
         shutil.copytree(ROOT / name, clone / name, symlinks=True, ignore=ignored)
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, clone)
-    assert run(sys.executable, "-m", "venv", "--without-pip", environment).returncode == 0
-    installed = run(*PIP, "--python", environment, "install", "--no-deps", *options, clone)
-    assert installed.returncode == 0, installed.stderr
+    installed = ["-e", clone]
+    if request.param == "wheel":
+        succeed(*PIP, "wheel", "--no-deps", "--wheel-dir", folder, clone)
+        installed = list(folder.glob("*.whl"))
+        assert installed[0].stat().st_size <= LIMIT_BYTES
+    succeed(sys.executable, "-m", "venv", "--without-pip", environment)
+    succeed(*PIP, "--python", environment, "install", "--no-deps", *installed)
     (site_packages,) = environment.glob("lib/python*/site-packages")
     dependencies = [path for path in sys.path if path.endswith("site-packages")]
     (site_packages / "dependencies.pth").write_text("\n".join(dependencies))
@@ -73,14 +93,27 @@ def python(request, tmp_path_factory):
 
 
 @pytest.mark.slow
-def test_configs_are_found_even_in_the_parent_folder_of_the_clone(python):
-    used = run(python, "-c", USE, cwd=python.parents[2])
-    assert used.returncode == 0, used.stderr
-    clone = str(python.parents[2] / "elu_zoo/elu_zoo")
-    assert used.stdout.startswith(clone) == python.parents[2].name.startswith("editable")
-    program = "from elu_zoo.bin import train; train.run()"
-    shown = run(python, "-c", program, "--config=quickstart", "--config.nam=x", cwd=python.parent)
+def test_files_and_configs_are_found_even_in_the_parent_folder_of_the_clone(python):
+    folder = python.parents[2]
+    tag = manifest.list_weights("mnist_mlp_8x128*")[0]
+    path, paper, figure, *card = succeed(python, "-c", USE, tag, cwd=folder).splitlines()
+    assert path.startswith(f"{folder}/elu_zoo/elu_zoo") == folder.name.startswith("editable")
+    assert (paper, figure) == ("paper 28.75", "figure b'\\x89PNG'")
+    assert any(tag in line for line in card)
+    command = python.parent / "elu-zoo-train"
+    shown = run(command, "--config=quickstart", "--config.nam=x", cwd=python.parent)
     assert shown.returncode == 2 and "Did you mean 'name'?" in shown.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("python", ["wheel"], indirect=True)
+def test_the_wheel_runs_the_notebook(python, tmp_path):
+    cells = json.loads((ROOT / "tour.ipynb").read_text())["cells"]
+    tour = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    headless = {**os.environ, "MPLBACKEND": "agg"}
+    out = succeed(python, "-c", tour, cwd=tmp_path, env=headless, timeout=180)
+    assert out.splitlines()[-1] == "[b'7' b'4' b'7'] [7 4 7]"
+    assert (tmp_path / "exports/digits/1/saved_model.pb").is_file()
 
 
 @pytest.mark.slow
