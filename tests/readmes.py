@@ -6,6 +6,7 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 NAMES = (
     "README.md",
+    "elu_zoo/README.md",
     "elu_zoo/models/README.md",
     "elu_zoo/training/README.md",
     "elu_zoo/export/README.md",

@@ -85,4 +85,4 @@ def test_front_page_and_guides_exist_and_are_short():
     paths += [p for f in ("elu_zoo", "configs") for p in (ROOT / f).rglob("README.md")]
     assert {path.relative_to(ROOT).as_posix() for path in paths} == set(NAMES)
     front, *guides = (len(TEXTS[name].splitlines()) for name in NAMES)
-    assert front <= 250 and sum(guides) <= 540, (front, guides)
+    assert front <= 250 and sum(guides) <= 650, (front, guides)
