@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from absl import app, flags
-from pages import runs, speed, weights, worth
+from pages import cost, runs, speed, weights, worth
 
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.benchmark import report
@@ -70,6 +70,7 @@ def generate(root: Path) -> dict[str, str]:
             "cards": weights.cards(published, measured),
             "files": weights.files_table(published, measured, paper),
             "runs": runs.table(measured, paper),
+            "cost": cost.table(published, results.read_file(folder / "airbench.csv")),
             **speed.measured(times),
         },
     }

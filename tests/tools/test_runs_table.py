@@ -1,10 +1,11 @@
 """Table of training runs: rows, errors, and the paper's numbers."""
 
 import pytest
-from pages import runs
+from pages import cost, runs
 from scripts import TOOLS
 
 from elu_zoo import results
+from elu_zoo.weights import manifest
 
 RUN = {
     **dict.fromkeys(results.COLUMNS, ""),
@@ -90,3 +91,14 @@ def test_the_share_of_a_shortened_schedule_is_stated(share, text):
 def test_the_papers_number_is_of_the_same_experiment(changed, text):
     paper = results.read_file(TOOLS.parent / "configs/results/paper.csv")
     assert runs.papers_error([RUN | changed], paper) == text
+
+
+def test_the_table_of_costs_is_sorted_by_data_and_operations():
+    nin = manifest.published()["nin.cifar100_elu-9e36bb3f"] | {"wall_time_seconds": 90}
+    row = {"script": "a.py", "dataset": "cifar100", "pflop": "10", "error_percent": "5"}
+    row |= {"seconds": "3", "hardware": "a card"}
+    ours, theirs = cost.table([nin | {"dataset": "mnist"}, nin], [row]).splitlines()[2:]
+    assert ours.startswith("| `nin`, elu | cifar100 | quick, 30 epochs | 2 | 30.15 % | 1.5 | ")
+    assert (
+        theirs == "| airbench | cifar100 | theirs | 10 | 5.00 % | 0.05 | a card | `python a.py` |"
+    )
