@@ -14,7 +14,7 @@ from elu_zoo.weights import manifest
 
 ROOT = Path(__file__).parents[1]
 PIP = sys.executable, "-m", "pip", "-q", "--disable-pip-version-check"
-LIMIT_BYTES = 60_000_000
+LIMIT_BYTES = 100_000_000
 SCRIPT = """
 from typing import Any
 
