@@ -17,7 +17,7 @@ from elu_zoo.pairs import grouping, statistics
 from elu_zoo.pairs.grouping import Arm
 
 _DECIDED = "reproduced", "reproduced in early training", "contradicted", "different", "mixed"
-VERDICTS = *_DECIDED, "not tested"
+VERDICTS = *_DECIDED, "undecided", "not tested"
 Values = Mapping[int, float]  # value by seed
 Read = Callable[[pd.DataFrame], Values]  # a reader: returns a measure of each run
 ReadLayers = Callable[[pd.DataFrame], Mapping[str, Values]]
@@ -233,7 +233,7 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
     measured = set(outcomes) - {"not measured"}
     undecided = {"no difference", "diverged", "too few pairs", "equal"}
     if not share or measured <= undecided:
-        return "not tested"
+        return "undecided" if share and "no difference" in measured else "not tested"
     if measured == {"supports"}:
         return "reproduced" if share >= 1 else "reproduced in early training"
     if measured == {"contradicts"}:

@@ -37,9 +37,9 @@ beside the paper's. The verdicts are:
 - *different*: our numbers differ from the paper's, in runs of the paper's length.
 - *mixed*: measured tests or single layers disagree, or only some tests find a
   difference, or some runs diverged, in runs of the paper's length or shorter ones.
-- *not tested*: nothing decides the claim. There are no runs, or no test finds a
-  difference, or only shorter runs contradict the claim, or no measure could decide it.
-  Only runs with the paper's optimizer and learning rates are tested.
+- *undecided*: no test finds a difference.
+- *not tested*: there are no runs, too few, or only shorter ones that contradict the claim, or
+  no measure could decide it. Runs with other optimizers or learning rates do not count.
 
 A test supports or contradicts a claim if its two-sided Student's p, of at least five
 pairs of runs and corrected by Holm's method for all tests of the claim and their layers,
@@ -69,11 +69,11 @@ def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
 
 def _evidence(judged: Sequence[Judged]) -> str:
     """Returns a sentence on how many claims are decided, by which data."""
-    decided = [each for each in judged if each.verdict != "not tested"]
+    decided = [each for each in judged if each.verdict not in ("undecided", "not tested")]
     counts = Counter(EXPERIMENTS[each.experiment].data for each in decided)
     data = ", ".join(f"{n} by {name}" for name, n in counts.most_common())
-    untested = f"{len(judged) - len(decided)} of {len(judged)} claims are not tested."
-    return f"Verdicts by data: {data}; {untested}" if data else f"No verdicts: {untested}"
+    rest = f"{len(judged) - len(decided)} of {len(judged)} claims are undecided or not tested."
+    return f"Verdicts by data: {data}; {rest}" if data else f"No verdicts: {rest}"
 
 
 def _claims(judged: Sequence[Judged]) -> str:
