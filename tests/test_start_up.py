@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -91,13 +92,19 @@ def test_early_errors_load_no_slow_package(started, line, message):
     assert (exit_code, loaded) == (2, []) and message in text
 
 
-def test_a_missing_backend_is_named_when_keras_is_imported():
+@pytest.mark.parametrize(
+    ("backend", "code", "words"),
+    [
+        ("jax", "elu_zoo.get_model", 'ModuleNotFoundError: .*pip install "elu-zoo.jax."'),
+        ("jaxx", program("models"), "error: Unknown KERAS_BACKEND 'jaxx'. Did you mean 'jax'"),
+    ],
+)
+def test_a_missing_backend_is_named_in_python_and_by_a_command(backend, code, words):
     script = (
         "import importlib.util as u; find = u.find_spec; import elu_zoo\n"
-        "u.find_spec = lambda name, *rest: None if name == 'jax' else find(name, *rest)\n"
-        "elu_zoo.get_model"
+        f"u.find_spec = lambda name, *rest: None if name == '{backend}' else find(name, *rest)\n"
     )
-    command = [sys.executable, "-c", script]
-    environment = {**os.environ, "KERAS_BACKEND": "jax"}
+    command = [sys.executable, "-c", script + code]
+    environment = {**os.environ, "KERAS_BACKEND": backend}
     process = subprocess.run(command, capture_output=True, text=True, env=environment)
-    assert 'pip install "elu-zoo[jax]"' in process.stderr.splitlines()[-1]
+    assert re.match(words, process.stderr.splitlines()[-1])

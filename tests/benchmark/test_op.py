@@ -11,6 +11,7 @@ def inputs():
     return [draws.standard_normal(SHAPE, np.float32).astype(float) for _ in range(2)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("call", op.CALLS)
 def test_every_form_computes_elu_and_its_gradient(call):
     """Forms of TensorFlow return the last row."""

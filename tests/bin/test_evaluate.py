@@ -47,6 +47,7 @@ def test_the_flag_changes_adds_errors_on_changed_images(cli, trained):
     assert "rotation" in result.out and f"{rows[0]['error_percent']:.2f}" in result.out
 
 
+@pytest.mark.slow
 def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     folder = tmp_path / "run"
     result = cli(
@@ -80,6 +81,7 @@ def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     assert {key: printed[key] for key in expected} == expected
 
 
+@pytest.mark.slow
 def test_a_note_tells_that_another_data_set_gives_no_test_error(cli, trained, tmp_path):
     other = tmp_path / "other"
     shutil.copytree(trained, other)

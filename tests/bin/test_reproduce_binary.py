@@ -42,6 +42,7 @@ def test_flags_and_defaults_reach_the_plan(cli, called, monkeypatch):
     assert named["jobs"] == 2
 
 
+@pytest.mark.slow
 def test_experiments_without_training_write_figures_and_report(cli, tmp_path):
     result = cli("reproduce", "table1", "fig1", "--budget=smoke", "--output=out")
     assert result.code == 0, result.err

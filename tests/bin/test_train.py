@@ -1,6 +1,5 @@
 """elu-zoo-train: runs, configs, flags and errors."""
 
-import importlib.util
 import json
 
 import pytest
@@ -140,20 +139,3 @@ def test_random_layers_are_trained_on_two_devices(process):
     )
     assert result.code == 0, result.err
     assert "2 replica(s)" in result.err
-
-
-@pytest.mark.parametrize(
-    ("backend", "message"),
-    [
-        ("jaxx", "Unknown KERAS_BACKEND 'jaxx'. Did you mean 'jax'?"),
-        ("jax", 'the package jax is not installed. pip install "elu-zoo[jax]"'),
-    ],
-)
-def test_a_missing_backend_is_refused(cli, monkeypatch, backend, message):
-    monkeypatch.setenv("KERAS_BACKEND", backend)
-    find = importlib.util.find_spec
-    monkeypatch.setattr(
-        importlib.util, "find_spec", lambda name, *a: None if name == backend else find(name, *a)
-    )
-    result = cli("train", "--config=quickstart:smoke=True")
-    assert result.code == 2 and message in result.error

@@ -25,8 +25,6 @@ def _cases():
         for mode in MODES:
             repeated = mode == "steps_per_execution" or mode == "mirrored" and name not in KINDS
             marks = NIGHTLY if repeated or name in LARGE else [pytest.mark.slow]
-            if (name, mode) == ("mnist_mlp_8x128", "jit_compile"):
-                marks = ()
             yield pytest.param(name, mode, marks=marks)
 
 

@@ -35,6 +35,7 @@ def test_digits_of_mnist_are_placed():
     assert sum(not digits.is_placed(x[..., 0]) for x in data.train.images) == 1
 
 
+@pytest.mark.slow
 def test_size_place_polarity_and_shading_do_not_matter(mnist_5k):
     shading = np.linspace(1, 0.5, 200)
     for image in mnist_5k.test.images[:20]:

@@ -25,6 +25,7 @@ def hub(tmp_path, monkeypatch):
         yield hub
 
 
+@pytest.mark.slow
 def test_pushed_weights_load_from_the_hub(hub, tmp_path):
     published = pretrained.find("mnist_mlp_8x128", "mnist")
     name = elu_zoo.push_weights(published.path, TO)

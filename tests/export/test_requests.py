@@ -7,6 +7,8 @@ import sys
 import numpy as np
 import pytest
 
+pytestmark = pytest.mark.slow  # a process of its own
+
 # A program that prints [signature, request, outputs or error] for each request.
 SERVER = """
 import json, sys

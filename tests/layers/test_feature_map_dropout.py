@@ -62,6 +62,7 @@ def test_a_rate_of_0_changes_nothing():
     np.testing.assert_array_equal(layer.seed_generator.state, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("is_keyed", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_channels_are_dropped_equally_often(is_keyed):
     layer = FeatureMapDropout(0.25, seed=1)

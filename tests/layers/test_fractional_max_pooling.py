@@ -115,6 +115,7 @@ def test_starts_equal_stored_starts():
         assert list(keyed_starts(layer, 7, 8, 13)) == expected
 
 
+@pytest.mark.slow
 def test_the_draw_u_is_uniform():
     layer = FractionalMaxPooling2D((5, 5), seed=0)
     regions = [tuple(graham(8, 5, Fraction(k, 6))) for k in range(6)]

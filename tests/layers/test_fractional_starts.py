@@ -39,6 +39,7 @@ def test_random_starts_have_shuffled_distances(cells, regions):
         assert starts.tolist() == [0, *np.cumsum(distances)]
 
 
+@pytest.mark.slow
 def test_orders_of_the_distances_are_equally_likely():
     draws, counts = np.random.default_rng(0).random((600, 4), np.float32), {}
     for u in draws:

@@ -133,6 +133,7 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     assert reduced == ["dense1", "dense2", "dense3"]
 
 
+@pytest.mark.slow
 def test_a_run_is_not_resumed_from_other_weights(parent, npz, train, tmp_path, stop_after):
     first = pretrained.find(MLP, shutil.copytree(parent, tmp_path / "parent")).name
     config = make_config(tmp_path / "parent", npz)

@@ -68,6 +68,7 @@ def test_a_finished_run_has_all_files_and_stays_unchanged(smoke, tmp_path, rows)
     assert after == before
 
 
+@pytest.mark.slow
 def test_devices_and_parts_of_a_batch_change_losses_by_rounding(smoke, train, tmp_path, rows):
     """Batch normalisation uses the whole batch of several devices, but only one part."""
     config = smoke(arg="batch_norm=True,activation=prelu")

@@ -49,7 +49,9 @@ SAVED = {
 }
 
 
-@pytest.mark.parametrize("case", SAVED)
+@pytest.mark.parametrize(
+    "case", [pytest.param("compiled and fitted", marks=pytest.mark.slow), "probabilities"]
+)
 def test_weights_and_number_of_classes_come_from_the_file(save, case):
     model = SAVED[case]()
     loaded = load(save(model))

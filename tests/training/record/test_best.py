@@ -20,6 +20,7 @@ def best(smoke, train, tmp_path):
     return folder, train(smoke(KEPT), folder)
 
 
+@pytest.mark.slow
 def test_the_weights_are_those_of_a_run_that_ends_at_the_lowest_loss(
     best, smoke, train, tmp_path, rows
 ):

@@ -79,7 +79,7 @@ def reference(nesterov=False, augmented=True, dropped=small.DROPPED, decay=small
         pytest.param({"nesterov": True, "compiled": True}, marks=pytest.mark.slow),
         {"accumulate": 4},
         pytest.param({"devices": 2, "accumulate": 2}, marks=pytest.mark.slow),
-        {"devices": 2, "nesterov": True, "compiled": True},
+        pytest.param({"devices": 2, "nesterov": True, "compiled": True}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -94,7 +94,10 @@ def test_losses_weights_and_slots_equal_numpy_in_float64(arguments):
         np.testing.assert_allclose(found, array, 0, 5e-6)
 
 
-@pytest.mark.parametrize(("compiled", "activation"), [(False, "rrelu"), (True, "elu")])
+@pytest.mark.parametrize(
+    ("compiled", "activation"),
+    [(False, "rrelu"), pytest.param(True, "elu", marks=pytest.mark.slow)],
+)
 def test_results_do_not_depend_on_call_lengths(compiled, activation, assert_same_bits):
     arguments = {"compiled": compiled, "activation": activation}
     losses, arrays = run(ResidentStep, DATA, **arguments)

@@ -118,6 +118,7 @@ def sum_gradients(kind, data, strategy):
     return step.run(order, small.RATES, small.FIRST, crops), [v.numpy() for v in summing.sums]
 
 
+@pytest.mark.slow
 def test_each_machine_reads_its_part_of_a_batch(data, monkeypatch):
     strategy = tf.distribute.get_strategy()
     losses, sums = sum_gradients(ResidentStep, data, strategy)
