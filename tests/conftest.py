@@ -118,5 +118,13 @@ def published(made, tmp_path, monkeypatch):
 
 
 @pytest.fixture
+def quick_figures(monkeypatch):
+    """Low resolution and no layout: both are slow, and tested in tests/pairs/test_plots.py."""
+    figure = pytest.importorskip("matplotlib.figure")
+    monkeypatch.setattr("elu_zoo.pairs.plots.DPI", 40)
+    monkeypatch.setattr(figure, "Figure", lambda size, layout, figure=figure.Figure: figure(size))
+
+
+@pytest.fixture
 def images():
     return np.random.default_rng(0).integers(0, 256, (5, 28, 28, 1), "uint8")

@@ -37,7 +37,7 @@ def measured(error: float) -> RunResult:
 
 
 @pytest.fixture
-def compare(monkeypatch):
+def compare(monkeypatch, quick_figures):
     """A function of a comparison and the error of a spec; returns trained specs and messages."""
 
     def costs(trials, plan, jobs, path):

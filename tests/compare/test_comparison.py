@@ -63,13 +63,6 @@ def test_factors_and_further_seeds_are_tried_also_if_runs_diverge(comparison, co
     assert marks.count(min(marks, key=float)) == (4 if half == 1 else 2)  # crosses at the top
 
 
-def test_a_smoke_test_says_first_that_it_shows_nothing(comparison, compare):
-    comparison.config.smoke = True
-    messages = compare(comparison, error).messages
-    assert messages[-2].startswith("**A smoke test: ")
-    assert (comparison.output / "report.md").read_text().count("A smoke test: ") == 1
-
-
 @pytest.mark.parametrize(
     ("diverges", "line"),
     [
@@ -77,8 +70,8 @@ def test_a_smoke_test_says_first_that_it_shows_nothing(comparison, compare):
          "not tested, because 1 of its 5 runs diverged or stayed at chance."),
         pytest.param(lambda r: r.seed == 1 and r.activation == "elu" and not is_tuning(r),
                      "not tested, because runs of elu did not train.", marks=pytest.mark.slow),
-        (lambda r: is_tuning(r) and r.activation == "relu",
-         "not tested, because every rate diverged."),
+        pytest.param(lambda r: is_tuning(r) and r.activation == "relu",
+                     "not tested, because every rate diverged.", marks=pytest.mark.slow),
     ]
 )  # fmt: skip
 def test_the_report_states_divergences(comparison, compare, diverges, line):
@@ -106,7 +99,9 @@ def test_a_paired_run_at_chance_has_not_trained(comparison, monkeypatch, error, 
 
 @pytest.mark.parametrize("tune", [1, 2])
 def test_a_single_factor_is_the_configs_rate_without_tuning(comparison, compare, tune):
+    comparison.config.smoke = tune == 1  # says first that it shows nothing
     world = compare(dataclasses.replace(comparison, tune=tune), error)
+    assert (comparison.output / "report.md").read_text().count("A smoke test: ") == (tune == 1)
     assert any(map(is_tuning, world.trained)) == (tune > 1) and len(world.trained) >= 15
     assert (comparison.output / "rates.png").exists() == (tune > 1)
     assert bool(results.read_file(comparison.output / "tuning.csv")) == (tune > 1)

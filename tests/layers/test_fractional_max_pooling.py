@@ -72,7 +72,7 @@ def test_training_pools_drawn_regions(regions, is_keyed):
 
 
 @pytest.mark.parametrize("regions", REGIONS)
-@pytest.mark.parametrize("jit_compile", [False, True])
+@pytest.mark.parametrize("jit_compile", [False, pytest.param(True, marks=pytest.mark.slow)])
 def test_traced_outputs_equal_eager_outputs_and_gradients(regions, jit_compile):
     values = noise(2, 8, 13, 1)
     layer = FractionalMaxPooling2D((6, 9), regions, seed=4)

@@ -28,7 +28,7 @@ FIVE = Plan("full", 5, FULL.workdir)
     ("contradicts", "outcome", "verdict", "verdict_of_depth"),
     [
         (False, "supports", "reproduced", "reproduced in early training"),
-        (True, "contradicts", "contradicted", "not tested"),
+        pytest.param(True, "contradicts", "contradicted", "not tested", marks=pytest.mark.slow),
     ],
 )
 def test_claims_are_reproduced_or_contradicted_by_their_rows(

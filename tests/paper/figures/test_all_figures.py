@@ -7,13 +7,13 @@ import pytest
 from synthetic_rows import TRAINED, rows_of, write
 
 from elu_zoo import results, zoo
-from elu_zoo.pairs import grouping, plots
+from elu_zoo.pairs import grouping
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.store import KEY
 from elu_zoo.paper import reproduce, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 
-figure = pytest.importorskip("matplotlib.figure")
+pytest.importorskip("matplotlib")
 
 
 def plan(budget="short", seeds=None):
@@ -51,10 +51,8 @@ NAMED = {
 
 
 @pytest.mark.parametrize("name", EXPERIMENTS)
+@pytest.mark.usefixtures("quick_figures")
 def test_an_experiment_has_two_figure_files_or_a_table(name, tmp_path, monkeypatch):
-    # High resolution and layout are slow, and are tested in tests/pairs/test_plots.py.
-    monkeypatch.setattr(plots, "DPI", 40)
-    monkeypatch.setattr(figure, "Figure", lambda size, layout, figure=figure.Figure: figure(size))
     info = types.SimpleNamespace(parameters=10**6, multiply_accumulates=10**9)
     monkeypatch.setattr(zoo, "model_info", lambda name: info)
     experiment = EXPERIMENTS[name]

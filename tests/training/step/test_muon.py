@@ -70,7 +70,7 @@ def draw_gradients(model, steps):
     ("dtype", "bound", "entries"),
     [
         ("float32", 1e-6, {}),
-        ("float32", 1e-6, {"momentum": 0.5, "decay": 0.1}),
+        pytest.param("float32", 1e-6, {"momentum": 0.5, "decay": 0.1}, marks=pytest.mark.slow),
         ("bfloat16", 1e-2, {}),
     ],
     ids=str,
