@@ -23,7 +23,7 @@ KINDS = "mnist_mlp_8x128", "elu_cifar_11"  # run by .ci/run in all modes but one
 def _cases():
     for name in NETWORKS:
         for mode in MODES:
-            repeated = mode == "steps_per_execution" or mode == "mirrored" and name not in KINDS
+            repeated = mode == "steps_per_execution" or mode != "fit" and name not in KINDS
             marks = NIGHTLY if repeated or name in LARGE else [pytest.mark.slow]
             yield pytest.param(name, mode, marks=marks)
 
