@@ -1,17 +1,16 @@
 """Registration of the layers and the optimizer as soon as Keras is imported.
 
-`keras.models.load_model` finds a saved object by its registered name and imports no
-modules except those of Keras. `import elu_zoo` must stay fast and imports neither Keras
-nor TensorFlow. Therefore the modules below are imported right after Keras.
+`keras.models.load_model` finds a saved object by its registered name and imports only Keras' own
+modules. `import elu_zoo` stays fast without Keras, so the modules below are imported after it.
 """
 
-import importlib
 import importlib.util
 import os
 import sys
 
 from elu_zoo import errors
 
+_BACKENDS = "tensorflow", "jax", "torch"
 _MODULES = "elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.training.step.muon"
 
 
@@ -26,14 +25,11 @@ def install() -> None:
 def check_backend() -> None:
     """Checks that $KERAS_BACKEND names an installed package."""
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
+    if name not in _BACKENDS:
+        raise errors.unknown_name_error("KERAS_BACKEND", name, _BACKENDS)
     if importlib.util.find_spec(name) is None:
-        known = ("tensorflow", "jax", "torch")
-        if name not in known:
-            raise errors.unknown_name_error("KERAS_BACKEND", name, known)
         remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
-        raise errors.UsageError(
-            f"KERAS_BACKEND={name}, but the package {name} is not installed. {remedy}."
-        )
+        raise errors.UsageError(f"KERAS_BACKEND={name}, but {name} is not installed. {remedy}.")
 
 
 def _import_modules() -> None:
@@ -52,15 +48,19 @@ class _AfterKeras:
         if name != "keras":
             return None
         sys.meta_path.remove(cls)
-        try:
-            check_backend()
-        except errors.UsageError as error:
-            raise ModuleNotFoundError(str(error)) from None
-        if spec := importlib.util.find_spec(name):
+        spec = importlib.util.find_spec(name)
+        sys.meta_path.insert(0, cls)  # whoever asks for the place of Keras may not import it
+        if spec:
             execute = spec.loader.exec_module
 
             def exec_module(module):
+                try:
+                    if os.environ.get("KERAS_BACKEND") in _BACKENDS:  # Keras has others
+                        check_backend()
+                except errors.UsageError as error:
+                    raise ModuleNotFoundError(str(error)) from None
                 execute(module)
+                sys.meta_path.remove(cls)
                 _import_modules()
 
             spec.loader.exec_module = exec_module

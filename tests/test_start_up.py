@@ -101,7 +101,7 @@ def test_early_errors_load_no_slow_package(started, line, message):
 )
 def test_a_missing_backend_is_named_in_python_and_by_a_command(backend, code, words):
     script = (
-        "import importlib.util as u; find = u.find_spec; import elu_zoo\n"
+        "import importlib.util as u; find = u.find_spec; import elu_zoo; find('keras')\n"
         f"u.find_spec = lambda name, *rest: None if name == '{backend}' else find(name, *rest)\n"
     )
     command = [sys.executable, "-c", script + code]
