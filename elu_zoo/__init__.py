@@ -5,6 +5,8 @@ Names are imported on first use, so that `import elu_zoo` is fast; type checkers
 
 import importlib
 import os
+import re
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from elu_zoo import errors as errors
@@ -31,17 +33,8 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's C++ code prints errors only
 
-_NAMES = {  # by the module that has them
-    "elu_zoo.activations": ("ELU", "elu", "elu_xla", "register_activation"),
-    "elu_zoo.registry": ("register_model",),
-    "elu_zoo.zoo": ("get_model", "list_models", "model_info"),
-    "elu_zoo.weights.card": ("model_card",),
-    "elu_zoo.images": ("load_image", "preprocess_input", "decode_predictions"),
-    "elu_zoo.weights.manifest": ("list_weights",),
-    "elu_zoo.weights.fetch": ("fetch_weights",),
-    "elu_zoo.export.release": ("push_weights",),
-}
-_PUBLIC = {name: module for module, names in _NAMES.items() for name in names}
+_IMPORTS = re.findall(r"^    from (\S+) import (\w+) as", Path(__file__).read_text(), re.M)
+_PUBLIC = {name: module for module, name in _IMPORTS}  # of the block above
 
 __all__ = ["__version__", *_PUBLIC, "errors", "training"]
 

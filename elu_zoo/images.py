@@ -115,8 +115,7 @@ def preprocess_input(
     images = np.asarray(images)
     if images.ndim != 4:
         raise errors.UsageError(
-            "images must have the shape (batch, height, width, channels). Received: "
-            f"{images.shape}."
+            f"images must be (batch, height, width, channels). Received the shape {images.shape}."
         )
     names = [f"images[{i}]" for i in range(len(images))]
     if complaint := plausibility.scale_complaint(images, names):

@@ -19,7 +19,7 @@ def layer_seed(seed: int, layer_name: str) -> int:
 
 
 class _Seeded(keras.initializers.Initializer):
-    """An initializer with a layer's seed; its attributes are its arguments."""
+    """An initializer with a layer's seed, see `layer_seed`; its attributes are its arguments."""
 
     def __init__(self, seed: int):
         self.seed = seed
@@ -46,13 +46,7 @@ class Uniform(_Seeded):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class HeUniform(_Seeded):
-    """Uniform distribution on [-limit, limit], limit = sqrt(6 / fan_in).
-
-    Source: He et al., 2015.
-
-    Args:
-        seed: the layer's seed, see `layer_seed`.
-    """
+    """Uniform distribution on [-limit, limit], limit = sqrt(6 / fan_in) (He et al., 2015)."""
 
     def draw(self, generator, shape):
         return (2 * generator.random(shape) - 1) * math.sqrt(6 / math.prod(shape[:-1]))

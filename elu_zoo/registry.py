@@ -7,7 +7,7 @@ import inspect
 import numbers
 import re
 import reprlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -215,11 +215,3 @@ def check_name(name: str) -> None:
             f"{errors.unknown_name_error('model', name, names())} Register your own model "
             "with elu_zoo.register_model; for a command, set --module."
         )
-
-
-def unknown_activation(name: str, known: Iterable[str]) -> errors.UsageError:
-    """Returns the error for an activation whose name is not `known`."""
-    return errors.UsageError(
-        f"{errors.unknown_name_error('activation', name, [*known, 'maxout'])} Register your own "
-        "activation with elu_zoo.register_activation. In a command, pass its file as --module."
-    )

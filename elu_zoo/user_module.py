@@ -22,7 +22,6 @@ def load(module: str) -> Path:
         imported = importlib.import_module(path.stem if is_file else module)
     except errors.EluZooError:
         raise
-    # The user's code may raise anything.
     except (Exception, SystemExit) as error:
         raise errors.UsageError(
             f"--module={module} raises {type(error).__name__}: {error}. Set --debug to "

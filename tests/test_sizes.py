@@ -51,14 +51,14 @@ def test_functions_above_a_limit_are_found():
 # Folders (or files) of elu_zoo/ and of tests/, and the most lines of Python of each. Growth
 # pays by a cut; a new network, activation, layer or command raises its row and both sums below.
 BUDGETS = (
-    ("*.py", 1525, 2900),
+    ("*.py", 1500, 2900),
     ("data", 2650, 2800),
     ("weights", 1450, 1650),
-    ("training evaluation configs", 4866, 6700),
+    ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("benchmark", 1350, 350),
-    ("bin", 1089, 1535),
+    ("bin", 1060, 1535),
     ("export", 1900, 2130),
     ("models", 1720, 1920),
     ("serving serving_conformance", 2120, 3830),

@@ -24,7 +24,6 @@ EARLY_ERRORS = [
     ("train --config=nothing/x.py", "no config file nothing/x.py"),
     ("train --config=finetune:weights=nothing.weights.h5", "no file nothing.weights"),
     ("train --config=quickstart --config.model.name=nett", "Unknown model 'nett'"),
-    (f"export {MLP} {MNIST} --activation=rleu --export_dir=x", "Unknown activation 'rleu'"),
     ("train --config=quickstart --data=mnist5k", "Unknown data set 'mnist5k'"),
     (f"evaluate {MLP} --weights=mnits --data=mnist", "Unknown weights of mnist_mlp"),
     (f"predict {MLP} {MNIST} nothing.png", "nothing.png does not exist"),

@@ -7,13 +7,12 @@ from typing import Any
 
 import keras
 
-from elu_zoo import errors, registry
+from elu_zoo import errors
 from elu_zoo.activations.elu import ELU, elu, elu_xla
 from elu_zoo.activations.rectifiers import LeakyReLU, PReLU, RReLU, ShiftedReLU, VeryLeakyReLU
 
-# Commands read the names from this source, because the import takes seconds.
 # Functions of Keras that act on each element separately and need no arguments.
-KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
+_KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
     log_sigmoid hard_sigmoid hard_silu hard_tanh tanh_shrink soft_shrink hard_shrink
     squareplus sparse_plus sparse_sigmoid""".split()
 
@@ -29,7 +28,7 @@ _table: dict[str, Callable] = {
     "very_leaky_relu": VeryLeakyReLU,
     "elu_xla": elu_xla,
 }
-_table |= {name: getattr(keras.activations, name) for name in KERAS if name not in _table}
+_table |= {name: getattr(keras.activations, name) for name in _KERAS if name not in _table}
 BUILT_IN = frozenset(_table)  # without those that users register
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 # Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
@@ -176,20 +175,18 @@ def is_maxout(activation: Any) -> bool:
 
 
 def _lookup(name: str) -> Callable:
-    if name == _MAXOUT:
-        raise errors.UsageError(
-            f"The activation {name!r} does not act on each element separately. Only "
-            f"the network {name!r} can have this activation."
-        )
     name = _ALIASES.get(name, name)
     if name in _table:
         return _table[name]
-    if name != "get" and inspect.isfunction(getattr(keras.activations, name, None)):
+    if name == _MAXOUT or inspect.isfunction(getattr(keras.activations, name, None)):
         raise errors.UsageError(
             f"The activation {name!r} does not act on each element separately. "
-            f"Known: {', '.join(_table)}."
+            f"Known: {', '.join(_table)}; in the network {_MAXOUT} also {_MAXOUT}."
         )
-    raise registry.unknown_activation(name, _table)
+    raise errors.UsageError(
+        f"{errors.unknown_name_error('activation', name, [*_table, _MAXOUT])} Register your own "
+        "activation with elu_zoo.register_activation. In a command, pass its file as --module."
+    )
 
 
 def _from_mapping(mapping: dict[str, Any], name: str, seed: int | None) -> keras.layers.Layer:

@@ -1,7 +1,6 @@
 """The flag --config: the path of a config, or the name of an installed config."""
 
 import contextlib
-import importlib
 import os
 import re
 import runpy
@@ -91,12 +90,9 @@ def _check_entry(key: str, known: Collection[str]) -> None:
 
 
 def command(program: str, argv: list[str], names: Collection[str] = ()) -> str:
-    """Returns a command line of a program with the flags that decide its numbers.
+    """Returns a command line with the flags of `argv` that decide a program's numbers.
 
-    Args:
-        program: elu-zoo-train, or a program with the same flags.
-        argv: the command line whose flags are selected.
-        names: flags to select beside --config and its overrides, --data and --module.
+    These are --config and its overrides, --data, --module and `names`.
     """
     words, name = [program], ""
     for argument in argv[1:]:
@@ -151,8 +147,7 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
 
 
 def _folder() -> Path:
-    configs = importlib.import_module("elu_zoo.configs")
-    return Path(str(resources.files(configs)))
+    return Path(str(resources.files("elu_zoo.configs")))
 
 
 def _path(name: str) -> Path:

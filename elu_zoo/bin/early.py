@@ -1,7 +1,5 @@
 """Checks of command lines before Keras and TensorFlow are imported, which takes seconds."""
 
-import re
-import sys
 from pathlib import Path
 
 from absl import flags as absl_flags
@@ -13,15 +11,12 @@ from elu_zoo.data import image_files, load
 from elu_zoo.export import versions
 from elu_zoo.weights import pretrained
 
-# Functions of Keras that are no activations of single elements: `activations` says why.
-_OF_VECTORS = ("softmax", "log_softmax", "glu", "sparsemax", "threshold", "maxout")
-
 
 def check_flags(argv: list[str]) -> None:
-    """Checks --model, --weights, --activation and --data, and that only flags are set."""
+    """Checks --model, --weights and --data, and that only flags are set."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
-    _check_names(values.model, values.weights, [values.activation])
+    _check_names(values.model, values.weights)
     if "data" in values and values.data:
         load.check_exists(values.data, values.data_dir)
 
@@ -58,11 +53,7 @@ def check_images(argv: list[str]) -> None:
 
 
 def check_config(argv: list[str]) -> None:
-    """Checks names and data of a config; `resolve` checks the other entries.
-
-    The images are not checked for a run whose folder exists, because a finished run
-    does not need them.
-    """
+    """Checks names of a config, and data unless the run has a folder: it may be finished."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
     name = str(values.config.get("name"))
@@ -75,7 +66,6 @@ def check_comparison(argv: list[str]) -> None:
     """Checks names and data of elu-zoo-compare."""
     flags.no_arguments(argv)
     check_fields(has_run=False)
-    _check_names("", "", absl_flags.FLAGS.activations)
 
 
 def check_fields(*, has_run: bool) -> None:
@@ -83,9 +73,7 @@ def check_fields(*, has_run: bool) -> None:
     values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):
-        activation = model.get("activation")
-        names = [activation.get("name")] if isinstance(activation, ConfigDict) else []
-        _check_names(model.get("name"), model.get("weights"), names)
+        _check_names(model.get("name"), model.get("weights"))
     if not isinstance(data, ConfigDict) or has_run:
         return
     folder, name = data.get("folder"), values.data or data.get("name")
@@ -96,24 +84,9 @@ def check_fields(*, has_run: bool) -> None:
         load.check_exists(name, values.data_dir)
 
 
-def _check_names(model: object, weights: object, activations: list) -> None:
-    """Checks that a model, its weights and activations exist, if they are named."""
+def _check_names(model: object, weights: object) -> None:
+    """Checks that a model and its weights exist, if they are named."""
     if model and isinstance(model, str):
         registry.check_name(model)
         if weights and isinstance(weights, str):
             pretrained.check_exists(model, weights)
-    # A module or the config's file may have registered others; both import the table.
-    if "elu_zoo.activations.table" not in sys.modules:
-        names, aliases = _activations()
-        for name in activations:
-            if name and isinstance(name, str) and name not in (*names, *aliases, *_OF_VECTORS):
-                raise registry.unknown_activation(name, names)
-
-
-def _activations() -> tuple[list[str], list[str]]:
-    """Returns names and other names of activations, from the source of their table."""
-    source = Path(registry.__file__).with_name("activations").joinpath("table.py").read_text()
-    table = re.findall(r'^    "(\w+)": ', source, re.M)
-    of_keras = re.search(r'^KERAS = """(.*?)"""', source, re.M | re.S)[1].split()
-    aliases = re.search(r"^_ALIASES = \{(.*?)\}", source, re.M | re.S)[1]
-    return table + of_keras, re.findall(r'"(\w+)": ', aliases)

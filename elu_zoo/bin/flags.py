@@ -98,9 +98,8 @@ def define_training() -> list[flags.FlagHolder]:
         flags.DEFINE_float(
             "checkpoint_seconds",
             None,
-            "Skips a checkpoint that is due after train.checkpoint_every iterations if fewer "
-            "seconds have passed since the last one or the start. The end of the run, SIGTERM "
-            "and SIGINT always save one. By default 0 on CPUs, 30 on GPUs.",
+            "Least time between two checkpoints, but at the end of the run, SIGTERM and "
+            "SIGINT; by default 0 on CPUs, 30 on GPUs.",
             0,
         ),
         flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config."),
@@ -133,14 +132,10 @@ def binary(
     verbose: bool = False,
     imports: bool = True,
 ) -> Callable[[], None]:
-    """Returns a function that runs a binary and exits, with the code of an error.
+    """Returns a function that runs a binary and exits with the code of `main` or of an error.
 
-    Args:
-        main: function from the arguments that are not flags to the exit code.
-        check: function of the same argument that raises errors early, before the import
-            of Keras and TensorFlow, which takes seconds.
-        verbose: whether to log progress, in addition to warnings.
-        imports: whether the binary needs TensorFlow.
+    `check` raises errors before the import of TensorFlow, which a binary without `imports`
+    does not need. `verbose` logs progress.
     """
     return functools.partial(_run, main, check, verbose, imports)
 

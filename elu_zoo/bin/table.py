@@ -8,11 +8,7 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows as a table. The keys of the first row, which has all, are the heading.
-
-    Cells are wrapped to the width of a terminal. In a file or pipe each row is one
-    line.
-    """
+    """Prints rows as a table, headed by the keys of the first; a row is one line in a file."""
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

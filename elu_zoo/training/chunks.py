@@ -90,9 +90,7 @@ class PendingChunk:
     """
 
     def __init__(self, run: Run, state: TrainState, outputs: "Outputs"):
-        self._run = run
-        self._state = state
-        self._outputs = outputs
+        self._run, self._state, self._outputs = run, state, outputs
         self._pending: tuple[Chunk, Any] | None = None
 
     def begin(self, chunk: Chunk) -> None:

@@ -73,10 +73,8 @@ def train(
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
-        checkpoint_seconds: skips a checkpoint after a multiple of
-            `train.checkpoint_every` iterations if fewer seconds have passed since the
-            last checkpoint or the start. The end of the run and a signal always save
-            one. None for 0 on CPUs and 30 on GPUs.
+        checkpoint_seconds: least time between two checkpoints, but at the end of the
+            run and after a signal; None for 0 on CPUs and 30 on GPUs.
         allow_config_change: whether to resume a run that began with another config. The
             entry lists the changes.
         observers: additional records of the run, for figures; see `record.observers`.

@@ -53,10 +53,7 @@ class Learner:
 
 
 class Best:
-    """A copy of a model's weights at the lowest validation loss so far, for `train.keep_best`.
-
-    The copies are variables, so that checkpoints hold and restore them too.
-    """
+    """A copy of a model's weights at the lowest validation loss so far, saved in checkpoints."""
 
     def __init__(self, model: keras.Model):
         self._model = model

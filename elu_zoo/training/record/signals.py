@@ -65,9 +65,8 @@ def stop_on_signal(peers: Any, describe: Callable[[], str]) -> Iterator[Stop]:
 def stop_requested() -> Iterator[Callable[[], int]]:
     """Yields a function that returns the number of the signal received, or 0.
 
-    The first signal restores the previous handlers, so that a second signal ends the
-    process at once. Outside the main thread, Python allows no signal handlers, and the
-    function always returns 0.
+    The first signal restores the previous handlers, so that a second one ends the process
+    at once. Outside the main thread, where Python allows no handlers, it returns 0.
     """
     received: list[int] = []
     if threading.current_thread() is not threading.main_thread():

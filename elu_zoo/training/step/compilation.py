@@ -42,7 +42,7 @@ class Rule:
 # The first row that fits a run is used. compile=on skips rows with compiled=False, and
 # compile=off skips the other rows. Ratios are of two CPU cores.
 RULES = (
-    # XLA's pure function of each replica cannot contain variables that a layer updates.
+    # XLA needs a pure function of each replica, without variables that a layer updates.
     Rule("several updates", False, 10),
     # TensorFlow's kernels multiply in bfloat16 and pool fast: XLA's took 2.5 times as long.
     Rule("cpu convolutional", False, 10),
@@ -70,12 +70,7 @@ def choose(
     steps_per_call: int | None,
     accumulate: int = 1,
 ) -> Compilation:
-    """Chooses how steps are compiled, by the table `RULES`.
-
-    Several replicas cannot share one XLA-compiled function, because it would use
-    variables of other devices. Each replica therefore computes gradients in a pure XLA
-    function, which cannot contain layers that update variables.
-    """
+    """Chooses how steps are compiled, by the table `RULES`."""
     errors.check_choice("value of compile", compile_, COMPILE)
     if steps_per_call is not None:
         errors.check_integer("steps_per_call", steps_per_call, minimum=1)

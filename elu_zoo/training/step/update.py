@@ -32,10 +32,7 @@ class Update:
     def __call__(self, rate, iteration, batch, draws, fetch: Callable) -> tf.Tensor:
         """Updates the model and returns the mean loss before the update.
 
-        Args:
-            batch: indices of the examples of all replicas.
-            fetch: a function `(start, indices) -> (images, labels)` for a part of the
-                batch; `start` is the part's first row in the batch.
+        `fetch(start, indices)` returns images and labels of a part of `batch` from row `start`.
         """
         self._learner.optimizer.learning_rate.assign(rate)
         arguments = iteration, batch, draws, fetch
