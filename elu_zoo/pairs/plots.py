@@ -134,7 +134,7 @@ def dots(axes: "Axes", frame: "pd.DataFrame", at: str) -> "pd.Series":
     here = frame.groupby(at)["middle"]
     count = here.transform("size")
     offset = min(_STEP, 0.7 / count.max()) * (here.cumcount() - (count - 1) / 2)
-    frame = frame.assign(place=frame[at].map(places.index) + offset)
+    frame = frame.assign(place=frame[at].map(places.index).astype(float) + offset)
     for (batch_norm, name), own in _arms(frame):
         x, y = own["place"], own["middle"]
         style = looks[name].style(batch_norm) | {"label": palette.label(name, batch_norm)}

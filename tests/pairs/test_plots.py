@@ -119,3 +119,4 @@ def test_dots_at_one_place_are_apart_and_centred():
     first = axes.containers[0].lines[2][0].get_segments()[0]
     assert first[:, 1].tolist() == [4, 8]
     assert [label.get_text() for label in axes.get_xticklabels()] == ["2", "12", "20"]
+    assert not axes_of(plots.dots, dots(("tanh", "20", 1, 0, 2))[:0], "at").lines

@@ -16,7 +16,7 @@ NAME = TAG + manifest.SUFFIX
 def entry(*sources: str, **changes) -> dict:
     """Returns the fields of an entry that a download reads."""
     fields = {"tag": TAG, "model": "net", "dataset": "mnist", "sha256": SHA256}
-    return fields | {"preprocessing": {}, "sources": list(sources)} | changes
+    return fields | {"preprocessing": {"kind": "mean"}, "sources": list(sources)} | changes
 
 
 def present(folder: Path) -> list[str]:
