@@ -213,9 +213,7 @@ def store(file: Path, machine: str) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("verb", choices=["time", "steps", "rows", "check", "serve"])
-    parser.add_argument(
-        "argument", nargs="?", help="a file; a form for serve, which the others run"
-    )
+    parser.add_argument("argument", nargs="?", help="a file; for serve, a form")
     parser.add_argument("--machine", default="")
     given = parser.parse_args()
     file = Path(given.argument or "")

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from absl import app, flags
-from pages import cost, runs, speed, weights, worth
+from pages import cost, runs, speed, units, weights, worth
 
 from elu_zoo import errors, files, results, zoo
 from elu_zoo.benchmark import report
@@ -62,6 +62,7 @@ def generate(root: Path) -> dict[str, str]:
         "README.md": {
             "worth": worth.table(measured, compared, paper),
             "weights": f"{weights.table(published, measured)}\n\n{missing}",
+            "units": units.summary(compared),
             "tally": tally(claims),
             "speed": speed.summary(times),
         },

@@ -101,7 +101,7 @@ def test_outputs_stay_and_other_measures_are_new(repository, monkeypatch):
     [
         ({"config": {"smoke": True, "train": {"loss": "squared_hinge"}}}, "smoke"),
         ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, "config"),
-        ({"preprocessing": {"statistics": "mean"}}, "statistics"),
+        ({"preprocessing": {"kind": "mean", "statistics": "x"}}, "statistics"),
     ],
 )
 def test_runs_that_cannot_be_released_are_refused(repository, tmp_path, monkeypatch, changes, word):

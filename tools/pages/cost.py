@@ -14,21 +14,12 @@ def table(published: Sequence[Entry], airbench: runs.Rows) -> str:
     """Returns a Markdown table of the CIFAR weights and of airbench.csv, by data and PFLOP."""
     found = [_ours(entry) for entry in published if entry["dataset"].startswith("cifar")]
     found += [_theirs(row) for row in airbench]
-    found.sort(key=lambda cells: (cells[1], float(cells[3])))
-    return tables.markdown(
-        _TITLES,
-        [
-            (
-                *cells,
-                f"{pflop:.2g}",
-                f"{error:.2f} %",
-                f"{seconds / 60:.3g}",
-                machine,
-                f"`{command}`",
-            )
-            for *cells, pflop, error, seconds, machine, command in found
-        ],
-    )
+    found.sort(key=lambda cells: (cells[1], cells[3]))
+    lines = []
+    for *cells, pflop, error, seconds, machine, command in found:
+        numbers = f"{pflop:.2g}", f"{error:.2f} %", f"{seconds / 60:.3g}"
+        lines.append((*cells, *numbers, machine, f"`{command}`"))
+    return tables.markdown(_TITLES, lines)
 
 
 def _ours(entry: Entry) -> tuple:
@@ -41,11 +32,5 @@ def _ours(entry: Entry) -> tuple:
 
 def _theirs(row: results.Row) -> tuple:
     numbers = (float(row[key]) for key in ("pflop", "error_percent", "seconds"))
-    return (
-        "airbench",
-        row["dataset"],
-        "theirs",
-        *numbers,
-        row["hardware"],
-        f"python {row['script']}",
-    )
+    command = f"python {row['script']}"
+    return "airbench", row["dataset"], "theirs", *numbers, row["hardware"], command

@@ -19,12 +19,7 @@ _TITLES = "config,data,activation,runs,test error,the paper's,training loss,sche
 
 
 def table(rows: Rows, paper: Rows) -> str:
-    """Returns a Markdown table of whole schedules by config, data and activation.
-
-    Args:
-        rows: rows of results.csv.
-        paper: rows of paper.csv.
-    """
+    """Returns a Markdown table of whole schedules by config, data and activation."""
     groups = defaultdict(list)
     for row in rows:
         if not _ELSEWHERE.match(row["config"]) and float(row["schedule_share"]) == 1:

@@ -41,12 +41,7 @@ def missing(published: Sequence[Entry], networks: Sequence[str]) -> str:
 
 
 def table(published: Sequence[Entry], rows: runs.Rows) -> str:
-    """Returns a Markdown table with a row for each network and data set of weight files.
-
-    Args:
-        published: entries of the weight files.
-        rows: rows of results.csv.
-    """
+    """Returns a Markdown table with a row for each network and data set of weight files."""
     groups = defaultdict(list)
     for entry in sorted(published, key=lambda e: (e["model"], e["dataset"], manifest.rank(e))):
         groups[entry["model"], entry["dataset"]].append(entry)
@@ -76,7 +71,6 @@ def _error(entry: Entry, rows: runs.Rows) -> str:
 
 
 def _schedule(entry: Entry) -> str:
-    ours = entry["schedule"] != "paper"
-    in_full = " in full" * (entry["schedule_share"] == 1)
-    whose = f"our `{entry['schedule']}`" if ours else f"its paper's{in_full}"
+    whose = "its paper's" + " in full" * (entry["schedule_share"] == 1)
+    whose = whose if entry["schedule"] == "paper" else f"our `{entry['schedule']}`"
     return runs.schedule(entry | {"schedule": whose})

@@ -4,11 +4,10 @@ import math
 from collections import defaultdict
 
 from elu_zoo.pairs import statistics, tables
-from pages import runs
+from pages import runs, units
 
 _UNITS = "elu", "relu"
-_TITLES = "network,data,recipe,pairs,ELU,ReLU,ELU - ReLU (95 % interval)".split(",")
-_TITLES.append("the paper's ELU, ReLU")
+_TITLES = "network;data;recipe;pairs;ELU;ReLU;ELU - ReLU (95 % interval);the paper's ELU, ReLU"
 _BEST = "each unit at its best learning rate, 60 epochs"  # of compare.csv
 
 
@@ -20,22 +19,18 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
         if classifies and not row["config"].startswith("mnist_depth-"):
             key = row["model"], row["dataset"], _recipe(row)
             groups[key][row["activation"]].append(row)
-    best: dict = {}
-    for name in _UNITS:  # the best rates are written last
-        own = [row for row in compared if row["activation"] == name and row["error"]]
-        best[name] = [
-            row | {"test_error_percent": row["error"], "schedule": "ours", "schedule_share": 1}
-            for row in own
-            if row["factor"] == own[-1]["factor"]
-        ]
-    groups["mnist_mlp_8x128", "mnist", _BEST] = best
+    ours = {"schedule": "ours", "schedule_share": 1}
+    for name, own in units.at_best_rate(compared).items():
+        trained = [row | ours | {"test_error_percent": row["error"]} for row in own if row["error"]]
+        groups["mnist_mlp_8x128", "mnist", _BEST][name] = trained
     lines = []
-    for (network, *recipe), units in groups.items():
-        if {*_UNITS} <= units.keys():
-            papers = [runs.papers_error(units[name], paper) for name in _UNITS]
-            cells = *_compared(units), ", ".join(papers) if all(papers) else ""
+    for (network, *recipe), own in groups.items():
+        if {*_UNITS} <= own.keys():
+            papers = [runs.papers_error(own[name], paper) for name in _UNITS]
+            cells = *_compared(own), ", ".join(papers) if all(papers) else ""
             lines.append([f"`{network}`", *recipe, *cells])
-    return tables.markdown(_TITLES, sorted(lines, key=lambda line: (line[1], line[0], line[2])))
+    lines.sort(key=lambda line: (line[1], line[0], line[2]))
+    return tables.markdown(_TITLES.split(";"), lines)
 
 
 def _recipe(row: dict[str, str]) -> str:
@@ -46,10 +41,10 @@ def _recipe(row: dict[str, str]) -> str:
     return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
 
 
-def _compared(units: dict[str, runs.Rows]) -> list[str]:
+def _compared(own: dict[str, runs.Rows]) -> list[str]:
     """Returns the number of pairs, both errors, and the difference with its interval."""
     elu, relu = (
-        {row["seed"]: float(row["test_error_percent"]) for row in units[name]} for name in _UNITS
+        {row["seed"]: float(row["test_error_percent"]) for row in own[name]} for name in _UNITS
     )
     seeds = sorted(elu.keys() & relu.keys())
     pair = [elu[seed] for seed in seeds], [relu[seed] for seed in seeds]

@@ -1,0 +1,33 @@
+"""Verdicts of a comparison of activations, for the README."""
+
+import math
+from collections import defaultdict
+
+from elu_zoo.compare import paired_tests
+from elu_zoo.pairs import tables
+from pages import runs
+
+
+def at_best_rate(compared: runs.Rows) -> dict[str, runs.Rows]:
+    """Returns rows of compare.csv by activation, at the best rate, which is written last."""
+    best = {row["activation"]: row["factor"] for row in compared}
+    return {
+        name: [row for row in compared if (row["activation"], row["factor"]) == (name, factor)]
+        for name, factor in best.items()
+    }
+
+
+def summary(compared: runs.Rows) -> str:
+    """Returns a sentence with the reference's error and the activations of each verdict."""
+    errors = {
+        name: {int(row["seed"]): float(row["error"] or "nan") for row in rows}
+        for name, rows in at_best_rate(compared).items()
+    }
+    reference, *others = paired_tests.compared(errors)
+    verdicts = defaultdict(list)
+    for each in sorted(others, key=lambda each: each.rank or math.inf):
+        verdicts[each.verdict].append(each.activation)
+    texts = "; ".join(f"**{verdict}** {', '.join(names)}" for verdict, names in verdicts.items())
+    against = f"{reference.activation} ({tables.mean(reference.errors.values())} %)"
+    runs_of_each = f"{len(reference.errors)} runs each at their best tried rates"
+    return f"{len(errors)} activations, {runs_of_each}, against {against}: {texts}."
