@@ -10,18 +10,12 @@ import tensorflow as tf
 import tensorflow_datasets as tfds
 from PIL import Image
 
+# A JPEG of 16 x 12 pixels with one of the inks in each half.
 CMYK_INKS = (200, 40, 90, 30), (10, 180, 60, 70)
-
-
-def _cmyk_jpeg():
-    """Returns a JPEG of 16 x 12 pixels with one of the inks in each half."""
-    image, content = Image.new("CMYK", (16, 12), CMYK_INKS[0]), io.BytesIO()
-    image.paste(CMYK_INKS[1], (8, 0, 16, 12))
-    image.save(content, "JPEG")
-    return content.getvalue()
-
-
-CMYK = _cmyk_jpeg()
+_image, _content = Image.new("CMYK", (16, 12), CMYK_INKS[0]), io.BytesIO()
+_image.paste(CMYK_INKS[1], (8, 0, 16, 12))
+_image.save(_content, "JPEG")
+CMYK = _content.getvalue()
 
 
 def noise(height, width, seed=0, channels=3):
@@ -61,20 +55,13 @@ def jpeg_of(height, width):
 
 
 def with_exif(encoded, orientation, order="<", others=0):
-    """Returns a JPEG with an EXIF segment after its first segment.
-
-    Args:
-        orientation: the value of the tag 0x0112; None to omit the tag.
-        order: byte order, "<" little endian or ">" big endian.
-        others: number of other tags, which precede the orientation.
-    """
-    entries = [(0x100 + i % 16, 3, 1, 99) for i in range(others)]
+    """Returns a JPEG with an EXIF segment after its first one; other tags precede the tag."""
+    exif = Image.Exif()
+    exif.endian = order
+    exif.update(dict.fromkeys(range(0x80, 0x80 + others), 99))
     if orientation is not None:
-        entries.append((0x0112, 3, 1, orientation))
-    tiff = {"<": b"II*\0", ">": b"MM\0*"}[order]
-    tiff += struct.pack(f"{order}IH", 8, len(entries))
-    tiff += b"".join(struct.pack(f"{order}HHIHxx", *entry) for entry in entries)
-    content = b"Exif\0\0" + tiff + bytes(4)
+        exif[0x0112] = orientation
+    content = exif.tobytes()
     segment = b"\xff\xe1" + struct.pack(">H", len(content) + 2) + content
     end = 4 + struct.unpack(">H", encoded[4:6])[0]  # end of the JFIF segment
     return encoded[:end] + segment + encoded[end:]
@@ -114,13 +101,12 @@ def write_tfds(folder, splits, features, file_format="tfrecord", name="things"):
 def write_imagenet(folder, splits, names, **options):
     """Writes `{split: [(file name, image, label)]}` in the format of imagenet2012."""
     features = {
+        "file_name": tfds.features.Text(),
         "image": tfds.features.Image(encoding_format="jpeg"),
         "label": tfds.features.ClassLabel(names=names),
-        "file_name": tfds.features.Text(),
     }
-    keys = "file_name", "image", "label"
     examples = {
-        split: [dict(zip(keys, values, strict=True)) for values in rows]
+        split: [dict(zip(features, values, strict=True)) for values in rows]
         for split, rows in splits.items()
     }
     return write_tfds(folder, examples, features, **options)
@@ -128,12 +114,11 @@ def write_imagenet(folder, splits, names, **options):
 
 def rows(*splits):
     """Returns the pairs (label, bytes of the pixels) of all examples, sorted."""
-    pairs = [
+    return sorted(
         (int(label), image.tobytes())
         for split in splits
         for image, label in zip(split.images, split.labels, strict=True)
-    ]
-    return sorted(pairs)
+    )
 
 
 def uniform(image):

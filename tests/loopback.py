@@ -7,24 +7,15 @@ from collections.abc import Iterator
 
 
 class Server(http.server.ThreadingHTTPServer):
-    """A server that records its requests.
-
-    Attributes:
-        requests: path and headers of each request, in order.
-        stopped: an event for handlers that wait; it is set when the test ends.
-    """
+    """A server that records path and headers of its requests."""
 
     def __init__(self, handler: type[http.server.BaseHTTPRequestHandler]):
         super().__init__(("127.0.0.1", 0), handler)
         self.requests = []
-        self.stopped = threading.Event()
 
     @property
     def address(self) -> str:
         return f"http://127.0.0.1:{self.server_port}"
-
-    def handle_error(self, request, client_address):
-        """Prints nothing, because clients in tests disconnect on purpose."""
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -59,6 +50,5 @@ def serve(handler: type[Handler]) -> Iterator[Server]:
         try:
             yield server
         finally:
-            server.stopped.set()
             server.shutdown()
             thread.join()
