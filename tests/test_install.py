@@ -56,7 +56,6 @@ elu_zoo.model_card(sys.argv[1])
 
 
 def run(*command, timeout=300, **options):
-    command = [str(word) for word in command]
     return subprocess.run(command, capture_output=True, text=True, timeout=timeout, **options)
 
 

@@ -36,13 +36,9 @@ def test_few_files_are_reached_by_imports(module, limit):
 
 LOADED = """
 import sys, elu_zoo
-from elu_zoo import errors, registry
-assert "mnist_mlp_8x128" in registry.names() and dir(elu_zoo)
-try:
-    registry.check_name("ninn")
-except errors.UsageError as error:
-    assert "mean 'nin'" in str(error)
-assert not {"numpy", "keras"} & sys.modules.keys()
+from elu_zoo import registry
+registry.check_name("nin")
+assert dir(elu_zoo) and not {"numpy", "keras"} & sys.modules.keys()
 import elu_zoo.layers.preprocessing as first
 assert first.image_input
 elu_zoo.get_model("mnist_mlp_8x128")

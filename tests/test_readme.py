@@ -33,11 +33,11 @@ def commands() -> list[list[str]]:
 @pytest.fixture(scope="module")
 def helps():
     """The help text of each command."""
-    names = {command[0] for command in commands()}
-    modules = {name: f"elu_zoo.bin.{name.removeprefix('elu-zoo-')}" for name in names}
     return {
-        name: subprocess.check_output([sys.executable, "-m", module, "-h"], text=True)
-        for name, module in modules.items()
+        name: subprocess.check_output(
+            [sys.executable, "-m", name.replace("elu-zoo-", "elu_zoo.bin."), "-h"], text=True
+        )
+        for name in {command[0] for command in commands()}
     }
 
 

@@ -82,12 +82,7 @@ def run(folder):
 
     def run(*command):
         process = subprocess.run(
-            command,
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            text=True,
-            timeout=1500,
+            command, cwd=folder, env=environment, capture_output=True, text=True, timeout=1500
         )
         assert process.returncode == 0, process.stderr[-3000:]
         return process.stdout

@@ -11,16 +11,12 @@ from elu_zoo import errors, registry
 pytestmark = pytest.mark.usefixtures("restored_models")
 
 
-SOURCE = """
-def {name}(activation="elu", *, batch_norm=False, num_classes):
-    return "{name}"
-"""
-
-
 def builder(name, module="theirs"):
-    scope = {"__name__": module}
-    exec(SOURCE.format(name=name), scope)
-    return scope[name]
+    def build(activation="elu", *, batch_norm=False, num_classes):
+        return name
+
+    build.__name__, build.__module__ = name, module
+    return build
 
 
 def test_the_decorator_without_arguments_uses_defaults():
@@ -51,8 +47,6 @@ def test_a_name_that_another_module_uses_is_refused(monkeypatch):
 
 
 def test_unknown_names_get_a_hint():
-    with pytest.raises(TypeError, match="must be a string.*NoneType"):
-        registry.entry(None)
     registry.register_model(builder("elu_cifar_99"))
     with pytest.raises(errors.UsageError, match="mean 'elu_cifar_99'.*Known: .*mlp.* --module"):
         registry.entry("elu_cifar99")
@@ -66,7 +60,6 @@ def shaped(activation="elu", *, input_shape=(28, 28, 1), **others):
 
 REFUSED = [
     ("batch_norm", 1, "batch_norm must be True or False. Received: 1"),
-    ("num_classes", 0, "num_classes must be an integer >= 1. Received: 0"),
     ("width", math.nan, "must be finite and > 0. Received: nan"),
     ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
     ("input_shape", 28, r"\(height, width, channels\).*Received: 28"),

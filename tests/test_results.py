@@ -92,9 +92,8 @@ def test_only_runs_of_the_same_recipe_are_found():
     assert results.find_runs(ENTRY, rows) == [row()]
 
 
-PAPER = {"model": "net", "dataset": "mnist", "activation": "elu", "batch_norm": "False"}
-PAPER |= {"runs": "10", "test_error_percent": "28.75", "standard_deviation": "0.24"}
-PAPER["section"] = "4.2"
+PAPER = RUN | {"test_error_percent": "28.75", "standard_deviation": "0.24"}
+PAPER |= {"section": "4.2", "runs": "10"}
 SCHEDULE = {"schedule": "paper", "schedule_share": 1.0, "config": {"name": "net-mnist"}}
 ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
 
@@ -144,9 +143,8 @@ def test_the_page_on_tuning_has_the_error_of_every_trial(config):
 
 
 def test_rows_of_runs_are_added_once_and_in_order(tmp_path):
-    (tmp_path / "metrics.jsonl").write_text(
-        '{"step": 30, "train_loss": 0.75}\n{"step": 60, "train_loss": 0.5}\n'
-    )
+    rows = '{"step": 30, "train_loss": 0.75}\n{"step": 60, "train_loss": 0.5}\n'
+    (tmp_path / "metrics.jsonl").write_text(rows)
     path = tmp_path / "results.csv"
     for seed, sha256 in ((1, "a"), (0, "b"), (2, "a")):
         entry = ENTRY | {"seed": seed, "sha256": sha256, "step": 60, "commit": "c"}

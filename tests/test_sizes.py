@@ -23,8 +23,7 @@ def too_large(name: str, source: str) -> set[str]:
             lines -= node.body[0].end_lineno - node.body[0].lineno + 1
         parameters = node.args
         arguments = [*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs]
-        arguments = arguments[1:]
-        too_many = node.name == "__init__" and len(arguments) > CONSTRUCTOR_ARGUMENTS
+        too_many = node.name == "__init__" and len(arguments) - 1 > CONSTRUCTOR_ARGUMENTS
         if lines > FUNCTION_LINES or too_many:
             functions.add(f"{name} {node.name}")
     return functions
@@ -51,14 +50,14 @@ def test_functions_above_a_limit_are_found():
 # Folders (or files) of elu_zoo/ and of tests/, and the most lines of Python of each. Growth
 # pays by a cut; a new network, activation, layer or command raises its row and both sums below.
 BUDGETS = (
-    ("*.py", 1500, 2900),
+    ("*.py", 1500, 2750),
     ("data", 2650, 2800),
     ("weights", 1450, 1650),
     ("training evaluation configs", 4850, 6700),
     ("pairs paper", 4400, 3300),
     ("compare", 1300, 500),
     ("benchmark", 1350, 350),
-    ("bin", 1060, 1535),
+    ("bin", 1060, 1520),
     ("export", 1900, 2130),
     ("models", 1720, 1920),
     ("serving serving_conformance", 2120, 3830),

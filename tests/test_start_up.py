@@ -10,14 +10,6 @@ import pytest
 import test_import_ranks
 
 BINARIES = [path.stem for path in test_import_ranks.BINARIES]
-OWN_FLAGS = {
-    "train": "--config",
-    "benchmark": "--parts",
-    "serve": "--model_base_path",
-    "reproduce": "--budget",
-    "compare": "--activations",
-    "models": "--fetch",
-}
 MLP, MNIST = "--model=mnist_mlp_8x128", "--weights=mnist"
 # Command lines with a missing file, folder or name, and the error.
 EARLY_ERRORS = [
@@ -81,8 +73,7 @@ def test_imports_and_help_load_no_slow_package(started, name):
     exit_code, loaded, text = started[name]
     assert (exit_code, loaded) == (0, [])
     if name in BINARIES:
-        for words in f"elu-zoo-{name} ", "--[no]debug", OWN_FLAGS.get(name, "--weights"):
-            assert words in text
+        assert f"elu-zoo-{name} " in text and "--[no]debug" in text
 
 
 @pytest.mark.parametrize(("line", "message"), EARLY_ERRORS)
