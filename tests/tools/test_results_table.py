@@ -69,21 +69,6 @@ def test_a_changed_file_is_written_again(copy, name):
     assert (copy / name).read_text() == text
 
 
-def anchors(text):
-    """Returns the anchors that GitHub makes from titles."""
-    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
-    return [re.sub(r"[^\w -]", "", t.lower()).replace(" ", "-") for t in titles]
-
-
-@pytest.mark.parametrize("name", ["README.md", PAGE, *GUIDES])
-def test_links_within_the_generated_text_have_a_target(name):
-    text = (ROOT / name).read_text()
-    for target, anchor in re.findall(r"\]\((?!http)([^)#]*)#?([^)]*)\)", text):
-        path = (ROOT / name).parent / target if target else ROOT / name
-        assert path.exists(), target
-        assert not anchor or anchor in anchors(path.read_text()), (target, anchor)
-
-
 def test_every_weight_file_has_a_card():
     titles = re.findall(r"^### (.*)$", (ROOT / PAGE).read_text(), re.MULTILINE)
     assert titles[-len(manifest.list_weights()) :] == manifest.list_weights()
