@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "2")  # TensorFlow's C++ code prints errors only
 
-_IMPORTS = re.findall(r"^    from (\S+) import (\w+) as", Path(__file__).read_text(), re.M)
+_IMPORTS = re.findall(r"^    from (\S+) import (\w+) as", Path(__file__).read_text("utf-8"), re.M)
 _PUBLIC = {name: module for module, name in _IMPORTS}  # of the block above
 
 __all__ = ["__version__", *_PUBLIC, "errors", "training"]

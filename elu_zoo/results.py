@@ -58,10 +58,11 @@ def is_trained(error: float, classes: int) -> bool:
 
 
 def student(values: Sequence[float]) -> tuple[float, float]:
-    """Student's 95 % interval of the mean, of at most 31 values; NaN if they do not `vary`."""
+    """Student's 95 % interval of the mean; NaN for values that do not `vary`."""
     if not vary(values):
         return math.nan, math.nan
-    quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]  # of more, up to 4 % too wide
+    # More than 31 values have the quantile of 31, at most 4 % too wide.
+    quantile = _STUDENT[min(len(values) - 1, len(_STUDENT)) - 1]
     half = quantile * statistics.stdev(values) / math.sqrt(len(values))
     mean = statistics.mean(values)
     return mean - half, mean + half

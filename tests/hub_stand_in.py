@@ -29,7 +29,7 @@ class Hub(loopback.Handler):
         body = self.rfile.read(int(self.headers["Content-Length"]))
         if self.headers["Authorization"] != f"Bearer {TOKEN}":
             self.reply({"error": "Invalid username or password."}, 401)
-        elif self.path == "/api/repos/create":
+        elif self.path == "/api/repos/create" and json.loads(body)["name"] == "repo":
             self.reply({"url": f"{self.server.address}/owner/repo"})
         elif self.path == "/api/validate-yaml":
             has_front_matter = json.loads(body)["content"].startswith("---\n")

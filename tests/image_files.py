@@ -55,7 +55,7 @@ def jpeg_of(height, width):
 
 
 def with_exif(encoded, orientation, order="<", others=0):
-    """Returns a JPEG with an EXIF segment after its first one; other tags precede the tag."""
+    """Returns a JPEG with an EXIF segment: `others` tags, then the orientation unless None."""
     exif = Image.Exif()
     exif.endian = order
     exif.update(dict.fromkeys(range(0x80, 0x80 + others), 99))

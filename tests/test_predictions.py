@@ -35,7 +35,7 @@ def test_preprocess_input_uses_the_preprocessing_of_weights(made, images, tmp_pa
 
 
 def test_preprocess_input_refuses_a_single_image():
-    with pytest.raises(errors.UsageError, match="have the .* width, channels.. Received: .28, 28"):
+    with pytest.raises(errors.UsageError, match="width, channels.. Received the shape .28, 28"):
         elu_zoo.preprocess_input(np.zeros((28, 28, 1)), MODEL)
 
 

@@ -12,7 +12,7 @@ from elu_zoo.activations.elu import ELU, elu, elu_xla
 from elu_zoo.activations.rectifiers import LeakyReLU, PReLU, RReLU, ShiftedReLU, VeryLeakyReLU
 
 # Functions of Keras that act on each element separately and need no arguments.
-_KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
+KERAS = """linear sigmoid softplus softsign selu celu gelu silu mish relu6 exponential
     log_sigmoid hard_sigmoid hard_silu hard_tanh tanh_shrink soft_shrink hard_shrink
     squareplus sparse_plus sparse_sigmoid""".split()
 
@@ -28,7 +28,7 @@ _table: dict[str, Callable] = {
     "very_leaky_relu": VeryLeakyReLU,
     "elu_xla": elu_xla,
 }
-_table |= {name: getattr(keras.activations, name) for name in _KERAS if name not in _table}
+_table |= {name: getattr(keras.activations, name) for name in KERAS if name not in _table}
 BUILT_IN = frozenset(_table)  # without those that users register
 _ALIASES = {"srelu": "shifted_relu", "swish": "silu", "hard_swish": "hard_silu"}
 # Not in `_table`: maxout is not elementwise, and only the network `maxout` can use it.
@@ -86,7 +86,7 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     taken = _table.get(name, factory)
     # A notebook may run a cell twice.
     is_same = (taken.__module__, taken.__qualname__) == (factory.__module__, factory.__qualname__)
-    if name in _ALIASES or not is_same:
+    if name in (*_ALIASES, _MAXOUT) or not is_same:
         raise errors.UsageError(f"An activation named {name!r} exists already. Pass another name.")
     if not _is_registered(factory):
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)
@@ -178,10 +178,11 @@ def _lookup(name: str) -> Callable:
     name = _ALIASES.get(name, name)
     if name in _table:
         return _table[name]
-    if name == _MAXOUT or inspect.isfunction(getattr(keras.activations, name, None)):
+    of_keras = name != "get" and inspect.isfunction(getattr(keras.activations, name, None))
+    if name == _MAXOUT or of_keras:
         raise errors.UsageError(
             f"The activation {name!r} does not act on each element separately. "
-            f"Known: {', '.join(_table)}; in the network {_MAXOUT} also {_MAXOUT}."
+            f"Known: {', '.join(_table)}, and {_MAXOUT} in the network {_MAXOUT} only."
         )
     raise errors.UsageError(
         f"{errors.unknown_name_error('activation', name, [*_table, _MAXOUT])} Register your own "

@@ -53,7 +53,7 @@ def check_images(argv: list[str]) -> None:
 
 
 def check_config(argv: list[str]) -> None:
-    """Checks names of a config, and data unless the run has a folder: it may be finished."""
+    """Checks network and weights, and data unless the run has a folder: it may be finished."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
     name = str(values.config.get("name"))
@@ -63,13 +63,13 @@ def check_config(argv: list[str]) -> None:
 
 
 def check_comparison(argv: list[str]) -> None:
-    """Checks names and data of elu-zoo-compare."""
+    """Checks network, weights and data of elu-zoo-compare."""
     flags.no_arguments(argv)
     check_fields(has_run=False)
 
 
 def check_fields(*, has_run: bool) -> None:
-    """Checks the names in --config, and the data unless their run `has_run` before."""
+    """Checks network, weights and, unless the run `has_run` before, data of --config."""
     values = absl_flags.FLAGS
     model, data = values.config.get("model"), values.config.get("data")
     if isinstance(model, ConfigDict):

@@ -98,8 +98,9 @@ def define_training() -> list[flags.FlagHolder]:
         flags.DEFINE_float(
             "checkpoint_seconds",
             None,
-            "Least time between two checkpoints, but at the end of the run, SIGTERM and "
-            "SIGINT; by default 0 on CPUs, 30 on GPUs.",
+            "Skips checkpoints of train.checkpoint_every until so many seconds have passed since "
+            "the last one or the start, except at the end, SIGTERM and SIGINT. By default 0 on "
+            "CPUs, 30 on GPUs.",
             0,
         ),
         flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config."),

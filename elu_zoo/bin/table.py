@@ -8,7 +8,10 @@ _UNBOUNDED = 100_000  # columns
 
 
 def show(rows: list[dict[str, str]]) -> None:
-    """Prints rows as a table, headed by the keys of the first; a row is one line in a file."""
+    """Prints rows as a table, headed by the keys of the first row, which has all.
+
+    Cells are wrapped to a terminal's width; in a file or pipe a row is one line.
+    """
     from rich.console import Console
     from rich.markup import escape
     from rich.table import Table

@@ -73,8 +73,9 @@ def train(
         accumulate: number of parts into which each device splits its examples of a
             batch, to save memory. Results change by rounding only, except that batch
             normalisation uses the statistics of one part.
-        checkpoint_seconds: least time between two checkpoints, but at the end of the
-            run and after a signal; None for 0 on CPUs and 30 on GPUs.
+        checkpoint_seconds: skips checkpoints of `train.checkpoint_every` until so many
+            seconds have passed since the last one or the start, except at the end of the
+            run and after a signal. None for 0 on CPUs and 30 on GPUs.
         allow_config_change: whether to resume a run that began with another config. The
             entry lists the changes.
         observers: additional records of the run, for figures; see `record.observers`.

@@ -77,7 +77,7 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
     "num_classes must be the number of classes": lambda e: (
         e["arguments"].get("num_classes", len(e["classes"])) == len(e["classes"])
     ),
-    "preprocessing must be a mapping of kind": lambda e: e["preprocessing"]["kind"].isprintable(),
+    "preprocessing must have a kind": lambda e: e["preprocessing"]["kind"].isprintable(),
     f"config.train.loss must be one of {', '.join(registry.OUTPUT_ACTIVATION)}": lambda e: (
         loss(e) in registry.OUTPUT_ACTIVATION
     ),

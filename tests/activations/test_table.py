@@ -184,5 +184,7 @@ def test_a_repeated_definition_replaces_the_old_definition():
 def test_maxout_is_described_but_not_made(activation):
     assert describe(activation) == {"name": "maxout"}
     assert table.is_maxout(activation)
+    with pytest.raises(errors.UsageError, match="exists already"):
+        table.register_activation("maxout", keras.ops.tanh)
     with pytest.raises(errors.UsageError, match="in the network maxout"):
         make(activation, "act")

@@ -33,6 +33,8 @@ SCALED = {"kind": "rescale", "scale": "a"}
             for value in (-0.5, 1e39, 1e-46, 10**400, True)  # 1e39 is infinite in float32
         ),
         ({"num_classes": "10"}, "num_classes"),
+        ({"num_classes": 0}, ">= 1"),
+        ({"classifier_activation": "sotfmax"}, "mean 'softmax'"),
         ({"num_classes": "26", "weights": "mnist", "width": 1.0}, "num_classes"),
         (NO_SIZE, "input_shape"),
         ({**NO_SIZE, "model": CNN, "preprocessing": "cifar10"}, "preprocessing=False"),

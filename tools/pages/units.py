@@ -9,7 +9,7 @@ from pages import runs
 
 
 def at_best_rate(compared: runs.Rows) -> dict[str, runs.Rows]:
-    """Returns rows of compare.csv by activation, at the best rate, which is written last."""
+    """Returns rows by activation at its best rate, written last, or at the config's if none is."""
     best = {row["activation"]: row["factor"] for row in compared}
     return {
         name: [row for row in compared if (row["activation"], row["factor"]) == (name, factor)]
@@ -29,5 +29,5 @@ def summary(compared: runs.Rows) -> str:
         verdicts[each.verdict].append(each.activation)
     texts = "; ".join(f"**{verdict}** {', '.join(names)}" for verdict, names in verdicts.items())
     against = f"{reference.activation} ({tables.mean(reference.errors.values())} %)"
-    runs_of_each = f"{len(reference.errors)} runs each at their best tried rates"
+    runs_of_each = f"{len(errors[reference.activation])} runs each at their best tried rates"
     return f"{len(errors)} activations, {runs_of_each}, against {against}: {texts}."

@@ -25,7 +25,7 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
         groups["mnist_mlp_8x128", "mnist", _BEST][name] = trained
     lines = []
     for (network, *recipe), own in groups.items():
-        if {*_UNITS} <= own.keys():
+        if all(own.get(name) for name in _UNITS):
             papers = [runs.papers_error(own[name], paper) for name in _UNITS]
             cells = *_compared(own), ", ".join(papers) if all(papers) else ""
             lines.append([f"`{network}`", *recipe, *cells])

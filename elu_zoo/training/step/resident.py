@@ -62,9 +62,8 @@ class ResidentStep:
     ) -> np.ndarray:
         """Returns the mean loss of each iteration before its update, without penalties.
 
-        Each row of `batches`, indices of training images `(count, batch_size)`, is one
-        iteration; `first` is the number of the first one in the run. `count` is at most
-        `compilation.steps_per_call`.
+        Each row of `batches`, indices of training images `(count, batch_size)`, is an iteration;
+        `first` is the first one's number in the run, `count` at most `compilation.steps_per_call`.
         """
         count = len(batches)
         arrays = [batches, learning_rates, *([] if draws is None else [draws])]
