@@ -139,5 +139,5 @@ def test_activations_have_their_verdicts_at_the_best_rate():
     rows[-1]["error"] = ""  # diverged
     assert units.summary(rows) == (
         "4 activations, 5 runs each at their best tried rates, against elu (3 ± 1.6 %): "
-        "**lower error** good; **cannot be told apart** near; **not trained** late."
+        "**lower error** good; **cannot be told apart** near; **not tested (a run failed)** late."
     )
