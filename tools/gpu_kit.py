@@ -7,7 +7,6 @@ images are packed as lossless WebP, in files that can be copied in several calls
 """
 
 import io
-import math
 import os
 import subprocess
 import sys
@@ -73,9 +72,8 @@ def pack_data(name: str, folder: Path) -> None:
         archive.writestr("rest.npz", content.getvalue())
     content = packed.getvalue()
     folder.mkdir(parents=True, exist_ok=True)
-    for i in range(math.ceil(len(content) / PART_BYTES)):
-        part = content[i * PART_BYTES : (i + 1) * PART_BYTES]
-        (folder / f"{name}.zip.{i}").write_bytes(part)
+    for i, start in enumerate(range(0, len(content), PART_BYTES)):
+        (folder / f"{name}.zip.{i}").write_bytes(content[start : start + PART_BYTES])
 
 
 def _mosaic(images):

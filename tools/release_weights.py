@@ -4,17 +4,16 @@
     python tools/release_weights.py --results_only runs/mnist_mlp_8x128/elu-s1 ...
     python tools/release_weights.py --twin=runs/... TAG     measures the file TAG again
 
-Weights are copied to elu_zoo/weights/files and listed in the manifest; --results_only
-adds the rows alone. Outputs for four images of noise go to tests/weights/golden.json; they
-must never change. Classifiers get their calibration, in the entry, and their errors on
-changed images, in image_changes.csv. The temperature is fitted on validation images. A run
-that was trained on these images needs a twin, whose temperature is used: a finished run of
-the same config and seed, trained with validation=True. Run tools/results_table.py
-afterwards. `elu-zoo-export --push=hf:owner/repo` publishes weights on the Hugging Face Hub.
+Weights are copied to elu_zoo/weights/files, those of large networks in parts to
+elu_zoo/weights/large, and listed in the manifest; --results_only adds the rows alone. Outputs for
+four images of noise go to tests/weights/golden.json; they must never change. Classifiers get their
+calibration, in the entry, and their errors on changed images, in image_changes.csv. The temperature
+is fitted on validation images. A run that was trained on these images needs a twin, whose
+temperature is used: a finished run of the same config and seed, trained with validation=True. Run
+tools/results_table.py afterwards. `elu-zoo-export --push=hf:owner/repo` publishes weights.
 """
 
 import json
-import shutil
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +33,8 @@ _ROOT = Path(__file__).resolve().parent.parent
 _RESULTS = _ROOT / "configs" / "results"
 _GOLDEN = _ROOT / "tests" / "weights" / "golden.json"
 _WEIGHTS = _ROOT / "elu_zoo" / "weights"
+_LARGE = "elu_cifar_18", "maxout"  # whose files the wheel has no room for
+_PART_BYTES = 45_000_000
 _RESULTS_ONLY = flags.DEFINE_bool("results_only", False, "Add rows to results.csv only.")
 _TWIN = flags.DEFINE_string("twin", None, "Folder of a finished twin run.")
 
@@ -106,10 +107,21 @@ def _evaluator(entry: manifest.Entry, weights: str | Path) -> Evaluator:
     return Evaluator(model, Objective(manifest.loss(entry), entry["preprocessing"]))
 
 
+def _copy(path: Path, model: str) -> None:
+    """Copies a weight file into the repository."""
+    content = path.read_bytes()
+    if model not in _LARGE:
+        files.write_bytes(_WEIGHTS / "files" / path.name, content)
+        return
+    for number, start in enumerate(range(0, len(content), _PART_BYTES), 1):
+        part = _WEIGHTS / "large" / f"{path.name}.part{number}"
+        files.write_bytes(part, content[start : start + _PART_BYTES])
+
+
 def _store(entry: manifest.Entry) -> None:
-    """Lists an entry, which is also beside its weight file if the package has the file."""
-    if (_WEIGHTS / "files" / (entry["tag"] + manifest.SUFFIX)).is_file():
-        files.write_json(_WEIGHTS / "files" / f"{entry['tag']}.json", entry)
+    """Lists an entry, which is also beside its weight file if the repository has the file."""
+    for path in _WEIGHTS.glob(f"*/{entry['tag']}{manifest.SUFFIX}*"):
+        files.write_json(path.with_name(f"{entry['tag']}.json"), entry)
     table = {**manifest.published(), entry["tag"]: entry}
     files.write_json(_WEIGHTS / "manifest.json", {"entries": table})
     manifest.published.cache_clear()
@@ -152,8 +164,7 @@ def main(argv: list[str]) -> None:
     for path, entry in runs.items():
         results.add(_RESULTS / "results.csv", results.row(path, entry))
         if not _RESULTS_ONLY.value:
-            name = entry["tag"] + manifest.SUFFIX
-            shutil.copyfile(path / name, _WEIGHTS / "files" / name)
+            _copy(path / (entry["tag"] + manifest.SUFFIX), entry["model"])
             _store(entry)
         print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")
     for entry in [] if _RESULTS_ONLY.value else entries:

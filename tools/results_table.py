@@ -87,18 +87,12 @@ def find_stale(root: Path, texts: Mapping[str, str]) -> list[str]:
     return [name for name, text in texts.items() if (root / name).read_text() != text]
 
 
-def write(root: Path) -> None:
-    """Writes the generated files that are out of date."""
-    texts = generate(root)
-    for name in find_stale(root, texts):
-        files.write_bytes(root / name, texts[name].encode())
-
-
 def main(argv: list[str]) -> None:
-    if not _CHECK.value:
-        write(_ROOT)
-    elif names := find_stale(_ROOT, generate(_ROOT)):
+    texts = generate(_ROOT)
+    if (names := find_stale(_ROOT, texts)) and _CHECK.value:
         sys.exit(f"Not up to date: {', '.join(names)}. Run python tools/results_table.py.")
+    for name in names:
+        files.write_bytes(_ROOT / name, texts[name].encode())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
 """Search and download of the files of an entry.
 
-The files are in the package or in `$ELU_ZOO_HOME`. A download is written after its
-SHA-256 was verified, so that every file in `$ELU_ZOO_HOME` is complete.
+The files are in the package or in `$ELU_ZOO_HOME`. A clone also has large files, in parts,
+which the wheel lacks. Downloaded and joined files are written after their SHA-256 was
+verified, so that every file in `$ELU_ZOO_HOME` is complete.
 """
 
 import dataclasses
@@ -33,6 +34,11 @@ class File:
         packaged = Path(str(resources.files("elu_zoo.weights"))) / "files" / self.name
         return next((p for p in (packaged, self.folder / self.name) if p.is_file()), None)
 
+    def parts(self) -> list[Path]:
+        """Returns the unverified parts of a large file, which only a clone has."""
+        large = Path(str(resources.files("elu_zoo.weights"))) / "large"
+        return sorted(large.glob(f"{self.name}.part[1-9]"))
+
     def write(self, content: bytes) -> Path:
         """Checks the hash of the file's content and writes it into its folder."""
         untrusted.check_hash(content, self.sha256, self.name)
@@ -59,8 +65,8 @@ def files_of(entry: manifest.Entry) -> list[File]:
 
 
 def ensure(entry: manifest.Entry) -> list[Path]:
-    """Returns the unverified paths of `files_of(entry)`; downloads missing files."""
-    return [file.find() or _download(file) for file in files_of(entry)]
+    """Returns the unverified paths of `files_of(entry)`; joins or downloads missing files."""
+    return [file.find() or _get(file) for file in files_of(entry)]
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
@@ -107,13 +113,15 @@ def _undamaged(file: File) -> Path:
             untrusted.check_hash(path, file.sha256, file.name)
             return path
         except errors.CorruptError:
-            if path.parent != file.folder or not file.sources:
+            if path.parent != file.folder or not (file.sources or file.parts()):
                 raise
-    return _download(file)
+    return _get(file)
 
 
-def _download(file: File) -> Path:
-    """Downloads a file into its folder, from the first repository that has it."""
+def _get(file: File) -> Path:
+    """Joins the parts of a file, or downloads it from the first repository that has it."""
+    if parts := file.parts():
+        return file.write(b"".join(map(files.read, parts)))
     from elu_zoo.weights import hub
 
     failures = []
@@ -129,5 +137,5 @@ def _download(file: File) -> Path:
     raise kind(
         f"{file.name} is neither in the package nor in {file.folder}, and no repository sent "
         f"it: {'; '.join(failures) or 'none is known'}. Copy {file.name} to this folder "
-        f"(SHA-256 {file.sha256})."
+        f"(SHA-256 {file.sha256}). Large files are only in a clone: pip install -e <clone>."
     )

@@ -84,7 +84,7 @@ def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
     `expected` are the result of `shapes`. Without `sha256` the hash is not verified.
     """
     if path.name.endswith(KERAS):
-        content = member(path, "model.weights.h5", _MAX_BYTES)
+        content = member(path, "model.weights.h5")
     else:
         content = untrusted.read(path, _MAX_BYTES, "a weight file")
     if sha256 is not None:
@@ -132,7 +132,7 @@ def assign(model: "keras.Model", arrays: Arrays) -> None:
                 variable.assign(value)
 
 
-def member(path: Path, name: str, limit: int) -> bytes:
+def member(path: Path, name: str) -> bytes:
     """Returns a file in a `.keras` file, which may be forged."""
     packed = untrusted.read(path, _MAX_BYTES, f"a file {KERAS}")
     try:
@@ -140,10 +140,7 @@ def member(path: Path, name: str, limit: int) -> bytes:
             # Keras writes stored files. A compressed one can fill the memory.
             if archive.getinfo(name).compress_type != zipfile.ZIP_STORED:
                 raise ValueError(f"{name} is compressed")
-            content = archive.read(name)
-        if len(content) > limit:
-            raise ValueError(f"{name} has {len(content)} bytes, at most {limit} are expected")
-        return content
+            return archive.read(name)
     # zipfile raises errors of many types for damaged files.
     except Exception as error:
         reason = errors.printable(str(error), 300)

@@ -90,10 +90,8 @@ def find(
 
     Args:
         weights: a `Pretrained` is returned unchanged.
-        activation: selects one of the weight files of a data set. None stands for the
+        activation: selects a weight file of a data set, as batch_norm does. None stands for the
             builder's default, or for another activation if no file has the default.
-        batch_norm: used like `activation`.
-        warns: whether to log a warning if the default activation gives way.
     """
     if weights is None:
         return None

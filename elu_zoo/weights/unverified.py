@@ -16,7 +16,6 @@ from elu_zoo.weights import hdf5
 if TYPE_CHECKING:
     import keras
 
-_CONFIG_BYTES = 16 << 20
 _INPUT = "image"
 # For the preprocessing layers of a network, in order, the kind of the preprocessing.
 _KINDS = {
@@ -92,7 +91,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
             "is not verified. To load it, pass allow_unverified=True to get_model, or set "
             "--allow_unverified; a training run starts only from weights with an entry."
         )
-    text = hdf5.member(path, "config.json", _CONFIG_BYTES)
+    text = hdf5.member(path, "config.json")
     try:
         config = json.loads(text)
         kind = errors.printable(str(config["class_name"]), 100)
@@ -149,9 +148,8 @@ def _arguments(layers: Layers) -> dict[str, Any]:
 def _preprocessing(layers: Layers) -> dict[str, Any]:
     """Returns the description of the preprocessing layers; the kind None for none."""
     names = tuple(name for name in layers if name in _PREPROCESSING)
-    configs = (layers[name]["config"] for name in names)
     description = {"kind": _KINDS.get(names)}
-    for config in configs:
+    for config in (layers[name]["config"] for name in names):
         description |= {k: config[k] for k in ("scale", "offset", "statistics") if k in config}
     if not description.get("offset", 1):
         del description["offset"]  # 0, as in a description without it

@@ -67,10 +67,13 @@ def read(path):
     return json.loads(path.read_text())
 
 
-def test_a_release_adds_a_row_weights_and_measures_once(repository, tmp_path, monkeypatch):
+@pytest.mark.parametrize("parts", [1, 2])
+def test_a_release_adds_a_row_weights_and_measures_once(repository, tmp_path, monkeypatch, parts):
     workdir, table = tmp_path / "run", {tag: {} for tag in manifest.list_weights()}
     entry = finish_run(workdir)
     tag, name = entry["tag"], entry["tag"] + manifest.SUFFIX
+    monkeypatch.setattr(release_weights, "_LARGE", [entry["model"]] * (parts - 1))
+    monkeypatch.setattr(release_weights, "_PART_BYTES", entry["bytes"] - 1)
     release(monkeypatch, workdir, results_only=True)
     assert [r["sha256"] for r in results.read_file(repository / "results.csv")] == [entry["sha256"]]
     assert not (repository / "manifest.json").exists()
@@ -78,10 +81,12 @@ def test_a_release_adds_a_row_weights_and_measures_once(repository, tmp_path, mo
     monkeypatch.setattr(manifest, "published", mock.Mock(return_value=listed))
     for _ in range(2):  # the second time changes nothing
         release(monkeypatch, workdir)
-        assert (repository / "files" / name).read_bytes() == (workdir / name).read_bytes()
+        found = sorted((repository / ["files", "large"][parts - 1]).glob(f"{name}*"))
+        content = b"".join(path.read_bytes() for path in found)
+        assert len(found) == parts and content == (workdir / name).read_bytes()
         stored = read(repository / "manifest.json")["entries"]
         assert stored.keys() == {*table, tag} and stored[tag]["calibration"] == CALIBRATION
-        assert read(repository / "files" / f"{tag}.json") == stored[tag]
+        assert read(found[0].with_name(f"{tag}.json")) == stored[tag]
         assert len(results.read_file(repository / "results.csv")) == 1
         assert read(repository / "golden.json") == {FIRST: [[1.0]], tag: [[2.0]]}
 

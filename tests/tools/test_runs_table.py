@@ -60,11 +60,6 @@ def test_errors_have_their_unit(rows, text):
     assert runs.error(rows) == text
 
 
-@pytest.mark.parametrize(("values", "text"), [([2.5], "2.50"), ([2.0, 3.0], "2.50 ± 0.71")])
-def test_spread_is_mean_and_deviation(values, text):
-    assert runs.spread(values) == text
-
-
 @pytest.mark.parametrize(
     ("share", "text"), [("1.0", "ours, 24 epochs"), ("0.25", "ours, 24 epochs (25% of it)")]
 )

@@ -33,7 +33,7 @@ def test_get_model_downloads_missing_weights_once(hub, home, publish, monkeypatc
     for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected.astype(np.float16))
     with monkeypatch.context() as patch:
-        patch.setattr(fetch, "_download", lambda file: pytest.fail("downloaded again"))
+        patch.setattr(fetch, "_get", lambda file: pytest.fail("downloaded again"))
         assert elu_zoo.get_model(made_weights.MODEL, weights=row["tag"])
     path = home / "weights" / name
     assert present(home) == [f"weights/{name}"]
@@ -104,6 +104,18 @@ def test_a_damaged_file_of_the_package_is_refused(publish, tmp_path, monkeypatch
     monkeypatch.setattr(fetch.resources, "files", lambda name: tmp_path)
     with pytest.raises(errors.CorruptError, match="damaged or.* again"):
         elu_zoo.fetch_weights()
+
+
+def test_parts_of_a_large_file_are_joined(home, publish, tmp_path, monkeypatch):
+    publish(entry())
+    for i, part in enumerate((CONTENT[:9], CONTENT[9:]), 1):
+        files.write_bytes(tmp_path / "large" / f"{NAME}.part{i}", part)
+    monkeypatch.setattr(fetch.resources, "files", lambda name: tmp_path)
+    (path,) = fetch.ensure(entry())
+    for _ in range(2):
+        assert path == home / "weights" / NAME and path.read_bytes() == CONTENT
+        path.write_bytes(b"?")
+        assert elu_zoo.fetch_weights() == [path]
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 import published_weights as made_weights
 import pytest
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 from elu_zoo.weights import manifest
 
 
@@ -16,12 +16,6 @@ def test_a_tag_contains_the_variant():
     arguments = {"activation": {"name": "relu"}, "batch_norm": True}
     tag = manifest.tag("net", "mnist", arguments, "0123456789abcdef")
     assert tag == "net.mnist_relu_bn-01234567"
-
-
-def test_an_entry_is_read_from_its_file(entry, tmp_path):
-    path = tmp_path / "x.json"
-    files.write_json(path, entry)
-    assert manifest.read(path) == entry
 
 
 ARGUMENTS = {"activation": {"name": "elu"}, "batch_norm": False}
@@ -79,12 +73,6 @@ def test_a_file_that_is_not_json_is_refused(tmp_path, content):
     (tmp_path / "x.json").write_bytes(content)
     with pytest.raises(errors.CorruptError, match="x.json is not JSON"):
         manifest.read(tmp_path / "x.json")
-
-
-def test_numbers_in_names_are_sorted_by_value():
-    names = ["x_18", "x_5", "x", "a_10b2", "a_10b10", "a_9"]
-    expected = ["a_9", "a_10b2", "a_10b10", "x", "x_5", "x_18"]
-    assert sorted(names, key=manifest.natural) == expected
 
 
 def test_list_weights_returns_matching_tags_in_natural_order(entry, monkeypatch):

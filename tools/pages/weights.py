@@ -48,15 +48,12 @@ def table(published: Sequence[Entry], rows: runs.Rows) -> str:
     lines = []
     for (model, dataset), entries in groups.items():
         own = registry.entry(model).default("activation")
-        default, *_ = [e for e in entries if _unit(e) == own] or entries
-        files = [f"{name} {n}" for name, n in Counter(map(_unit, entries)).items()]
-        cells = _unit(default), _error(default, rows), _schedule(default), ", ".join(files)
+        units = [manifest.variant(entry["arguments"]) for entry in entries]
+        i = units.index(own) if own in units else 0
+        files = ", ".join(f"{name} {n}" for name, n in Counter(units).items())
+        cells = units[i], _error(entries[i], rows), _schedule(entries[i]), files
         lines.append((f"`{model}`", dataset, *cells))
     return tables.markdown(_WEIGHTS, lines)
-
-
-def _unit(entry: Entry) -> str:
-    return entry["arguments"]["activation"]["name"] + "_bn" * entry["arguments"]["batch_norm"]
 
 
 def _error(entry: Entry, rows: runs.Rows) -> str:
