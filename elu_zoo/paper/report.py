@@ -45,11 +45,11 @@ A test supports or contradicts a claim if its two-sided Student's p, of at least
 pairs of runs and corrected by Holm's method for all tests of the claim and their layers,
 is at most 0.05. Timings are decided by their 95 % bootstrap interval, theorems by the
 rounding errors of float64, statements about a whole training by the mean over runs in
-every epoch, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at
+every stored epoch, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at
 least ten pairs. A number of the paper is supported if ours is equivalent: if the 95 %
 interval of our mean minus the paper's, by the deviation and number of the paper's runs,
 is within a stated limit. It *differs* if that interval excludes 0, even if our error is
-lower. What depends on a choice of ours has a test for each of three choices. Differences
+lower. A damping, or a limit of a loss, is a choice of ours and has three values. Differences
 that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
 *diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have their p
 and intervals, without correction.

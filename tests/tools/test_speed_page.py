@@ -93,7 +93,7 @@ def test_the_summary_has_five_measurements():
         "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
         "PyTorch 1.75 (0.50 to 7.00) in bfloat16 and 2.50 (",
         "no difference shown: compiled 3.50 (0.50 to 7.00), ",
-        "that training step, in float32, 4.50 (0.50 to 7.00) times as long",
+        "a training step in float32 4.50 (0.50 to 7.00) times as long",
         "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
         ": 75% of the rate of 32 threads",

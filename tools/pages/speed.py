@@ -94,7 +94,7 @@ with its policy mixed_bfloat16 and {step["fit"]} in float32; PyTorch {step["torc
 in bfloat16 and {step["torch"]}.
 - **`elu_xla`, our compiled ELU**: times relative to `tf.nn.elu` (1e7 floats unless stated): \
 {"; ".join(texts)}.
-- **ELU in place of ReLU** makes that training step, in float32, \
+- **ELU in place of ReLU** makes a training step in float32 \
 {_ratio(row("unit", f"{_STEP}, float32", "elu"))} times as long.
 - **A single prediction**, after a pause: the SavedModel takes \
 {_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \

@@ -260,13 +260,13 @@ EXPERIMENT = Experiment(
     paper_epochs=300,
     schedule_of="figure 2",
     note=(
-        "The runs are those of figure 2, measured in the hidden layers after the first on "
-        f"{_IMAGES:,} training images. delta^2 is the expectation over labels from the network's"
-        " own softmax; the gradient is of the true labels. Units of trained networks have "
-        "singular Fisher matrices, so that a damping is added to the variance of each incoming "
-        "activation. k, shift, correction and cosine (of the angle between the gradient and the"
-        f" unit natural gradient) depend on it: the figure has {_DAMPING}, and each claim has "
-        f"tests for {', '.join(map(str, DAMPINGS))}, which are measured once all three are. "
+        "The runs are those of figure 2, trained again, with errors that differ by rounding, and "
+        f"measured in the hidden layers after the first on {_IMAGES:,} training images. delta^2 "
+        "is the expectation over labels from the network's own softmax; the gradient is of the "
+        "true labels. Units of trained networks have singular Fisher matrices, so that a damping "
+        "is added to the variance of each incoming activation. k, shift, correction and cosine "
+        "(of the angle between the gradient and the unit natural gradient) depend on it: the "
+        f"figure has {_DAMPING}, each claim tests for {', '.join(map(str, DAMPINGS))}, all three. "
         "Values are medians over units, shifts are sizes, the positive share is a mean; lines "
         "are medians over runs, with ribbons between the quartiles. k - 1 is proportional to "
         "the length of E_q(a) in a given direction, so that k increases with it if k > 1. The "

@@ -125,7 +125,7 @@ def _claims() -> list[Claim]:
                 ClaimTest(
                     f"mnist-activations-smaller-throughout-than-{other}",
                     f"size of the median activation, ELU - {palette.label(other)}, "
-                    "means over runs, the largest difference of all epochs",
+                    "means over runs, the largest difference of stored epochs",
                     _largest_difference("elu", other),
                 )
                 for other in PAPER[1:]

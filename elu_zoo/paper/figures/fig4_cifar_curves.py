@@ -184,10 +184,10 @@ EXPERIMENT = Experiment(
     paper_epochs=PAPER_EPOCHS,
     note=(
         "The paper says nothing about the padding of a stack's 2 x 2 convolutions or about the "
-        "batch of its 165,000 iterations; the config's card has our choices. The short budget "
+        "batch of its 165,000 iterations, and little about initial kernels and about dropout, "
+        "here after the pooling; the config's card has our choices. The short budget "
         f"has the first {_START_EPOCHS} of the paper's 330 epochs, which decide no claim about "
-        "its end; the full budget has runs of ELU and ReLU so far, both by JAX on a GPU. A run "
-        "that stays at chance, at an error of 99 %, is in the figure, but in no tested pair. "
-        "Ribbons are one standard deviation over runs."
+        "its end; the full budget has runs of ELU and ReLU so far, by JAX on a GPU. A run at "
+        "chance, an error of 99 %, is drawn, but not tested. Ribbons are one standard deviation."
     ),
 )

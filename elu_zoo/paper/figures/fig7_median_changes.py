@@ -53,8 +53,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[dict]:
     final = curves.final(workdir)
     rows = []
     for layer in epochs[1].median:
-        medians = np.array([statistics.median[layer] for statistics in epochs.values()])
-        medians = medians.astype(np.float64)
+        medians = np.array([statistics.median[layer] for statistics in epochs.values()], float)
         rows.append(
             {
                 "layer": layer.removeprefix("act_"),
@@ -141,10 +140,13 @@ def _summary(frame: pd.DataFrame) -> str:
         for layer in elu.keys() & relu.keys():
             ours, theirs = grouping.pairs(elu[layer], relu[layer])
             ratios[layer, column] = f"{10 ** np.mean(np.subtract(theirs, ours)):.2f}"
-    lines = [[layer, *(ratios.get((layer, column), "") for column in _COLUMNS)]
-             for layer in frame["layer"].unique()]  # fmt: skip
+    layers = frame["layer"].unique()
+    lines = [[layer, *(ratios.get((layer, column), "") for column in _COLUMNS)] for layer in layers]
     titles = "variance of changes, ReLU / ELU", "variance of medians, ReLU / ELU"
-    return tables.markdown(["layer", *titles], lines)
+    units = {name: np.concatenate([*own]) for name, own in _variances(frame, CHANGES).items()}
+    text = ", ".join(f"{np.mean(values == 0):.0%} with {name}" for name, values in units.items())
+    table = tables.markdown(["layer", *titles], lines)
+    return f"{table}\n\nUnits whose median never changes: {text}."
 
 
 EXPERIMENT = Experiment(
@@ -163,8 +165,8 @@ EXPERIMENT = Experiment(
         " epochs, of the difference between a unit's median activation after an epoch and after"
         " the epoch before, over the whole training set. The paper's caption has \"variances of "
         'the median hidden unit activation after each epoch", which panel b shows. The text '
-        "decides the claim. The table has medians over a layer's units whose median changes, "
-        "and the other units' share. The axis of panel b begins and ends higher because medians"
+        "decides the claim. The table has medians over a layer's units whose median changes. "
+        "The axis of panel b begins and ends higher because medians"
         " move further than in one epoch. Markers are medians over the units of all runs; the "
         "bar at 0 has the units whose median never changed."
     ),
