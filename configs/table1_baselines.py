@@ -17,8 +17,8 @@ Time:      hours on two CPU cores with schedule=quick: nin 2, allcnn_c 2.5. H200
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.
 `quick` is our schedule, of 30 epochs or of `epochs`: batches of 100, crops of images
-padded by 4 zeros, Muon with the learning rates of elu_cifar_11, and a quarter of the
-dropout. Its initial kernels were tried for nin (results/tuning.md), and allcnn_c was
+padded by 4 zeros, Muon with the learning rates of elu_cifar_11, a quarter of the
+dropout, and for fmp its author's smaller network. Its initial kernels were tried for nin (results/tuning.md), and allcnn_c was
 trained with it. The other networks are untuned: no run of more than a smoke test.
 """
 
@@ -149,6 +149,7 @@ _QUICK = {
     "dsn": {"init_scale": 1.0},
     "maxout": {"init_scale": 1.0, "constrained": False},
     "highway_19": {"first_deviation": 0.05},  # of its authors' file
+    "fmp": {"filters": 32, "regions": "random"},  # its author's smaller network
 }
 ARGUMENTS = {
     "net": "nin",

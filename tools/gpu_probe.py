@@ -1,14 +1,13 @@
 """Times training steps on a GPU with JAX, above all of elu_cifar_11.
 
 python tools/gpu_probe.py time OUTPUT
-    Compares gradients in bfloat16 with float32, and times the trainer's step in several
-    processes at once, with NVIDIA's MPS and without.
+    Times the trainer's step in several processes at once, with NVIDIA's MPS and without.
 python tools/gpu_probe.py steps OUTPUT
     Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
 python tools/gpu_probe.py rows OUTPUT --machine="NVIDIA H100; jax 0.11.2"
     Replaces the part `gpu` of configs/results/benchmark.csv by the speeds of OUTPUT.
 
-Run `time` and `steps` by `python tools/gpu_queue.py with`.
+Run `time` (three minutes) and `steps` (ten) by `python tools/gpu_queue.py with`.
 """
 
 import argparse
@@ -21,8 +20,9 @@ import time
 from pathlib import Path
 
 import gpu_queue
+import numpy as np
 
-SECONDS = 6.0  # of a timing
+SECONDS = 3.0  # of a timing
 PROCESSES = 1, 4, 8  # at once
 # Groups of forms that fit into a card's memory together, by network and batch.
 _NETWORKS = {"elu_cifar_11": 100, "elu_cifar_18": 100, "elu_imagenet_15": 256}
@@ -45,42 +45,6 @@ for _activation in "elu", "relu":
         "case": {"model": "elu_cifar_11", "activation": _activation, "steps": 20},
         "torch": "cuda",
     }
-
-
-def build(examples: int, precision: str):
-    """Returns a run of elu_cifar_11, built as the trainer builds it."""
-    from elu_zoo.configs import elu_cifar_11
-    from elu_zoo.data import load
-    from elu_zoo.training import backends, build
-    from elu_zoo.training.config import resolve
-
-    config = elu_cifar_11.get_config()
-    config.data.train_examples = examples
-    config.train.boundaries, config.train.learning_rates = (), (0.01,)
-    config.train.precision = precision
-    place, data = backends.choose_devices(False, "one", None), load.load(config.data.name)
-    return build.build(resolve(config), data, place, ("auto", None, 1))
-
-
-def check() -> dict[str, float]:
-    """Returns the error of each variable's gradient in bfloat16, relative to float32."""
-    import jax
-    import numpy as np
-
-    from elu_zoo import layers
-
-    names, gradients, batch = [], [], np.arange(100)
-    for precision in reversed(_PRECISIONS):
-        run = build(100, precision)
-        state = [[v.value for v in group] for group in run.step._variables]
-        images, labels = (array[batch] for array in run.step._data)
-        gradient = jax.jit(jax.grad(run.step._penalised_loss, has_aux=True))
-        with jax.default_matmul_precision("float32"), layers.keyed(0, batch):
-            found, _ = gradient(*state[:2], images.astype("float32"), labels)
-        names = [v.path for v in run.model.trainable_variables]
-        gradients.append([np.asarray(g, np.float64) for g in found])
-    norm = np.linalg.norm
-    return {n: float(norm(b - a) / norm(a)) for n, a, b in zip(names, *gradients, strict=True)}
 
 
 def serve(form: dict) -> None:
@@ -110,9 +74,16 @@ def _case(form: dict):
 
 def _trainer():
     """Returns a function that runs the trainer's step, and its images."""
-    import numpy as np
+    from elu_zoo.configs import elu_cifar_11
+    from elu_zoo.data import load
+    from elu_zoo.training import backends, build
+    from elu_zoo.training.config import resolve
 
-    run = build(10_000, _PRECISIONS[0])
+    config = elu_cifar_11.get_config()
+    config.data.train_examples = 10_000
+    config.train.boundaries, config.train.learning_rates = (), (0.01,)
+    place, data = backends.choose_devices(False, "one", None), load.load(config.data.name)
+    run = build.build(resolve(config), data, place, ("auto", None, 1))
     steps = run.compilation.steps_per_call
     draws = np.random.default_rng(0).integers(0, [9, 9, 2], (steps, 100, 3), "int32")
     batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
@@ -167,32 +138,22 @@ def time_in_turn(ready: dict[str, subprocess.Popen], output: Path) -> None:
         process.kill()
 
 
-def time_together(output: Path, **mps: str) -> None:
+def time_together(output: Path) -> None:
     """Times several processes of the trainer's step at once."""
-    group = [_start({}, **mps) for _ in range(max(PROCESSES))]
-    if all([_read(process) == "ready" for process in group]):
-        for count in PROCESSES:
-            speed = _speed(group[:count])
-            write(output, processes=count, mps=bool(mps), images_per_second=speed)
-    for process in group:
-        process.kill()
-
-
-def time_all(output: Path) -> None:
-    """Writes a row of checks, and a row for each number of processes."""
-    checked = subprocess.run([sys.executable, __file__, "check"], stdout=subprocess.PIPE, text=True)
-    lines = checked.stdout.splitlines()
-    write(output, check="failed" if checked.returncode else json.loads(lines[-1]))
-    time_together(output)
     with gpu_queue.mps(dict(os.environ)) as environment:
-        if mps := {k: v for k, v in environment.items() if "CUDA_MPS" in k}:
-            time_together(output, **mps)
+        mps = {k: v for k, v in environment.items() if "CUDA_MPS" in k}
+        for variables in ({}, mps) if mps else ({},):
+            group = [_start({}, **variables) for _ in range(max(PROCESSES))]
+            if all([_read(process) == "ready" for process in group]):
+                for count in PROCESSES:
+                    speed, is_mps = _speed(group[:count]), bool(variables)
+                    write(output, processes=count, mps=is_mps, images_per_second=speed)
+            for process in group:
+                process.kill()
 
 
 def store(file: Path, machine: str) -> None:
     """Writes the speeds of a file to the benchmark's rows, with all measurements."""
-    import numpy as np
-
     from elu_zoo.benchmark import report
 
     speeds: dict[tuple[str, str], list[float]] = {}
@@ -201,8 +162,7 @@ def store(file: Path, machine: str) -> None:
         if "processes" in row:
             count = row["processes"]
             key = "all together", f"{count} process{'es' * (count > 1)}{', MPS' * row['mps']}"
-        if "check" not in row:
-            speeds.setdefault(key, []).append(row["images_per_second"])
+        speeds.setdefault(key, []).append(row["images_per_second"])
     rows = []
     for (case, form), values in speeds.items():
         rows += report.rows("gpu", case, {form: np.array(values)}, form, "images/s")
@@ -212,22 +172,20 @@ def store(file: Path, machine: str) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("verb", choices=["time", "steps", "rows", "check", "serve"])
+    parser.add_argument("verb", choices=["time", "steps", "rows", "serve"])
     parser.add_argument("argument", nargs="?", help="a file; for serve, a form")
     parser.add_argument("--machine", default="")
     given = parser.parse_args()
     file = Path(given.argument or "")
     if given.verb == "serve":
         serve(json.loads(given.argument))
-    elif given.verb == "check":
-        print(json.dumps(check()))
     elif given.verb == "rows":
         store(file, given.machine)
     elif given.verb == "steps":
         for forms in STEPS:
             time_in_turn(compile_all(forms), file)
     else:
-        time_all(file)
+        time_together(file)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
 """Trains a queue of runs on a lent machine with a GPU, JAX and no TensorFlow.
 
 python tools/gpu_queue.py pack KIT [--max_mb=60]
-    On this machine: writes the folder KIT with the queue's remaining lines, the data
+    On this machine: writes the folder KIT with the remaining lines of --queue, the data
     sets that they need, wheels that the other machine lacks, and stopped runs.
 python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8
     On the other machine, in a copy of the checkout: trains runs until the time is up,
-    several at once, and writes finished and stopped runs as files below 16 MB.
+    several at once, and writes ended and stopped runs as files below 16 MB, as many as a
+    call brings back. The next call writes the rest; with --minutes=0 it does nothing else.
 python tools/gpu_queue.py with KIT COMMAND...
     On the other machine: runs a command, such as tools/gpu_probe.py, as runs are run.
 python tools/gpu_queue.py collect OUTPUT
@@ -26,6 +27,7 @@ import math
 import os
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import time
@@ -39,7 +41,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUEUE = ROOT / "tools" / "gpu_queue.txt"
 RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
-DIVERGED = "diverged.json"  # in the folder of a run whose loss was not finite
+START_SECONDS = 30.0  # of a run before its first iteration
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
 
 
@@ -52,8 +54,8 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
     jobs = [job for job in read_queue(queue) if not job.is_stored(results)]
     shutil.rmtree(kit / "runs", ignore_errors=True)
     (kit / "wheels").mkdir(parents=True, exist_ok=True)
-    lines = "".join(f"{job.images()} {job.line}\n" for job in jobs)
-    (kit / "queue.txt").write_text(lines)
+    lines = [f"{job.images()} {job.config().model.name} {job.line}\n" for job in jobs]
+    (kit / "queue.txt").write_text("".join(lines))
     (kit / "commit.txt").write_text(result.commit())
     for name in sorted({job.config().data.name for job in jobs}):
         if not list(kit.glob(f"data/{name}.zip.*")):
@@ -63,8 +65,8 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
     for job in jobs:
         if (runs / job.name / "checkpoints").is_dir():
             shutil.copytree(runs / job.name, kit / "runs" / job.name)
-    sizes = {str(path): gpu_kit.size(path) for path in sorted(kit.iterdir())}
-    sizes |= {str(path): gpu_kit.size(path) for path in sorted(kit.glob("data/*"))}
+    paths = [*sorted(kit.iterdir()), *sorted(kit.glob("data/*"))]
+    sizes = {str(path): gpu_kit.size(path) for path in paths}
     parts = [size for path, size in sizes.items() if ".zip." in path]
     rest = sum(size for path, size in sizes.items() if Path(path).parent == kit)
     largest = gpu_kit.tree_size() + rest - sum(parts) + max(parts, default=0)
@@ -79,10 +81,11 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
 
 def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
     """Trains the kit's runs, `jobs` at once, and stops the rest when the time is up."""
-    end = time.monotonic() + 60 * minutes - STOP_SECONDS
-    output.mkdir(parents=True, exist_ok=True)
-    rows = [row.split(" ", 1) for row in (kit / "queue.txt").read_text().splitlines()]
-    waiting = {Job(line): int(images) for images, line in rows}
+    end, later = time.monotonic() + 60 * minutes - STOP_SECONDS, runs / "later"
+    gpu_files.send(output, later)
+    rows = [row.split(" ", 2) for row in (kit / "queue.txt").read_text().splitlines()]
+    networks = {Job(line).name: network for _, network, line in rows}
+    waiting = {Job(x): int(n) for n, _, x in rows if not gpu_files.has_ended(runs / Job(x).name)}
     running: dict[Job, subprocess.Popen] = {}
     with mps(_prepare(kit, runs)) as environment:
         while waiting or running:
@@ -90,8 +93,7 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
                 _end(job, running.pop(job).returncode, runs, output)
             if (left := end - time.monotonic()) <= 0:
                 break
-            speed = min(map(_speed, runs.glob("*/timing.jsonl")), default=math.inf)
-            fitting = [job for job in waiting if waiting[job] <= left * speed]
+            fitting = [j for j in waiting if _seconds(j, waiting[j], networks, runs) <= left]
             # A run that cannot end is better than none: its checkpoint comes back.
             for job in fitting or ([] if running else list(waiting)):
                 if len(running) < jobs:
@@ -109,6 +111,7 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
             for job in [job for job in running if running[job].poll() is not None]:
                 _end(job, running.pop(job).returncode, runs, output)
             time.sleep(0.2)
+    print(f"{len(list(later.iterdir()))} files for the next call")
     print(f"{len(waiting)} runs not started")
 
 
@@ -146,6 +149,8 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
     variables = {"KERAS_BACKEND": "jax", "ELU_ZOO_HOME": str(home)}
     variables["XLA_PYTHON_CLIENT_PREALLOCATE"] = "false"
     variables["JAX_COMPILATION_CACHE_DIR"] = str(home / "compiled")
+    if shutil.which("nvidia-smi"):
+        variables["JAX_PLATFORMS"] = "cuda"  # no run on the CPU if the GPU does not start
     variables["PYTHONPATH"] = os.pathsep.join([str(ROOT), str(site)])
     configs = ROOT / "elu_zoo" / "configs"
     if not configs.is_dir():  # a copy of the tree may lack links
@@ -169,6 +174,15 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
     return environment
 
 
+def _seconds(job: Job, images: int, nets: dict[str, str], runs: Path) -> float:
+    """Returns an estimate of a run's time by the speeds of its network's runs."""
+    timings = (x for x in runs.glob("*/timing.jsonl") if nets.get(x.parent.name) == nets[job.name])
+    speed = statistics.median_low([*map(_speed, timings), math.inf])
+    rows = gpu_files.rows(runs / job.name / "timing.jsonl")
+    done = rows[-1]["step"] / rows[0]["iterations"] if rows else 0
+    return START_SECONDS + images * (1 - done) / speed
+
+
 def _speed(timing: Path) -> float:
     """Returns the newest speed of a run in images a second, or infinity."""
     speeds = [row.get("examples_per_second") for row in gpu_files.rows(timing)]
@@ -177,8 +191,7 @@ def _speed(timing: Path) -> float:
 
 def _end(job: Job, status: int, runs: Path, output: Path) -> None:
     """Writes the files of a run that has ended, and prints its last measures."""
-    if not gpu_files.add(runs / job.name, output):
-        print("NOT RETURNED: all files are full")
+    gpu_files.add(runs / job.name, output, runs / "later")
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed = _speed(runs / job.name / "timing.jsonl")
     print(f"status {status}, {speed:.0f} images/s, {job.line}", rows[-1:], flush=True)
@@ -198,7 +211,7 @@ def work(kit: Path, runs: Path, job: Job) -> None:
         train(job.config(), workdir, observers=observers, command=command)
     except errors.TrainingError as error:
         end = {"reason": str(error), "commit": commit}
-        files.write_json(workdir / DIVERGED, end)
+        files.write_json(workdir / gpu_files.DIVERGED, end)
     except errors.Interrupted as error:
         print(error)
         sys.exit(143)
@@ -209,8 +222,7 @@ def collect(output: Path, runs: Path, results: Path, queue: Path) -> None:
     jobs = {job.name: job for job in read_queue(queue)}
     gpu_files.extract(output, runs)
     for name, job in jobs.items():
-        ended = [runs / name / file for file in ("outcome.json", DIVERGED)]
-        if any(path.is_file() for path in ended) and not job.is_stored(results):
+        if gpu_files.has_ended(runs / name) and not job.is_stored(results):
             _add(job, runs / name, results)
             print(f"added {job.line}")
 
@@ -219,7 +231,7 @@ def _add(job: Job, workdir: Path, results: Path) -> None:
     """Adds the rows of a finished or diverged run."""
     from elu_zoo.results import add, read_file, write
 
-    diverged = workdir / DIVERGED
+    diverged = workdir / gpu_files.DIVERGED
     end = json.loads(diverged.read_text()) if diverged.is_file() else {}
     measured = {} if end else _measured(job, workdir)
     if "test_loss" in measured:
@@ -260,6 +272,7 @@ def _measured(job: Job, workdir: Path) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
+    parser.add_argument("--queue", type=Path, default=QUEUE)
     verbs = parser.add_subparsers(dest="verb", required=True)
     names = "pack", "run", "with", "collect", "job"
     verb = {name: verbs.add_parser(name) for name in names}
@@ -275,14 +288,14 @@ def main() -> None:
     verb["job"].add_argument("line")
     given = parser.parse_args()
     if given.verb == "pack":
-        pack(given.kit, given.runs, RESULTS, QUEUE, given.max_mb)
+        pack(given.kit, given.runs, RESULTS, given.queue, given.max_mb)
     elif given.verb == "run":
         run(given.kit, given.output, given.minutes, given.jobs, given.runs)
     elif given.verb == "with":
         environment = _prepare(given.kit, given.runs)
         sys.exit(subprocess.run(given.command, env=environment).returncode)
     elif given.verb == "collect":
-        collect(given.output, given.runs, RESULTS, QUEUE)
+        collect(given.output, given.runs, RESULTS, given.queue)
     else:
         work(given.kit, given.job_runs, Job(given.line))
 

@@ -1,5 +1,7 @@
 """tools/gpu_queue.py: a kit, runs that stop and go on, and their rows, on a CPU."""
 
+import json
+
 import gpu_files
 import gpu_kit
 import gpu_queue
@@ -7,7 +9,7 @@ import numpy as np
 import pytest
 from gpu_jobs import Job, read_queue
 
-from elu_zoo import results
+from elu_zoo import files, results
 from elu_zoo.data import cache, load
 
 LONG = (
@@ -37,27 +39,40 @@ def test_a_packed_data_set_is_equal(tmp_path, monkeypatch):
 def test_the_queue_holds_configs_that_can_be_trained():
     jobs = read_queue(gpu_queue.QUEUE)
     assert len({job.name for job in jobs}) == len(jobs) > 0
-    for job in jobs:
-        assert job.images() > 0
+    assert all(job.images() > 0 for job in jobs)
 
 
-def test_files_are_split_by_size_and_limited_in_number(tmp_path, monkeypatch):
+def test_files_are_split_by_size_and_what_has_no_room_is_sent_later(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu_files, "FILE_BYTES", 35_000)
-    output, added = tmp_path / "output", []
-    output.mkdir()
+    output, output2, later, there = (tmp_path / name for name in "abcd")
+    gpu_files.send(output, later)
+    contents = {"weights": 60_000, "checkpoints/step-1.npz": 9, "checkpoints/step-2.npz": 20_000}
     for i in range(6):
-        for step in "step-1.npz", "step-2.npz":
-            folder = tmp_path / f"run{i}" / "checkpoints"
-            folder.mkdir(parents=True, exist_ok=True)
-            (folder / step).write_bytes(np.random.default_rng(i).bytes(20_000))
+        for name in list(contents)[i > 0 :]:  # large weights of a run that has ended
+            path = tmp_path / f"run{i}" / name
+            files.write_bytes(path, np.random.default_rng(i).bytes(contents[name]))
         if i == 0:
             (tmp_path / "run0" / "outcome.json").write_text("{}")
-        added.append(gpu_files.add(tmp_path / f"run{i}", output))
-    assert added == [True] * 5 + [False] and len(list(output.iterdir())) == 4
-    gpu_files.extract(output, tmp_path / "there")
-    found = (tmp_path / "there").rglob("step-*")
-    last = [f"run{i}/checkpoints/step-2.npz" for i in range(1, 5)]
-    assert sorted(str(p.relative_to(tmp_path / "there")) for p in found) == last
+        gpu_files.add(tmp_path / f"run{i}", output, later)
+    expected = {f"run{i}/checkpoints/step-2.npz" for i in range(1, 6)} | {"run0/weights"}
+    for sent in output, output2:
+        gpu_files.send(sent, later)
+        assert 1 < len(list(sent.iterdir())) <= 4
+        gpu_files.extract(sent, there)
+        found = {str(path.relative_to(there)) for path in there.glob("run*/**/[sw]*")}
+        assert (found == expected) == (sent == output2) and found <= expected
+    assert (there / "run0/weights").read_bytes() == (tmp_path / "run0/weights").read_bytes()
+
+
+def test_the_time_of_a_run_is_estimated_by_its_network_and_its_rest(tmp_path):
+    rows = [{"step": 0, "iterations": 20}, {"step": 10, "examples_per_second": 5.0}]
+    for name in "small", "other":
+        text = "".join(f"{json.dumps(row)}\n" for row in rows)
+        files.write_bytes(tmp_path / name / "timing.jsonl", text.encode())
+    networks = {"small": "a", "new": "a", "other": "b", "large": "c"}
+    for name, seconds in (("small", 10.0), ("new", 20.0), ("large", 0.0)):  # large may fit
+        found = gpu_queue._seconds(Job(name), 100, networks, tmp_path)
+        assert found == gpu_queue.START_SECONDS + seconds
 
 
 @pytest.mark.slow
