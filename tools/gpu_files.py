@@ -27,29 +27,42 @@ def has_ended(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("outcome.json", DIVERGED))
 
 
-def add(folder: Path, output: Path, later: Path) -> None:
-    """Adds a run's folder to tar files of the output or, beyond FILES of them, of `later`.
+def _newest(folder: Path) -> Path:
+    """Returns a run's newest checkpoint, or a missing file."""
+    return max(folder.glob("checkpoints/step-*"), default=folder / "none")
 
-    A run that has not ended keeps its last checkpoint, if a file can hold it.
+
+def newest(folder: Path) -> Path:
+    """Returns a run's newest checkpoint, or a missing file."""
+    return max(folder.glob("checkpoints/step-*"), default=folder / "none")
+
+
+def add(folder: Path, output: Path, later: Path | None = None) -> bool:
+    """Adds a run's folder to tar files of the output and, beyond FILES of them, of `later`.
+
+    The folder has the last checkpoint if the run has not ended and a file can hold it.
+    Returns False if there is no room and no `later`.
     """
-    last = None if has_ended(folder) else max(folder.glob("checkpoints/step-*"), default=None)
-    if last and last.stat().st_size > FILE_BYTES:
-        print(f"{folder.name}: its checkpoint has {last.stat().st_size} bytes and stays behind")
-        last = None
-    content = _pack(folder, last)
+    last, is_stopped = newest(folder), not has_ended(folder)
+    fits = is_stopped and last.is_file() and last.stat().st_size <= FILE_BYTES
+    content = _pack(folder, last if fits else None)
     stamp, starts = time.time_ns(), range(0, len(content), FILE_BYTES)
     for i, start in enumerate(starts, 1):
-        name = f"{stamp}-{i}of{len(starts)}-{folder.name}"
-        _append(name, content[start : start + FILE_BYTES], output, later)
+        part = content[start : start + FILE_BYTES]
+        if not _append(f"{stamp}-{i:03}of{len(starts):03}", part, output, later):
+            return False
+    return True
 
 
-def _append(name: str, content: bytes, output: Path, later: Path) -> None:
-    """Adds a member to a tar file that has room, or to a new one."""
+def _append(name: str, content: bytes, output: Path, later: Path | None) -> bool:
+    """Adds a member to a tar file that has room, or to a new one; False without room."""
     sent = sorted(output.glob(_TARS))
-    new = (output if len(sent) < FILES else later) / f"runs-{time.time_ns()}.tar"
-    files = [*sent, *sorted(later.glob(_TARS))]
-    room = (f for f in files if f.stat().st_size + len(content) <= FILE_BYTES)
-    chosen = next(room, new)
+    folder = output if len(sent) < FILES else later
+    files = [*sent, *(sorted(later.glob(_TARS)) if later else ())]
+    room = [f for f in files if f.stat().st_size + len(content) <= FILE_BYTES]
+    if not room and folder is None:
+        return False
+    chosen = room[0] if room else folder / f"runs-{time.time_ns()}.tar"
     temporary = chosen.with_suffix(".tmp")
     if chosen.exists():
         shutil.copyfile(chosen, temporary)
@@ -58,6 +71,7 @@ def _append(name: str, content: bytes, output: Path, later: Path) -> None:
         info.size = len(content)
         archive.addfile(info, io.BytesIO(content))
     temporary.replace(chosen)  # a killed process leaves the old file
+    return True
 
 
 def _pack(folder: Path, checkpoint: Path | None) -> bytes:
@@ -71,33 +85,31 @@ def _pack(folder: Path, checkpoint: Path | None) -> bytes:
 
 
 def send(output: Path, later: Path) -> None:
-    """Creates both folders, and moves as many files to the output as it may have."""
-    output.mkdir(parents=True, exist_ok=True)
-    later.mkdir(parents=True, exist_ok=True)
+    """Moves files that wait to the output, as many as it may have."""
     for path in sorted(later.glob(_TARS))[: FILES - len(list(output.glob(_TARS)))]:
         shutil.move(path, output / path.name)
 
 
 def extract(output: Path, runs: Path) -> None:
-    """Replaces the folders of runs that have not ended by those of the tar files."""
+    """Replaces folders of runs that have not ended by those of the tar files, if newer."""
     parts, whole = runs / ".parts", runs / ".whole"
     for path in sorted(output.glob(_TARS)):
         with tarfile.open(path) as archive:
             archive.extractall(parts, filter="data")
-    for first in sorted(parts.glob("*-1of*-*")):  # by time
-        stamp, number, name = first.name.split("-", 2)
-        count = int(number.removeprefix("1of"))
-        pieces = [parts / f"{stamp}-{i}of{count}-{name}" for i in range(1, count + 1)]
-        if not all(piece.is_file() for piece in pieces):
-            print(f"{name}: parts are missing, which the next call brings")
-            continue
-        content = io.BytesIO(b"".join(piece.read_bytes() for piece in pieces))
-        for piece in pieces:
-            piece.unlink()
-        if (runs / name / "outcome.json").is_file():
+    for stamp in sorted({path.name.partition("-")[0] for path in parts.glob("*of*")}):
+        pieces = sorted(parts.glob(f"{stamp}-*"))
+        if len(pieces) < int(pieces[0].name[-3:]):
+            print(f"{len(pieces)} parts of a run wait for its others")
             continue
         shutil.rmtree(whole, ignore_errors=True)
-        with tarfile.open(fileobj=content) as folder:
-            folder.extractall(whole, filter="data")
-        shutil.rmtree(runs / name, ignore_errors=True)
-        (whole / name).rename(runs / name)
+        content = io.BytesIO(b"".join(piece.read_bytes() for piece in pieces))
+        with tarfile.open(fileobj=content) as archive:
+            archive.extractall(whole, filter="data")
+        (folder,) = whole.iterdir()
+        kept = runs / folder.name
+        is_newer = has_ended(folder) or newest(folder).name >= newest(kept).name
+        if is_newer and not has_ended(kept):
+            shutil.rmtree(kept, ignore_errors=True)
+            folder.rename(kept)
+        for piece in pieces:
+            piece.unlink()

@@ -1,19 +1,15 @@
-"""Times training steps on a GPU with JAX, above all of elu_cifar_11.
+"""Times training steps on a GPU with JAX.
 
-python tools/gpu_probe.py time OUTPUT
-    Times the trainer's step in several processes at once, with NVIDIA's MPS and without.
-python tools/gpu_probe.py steps OUTPUT
+python tools/gpu_queue.py with KIT python tools/gpu_probe.py steps OUTPUT
     Times a step of three networks in two precisions, and PyTorch's of elu_cifar_11.
 python tools/gpu_probe.py rows OUTPUT --machine="NVIDIA H100; jax 0.11.2"
-    Replaces the part `gpu` of configs/results/benchmark.csv by the speeds of OUTPUT.
-
-Run `time` (three minutes) and `steps` (ten) by `python tools/gpu_queue.py with`.
+    Adds the speeds of OUTPUT to the part `gpu` of configs/results/benchmark.csv.
 """
 
 import argparse
+import collections
 import dataclasses
 import json
-import os
 import subprocess
 import sys
 import time
@@ -23,7 +19,6 @@ import gpu_queue
 import numpy as np
 
 SECONDS = 3.0  # of a timing
-PROCESSES = 1, 4, 8  # at once
 # Groups of forms that fit into a card's memory together, by network and batch.
 _NETWORKS = {"elu_cifar_11": 100, "elu_cifar_18": 100, "elu_imagenet_15": 256}
 _UNITS = {"ELU": {}, "ReLU": {"activation": "relu"}}
@@ -43,60 +38,31 @@ STEPS = [
 for _activation in "elu", "relu":
     STEPS[0][f"elu_cifar_11, {_activation}, torch.compile, bfloat16"] = {
         "case": {"model": "elu_cifar_11", "activation": _activation, "steps": 20},
-        "torch": "cuda",
+        "torch": True,
     }
 
 
 def serve(form: dict) -> None:
-    """Compiles a form, then runs it for the seconds of each line of the input."""
-    call, images = _case(form) if form else _trainer()
-    call()
-    print("ready", flush=True)
-    for line in sys.stdin:
-        end, done, start = time.time() + float(line), 0, time.time()
-        while time.time() < end:
-            call()
-            done += images
-        print(done / (time.time() - start), flush=True)
-
-
-def _case(form: dict):
-    """Returns a function that trains on noise, and the images of a call."""
+    """Compiles a training step on noise, then runs it for the seconds of each input line."""
     from elu_zoo.benchmark import step
     from elu_zoo.benchmark.case import Case
 
     case = Case(**form["case"])
-    images = case.batch_size * case.steps
-    if "torch" in form:
-        return step.pytorch(case, True, form["torch"]), images
-    return step.ours(case, form["precision"]), images
+    is_torch = "torch" in form
+    call = step.pytorch(case, True, "cuda") if is_torch else step.ours(case, form["precision"])
+    call()
+    print("ready", flush=True)
+    for line in sys.stdin:
+        end, calls, start = time.time() + float(line), 0, time.time()
+        while time.time() < end:
+            call()
+            calls += 1
+        print(calls * case.batch_size * case.steps / (time.time() - start), flush=True)
 
 
-def _trainer():
-    """Returns a function that runs the trainer's step, and its images."""
-    from elu_zoo.configs import elu_cifar_11
-    from elu_zoo.data import load
-    from elu_zoo.training import backends, build
-    from elu_zoo.training.config import resolve
-
-    config = elu_cifar_11.get_config()
-    config.data.train_examples = 10_000
-    config.train.boundaries, config.train.learning_rates = (), (0.01,)
-    place, data = backends.choose_devices(False, "one", None), load.load(config.data.name)
-    run = build.build(resolve(config), data, place, ("auto", None, 1))
-    steps = run.compilation.steps_per_call
-    draws = np.random.default_rng(0).integers(0, [9, 9, 2], (steps, 100, 3), "int32")
-    batches = np.random.default_rng(0).integers(0, 10_000, (steps, 100))
-    arguments = batches, np.full(steps, 1e-3, "float32"), 0, draws
-    run.phases.enter(run.model, 0)
-    # A GPU is ahead of the host until the losses are read.
-    return lambda: np.asarray(run.step.run(*arguments)), batches.size
-
-
-def _start(form: dict, **variables: str) -> subprocess.Popen:
+def _start(form: dict) -> subprocess.Popen:
     return subprocess.Popen(
         [sys.executable, __file__, "serve", json.dumps(form)],
-        env={**os.environ, **variables},
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
@@ -118,11 +84,10 @@ def write(output: Path, **row) -> None:
     print(row, flush=True)
 
 
-def _speed(group: list[subprocess.Popen]) -> float:
-    for process in group:
-        process.stdin.write(f"{SECONDS}\n")
-        process.stdin.flush()
-    return sum(float(_read(process) or "nan") for process in group)
+def _speed(process: subprocess.Popen) -> float:
+    process.stdin.write(f"{SECONDS}\n")
+    process.stdin.flush()
+    return float(_read(process) or "nan")
 
 
 def compile_all(forms: dict[str, dict]) -> dict[str, subprocess.Popen]:
@@ -133,46 +98,28 @@ def compile_all(forms: dict[str, dict]) -> dict[str, subprocess.Popen]:
 
 def time_in_turn(ready: dict[str, subprocess.Popen], output: Path) -> None:
     for name in [*ready, *ready]:  # twice, to see the noise
-        write(output, form=name, images_per_second=_speed([ready[name]]))
+        write(output, form=name, images_per_second=_speed(ready[name]))
     for process in ready.values():
         process.kill()
 
 
-def time_together(output: Path) -> None:
-    """Times several processes of the trainer's step at once."""
-    with gpu_queue.mps(dict(os.environ)) as environment:
-        mps = {k: v for k, v in environment.items() if "CUDA_MPS" in k}
-        for variables in ({}, mps) if mps else ({},):
-            group = [_start({}, **variables) for _ in range(max(PROCESSES))]
-            if all([_read(process) == "ready" for process in group]):
-                for count in PROCESSES:
-                    speed, is_mps = _speed(group[:count]), bool(variables)
-                    write(output, processes=count, mps=is_mps, images_per_second=speed)
-            for process in group:
-                process.kill()
-
-
 def store(file: Path, machine: str) -> None:
-    """Writes the speeds of a file to the benchmark's rows, with all measurements."""
+    """Adds the speeds of a file to the benchmark's rows, with all measurements."""
     from elu_zoo.benchmark import report
 
-    speeds: dict[tuple[str, str], list[float]] = {}
+    table, speeds = gpu_queue.RESULTS / "benchmark.csv", collections.defaultdict(list)
     for row in map(json.loads, file.read_text().splitlines()):
-        key = "one process", row.get("form")
-        if "processes" in row:
-            count = row["processes"]
-            key = "all together", f"{count} process{'es' * (count > 1)}{', MPS' * row['mps']}"
-        speeds.setdefault(key, []).append(row["images_per_second"])
-    rows = []
-    for (case, form), values in speeds.items():
-        rows += report.rows("gpu", case, {form: np.array(values)}, form, "images/s")
-    rows = [dataclasses.replace(row, machine=machine) for row in rows]
-    report.update(gpu_queue.RESULTS / "benchmark.csv", rows)
+        speeds[row["form"]].append(row["images_per_second"])
+    rows = [row for row in report.read(table) if row.part == "gpu" and row.form not in speeds]
+    for form, values in speeds.items():
+        new = report.rows("gpu", "one process", {form: np.array(values)}, form, "images/s")
+        rows += [dataclasses.replace(row, machine=machine) for row in new]
+    report.update(table, rows)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("verb", choices=["time", "steps", "rows", "serve"])
+    parser.add_argument("verb", choices=["steps", "rows", "serve"])
     parser.add_argument("argument", nargs="?", help="a file; for serve, a form")
     parser.add_argument("--machine", default="")
     given = parser.parse_args()
@@ -181,11 +128,9 @@ def main() -> None:
         serve(json.loads(given.argument))
     elif given.verb == "rows":
         store(file, given.machine)
-    elif given.verb == "steps":
+    else:
         for forms in STEPS:
             time_in_turn(compile_all(forms), file)
-    else:
-        time_together(file)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,13 @@
 """Trains a queue of runs on a lent machine with a GPU, JAX and no TensorFlow.
 
-python tools/gpu_queue.py pack KIT [--max_mb=60]
-    On this machine: writes the folder KIT with the remaining lines of --queue, the data
+python tools/gpu_queue.py pack KIT [--queue=tools/gpu_queue.txt] [--max_mb=60]
+    On this machine: writes the folder KIT with the queue's remaining lines, the data
     sets that they need, wheels that the other machine lacks, and stopped runs.
-python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8
+python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8 [--again]
     On the other machine, in a copy of the checkout: trains runs until the time is up,
-    several at once, and writes ended and stopped runs as files below 16 MB, as many as a
-    call brings back. The next call writes the rest; with --minutes=0 it does nothing else.
+    several at once, and writes ended and then stopped runs as files below 16 MB, as many
+    as a call brings back. The next call writes the rest; --minutes=0 does nothing else,
+    and --again writes all ended runs again, after a call whose files were lost.
 python tools/gpu_queue.py with KIT COMMAND...
     On the other machine: runs a command, such as tools/gpu_probe.py, as runs are run.
 python tools/gpu_queue.py collect OUTPUT
@@ -43,6 +44,7 @@ RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
 START_SECONDS = 30.0  # of a run before its first iteration
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
+_UNSENT = "unsent"  # in the folder of a stopped run
 
 
 def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> None:
@@ -79,13 +81,20 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
         )
 
 
-def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
+def run(
+    kit: Path, output: Path, minutes: float, jobs: int, runs: Path, again: bool = False
+) -> None:
     """Trains the kit's runs, `jobs` at once, and stops the rest when the time is up."""
     end, later = time.monotonic() + 60 * minutes - STOP_SECONDS, runs / "later"
-    gpu_files.send(output, later)
+    for folder in output, later:
+        folder.mkdir(parents=True, exist_ok=True)
     rows = [row.split(" ", 2) for row in (kit / "queue.txt").read_text().splitlines()]
     networks = {Job(line).name: network for _, network, line in rows}
-    waiting = {Job(x): int(n) for n, _, x in rows if not gpu_files.has_ended(runs / Job(x).name)}
+    waiting = {Job(line): int(images) for images, _, line in rows}
+    for job in [job for job in waiting if gpu_files.has_ended(runs / job.name)]:
+        del waiting[job]
+        if again:
+            gpu_files.add(runs / job.name, output, later)
     running: dict[Job, subprocess.Popen] = {}
     with mps(_prepare(kit, runs)) as environment:
         while waiting or running:
@@ -94,7 +103,7 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
             if (left := end - time.monotonic()) <= 0:
                 break
             fitting = [j for j in waiting if _seconds(j, waiting[j], networks, runs) <= left]
-            # A run that cannot end is better than none: its checkpoint comes back.
+            # A run that cannot end is better than none: its checkpoint may come back.
             for job in fitting or ([] if running else list(waiting)):
                 if len(running) < jobs:
                     running[job] = _start(job, kit, runs, environment)
@@ -111,7 +120,14 @@ def run(kit: Path, output: Path, minutes: float, jobs: int, runs: Path) -> None:
             for job in [job for job in running if running[job].poll() is not None]:
                 _end(job, running.pop(job).returncode, runs, output)
             time.sleep(0.2)
-    print(f"{len(list(later.iterdir()))} files for the next call")
+    gpu_files.send(output, later)
+    stopped = [path.parent for path in runs.glob(f"*/{_UNSENT}")]
+    for folder in sorted(stopped, key=lambda folder: gpu_files.newest(folder).name, reverse=True):
+        (folder / _UNSENT).unlink()
+        if not gpu_files.add(folder, output):
+            (folder / _UNSENT).touch()
+    left = [*later.iterdir(), *runs.glob(f"*/{_UNSENT}")]
+    print(f"{len(left)} files or stopped runs for the next call")
     print(f"{len(waiting)} runs not started")
 
 
@@ -190,8 +206,13 @@ def _speed(timing: Path) -> float:
 
 
 def _end(job: Job, status: int, runs: Path, output: Path) -> None:
-    """Writes the files of a run that has ended, and prints its last measures."""
-    gpu_files.add(runs / job.name, output, runs / "later")
+    """Writes the files of a run that has ended, marks another, and prints its last measures."""
+    marker = runs / job.name / _UNSENT
+    marker.unlink(missing_ok=True)
+    if gpu_files.has_ended(runs / job.name):
+        gpu_files.add(runs / job.name, output, runs / "later")
+    else:
+        marker.touch()
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed = _speed(runs / job.name / "timing.jsonl")
     print(f"status {status}, {speed:.0f} images/s, {job.line}", rows[-1:], flush=True)
@@ -217,9 +238,9 @@ def work(kit: Path, runs: Path, job: Job) -> None:
         sys.exit(143)
 
 
-def collect(output: Path, runs: Path, results: Path, queue: Path) -> None:
+def collect(output: Path, runs: Path, results: Path, *queues: Path) -> None:
     """Keeps the folders of runs, and adds the rows of finished runs, once each."""
-    jobs = {job.name: job for job in read_queue(queue)}
+    jobs = {job.name: job for queue in queues for job in read_queue(queue)}
     gpu_files.extract(output, runs)
     for name, job in jobs.items():
         if gpu_files.has_ended(runs / name) and not job.is_stored(results):
@@ -272,17 +293,18 @@ def _measured(job: Job, workdir: Path) -> dict:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
-    parser.add_argument("--queue", type=Path, default=QUEUE)
     verbs = parser.add_subparsers(dest="verb", required=True)
     names = "pack", "run", "with", "collect", "job"
     verb = {name: verbs.add_parser(name) for name in names}
     for name in "pack", "run", "with", "job":
         verb[name].add_argument("kit", type=Path)
+    verb["pack"].add_argument("--queue", type=Path, default=QUEUE)
     verb["pack"].add_argument("--max_mb", type=float, default=60)
     for name in "run", "collect":
         verb[name].add_argument("output", type=Path)
     verb["run"].add_argument("--minutes", type=float, required=True)
     verb["run"].add_argument("--jobs", type=int, required=True)
+    verb["run"].add_argument("--again", action="store_true")
     verb["with"].add_argument("command", nargs=argparse.REMAINDER)
     verb["job"].add_argument("job_runs", type=Path)
     verb["job"].add_argument("line")
@@ -290,12 +312,12 @@ def main() -> None:
     if given.verb == "pack":
         pack(given.kit, given.runs, RESULTS, given.queue, given.max_mb)
     elif given.verb == "run":
-        run(given.kit, given.output, given.minutes, given.jobs, given.runs)
+        run(given.kit, given.output, given.minutes, given.jobs, given.runs, given.again)
     elif given.verb == "with":
         environment = _prepare(given.kit, given.runs)
         sys.exit(subprocess.run(given.command, env=environment).returncode)
     elif given.verb == "collect":
-        collect(given.output, given.runs, RESULTS, given.queue)
+        collect(given.output, given.runs, RESULTS, *QUEUE.parent.glob("gpu_queue*.txt"))
     else:
         work(given.kit, given.job_runs, Job(given.line))
 

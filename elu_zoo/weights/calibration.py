@@ -37,8 +37,7 @@ def measure(
 
 
 def _log_softmax(logits: np.ndarray) -> np.ndarray:
-    shifted = np.asarray(logits, np.float64)
-    shifted = shifted - shifted.max(1, keepdims=True)
+    shifted = np.asarray(logits, np.float64) - np.max(logits, 1, keepdims=True)
     return shifted - np.log(np.exp(shifted).sum(1, keepdims=True))
 
 

@@ -1,8 +1,7 @@
 """Search and download of the files of an entry.
 
-The files are in the package or in `$ELU_ZOO_HOME`. A clone also has large files, in parts,
-which the wheel lacks. Downloaded and joined files are written after their SHA-256 was
-verified, so that every file in `$ELU_ZOO_HOME` is complete.
+The files are in the package or in `$ELU_ZOO_HOME`; only a clone has large files, in parts. Every
+file in `$ELU_ZOO_HOME` is complete: it is written after the check of its SHA-256.
 """
 
 import dataclasses
@@ -39,9 +38,9 @@ class File:
         large = Path(str(resources.files("elu_zoo.weights"))) / "large"
         return sorted(large.glob(f"{self.name}.part[1-9]"))
 
-    def write(self, content: bytes) -> Path:
+    def write(self, content: bytes, origin: str = "") -> Path:
         """Checks the hash of the file's content and writes it into its folder."""
-        untrusted.check_hash(content, self.sha256, self.name)
+        untrusted.check_hash(content, self.sha256, origin or self.name)
         path = self.folder / self.name
         try:
             files.write_bytes(path, content)
@@ -121,7 +120,8 @@ def _undamaged(file: File) -> Path:
 def _get(file: File) -> Path:
     """Joins the parts of a file, or downloads it from the first repository that has it."""
     if parts := file.parts():
-        return file.write(b"".join(map(files.read, parts)))
+        content = b"".join(map(files.read, parts))
+        return file.write(content, f"{parts[0]} (git checkout restores it)")
     from elu_zoo.weights import hub
 
     failures = []

@@ -142,8 +142,7 @@ def published() -> dict[str, Entry]:
 
 def natural(name: str) -> list[tuple[int, str]]:
     """Returns a sort key for natural order: `x_5` before `x_18`."""
-    parts = re.split(r"(\d+)", name)
-    return [(int(p), "") if p.isdigit() else (-1, p) for p in parts]
+    return [(int(p), "") if p.isdigit() else (-1, p) for p in re.split(r"(\d+)", name)]
 
 
 def matching(names: Iterable[str], pattern: str) -> list[str]:

@@ -93,6 +93,8 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
         )
     text = hdf5.member(path, "config.json")
     try:
+        if len(text) > 16 << 20:  # JSON takes 24 times as much memory
+            raise ValueError("it is too large")
         config = json.loads(text)
         kind = errors.printable(str(config["class_name"]), 100)
         if kind == "Functional":

@@ -36,32 +36,35 @@ def test_a_packed_data_set_is_equal(tmp_path, monkeypatch):
         np.testing.assert_array_equal(*images)
 
 
-def test_the_queue_holds_configs_that_can_be_trained():
-    jobs = read_queue(gpu_queue.QUEUE)
+def test_the_queues_hold_configs_that_can_be_trained():
+    queues = gpu_queue.QUEUE.parent.glob("gpu_queue*.txt")
+    jobs = [job for queue in queues for job in read_queue(queue)]
     assert len({job.name for job in jobs}) == len(jobs) > 0
-    assert all(job.images() > 0 for job in jobs)
+    assert all(job.images() > 0 and len(job.name) < 250 for job in jobs)
 
 
-def test_files_are_split_by_size_and_what_has_no_room_is_sent_later(tmp_path, monkeypatch):
+def test_folders_travel_in_parts_of_which_ended_runs_wait_for_room(tmp_path, monkeypatch):
     monkeypatch.setattr(gpu_files, "FILE_BYTES", 35_000)
-    output, output2, later, there = (tmp_path / name for name in "abcd")
-    gpu_files.send(output, later)
-    contents = {"weights": 60_000, "checkpoints/step-1.npz": 9, "checkpoints/step-2.npz": 20_000}
-    for i in range(6):
-        for name in list(contents)[i > 0 :]:  # large weights of a run that has ended
-            path = tmp_path / f"run{i}" / name
-            files.write_bytes(path, np.random.default_rng(i).bytes(contents[name]))
-        if i == 0:
-            (tmp_path / "run0" / "outcome.json").write_text("{}")
-        gpu_files.add(tmp_path / f"run{i}", output, later)
-    expected = {f"run{i}/checkpoints/step-2.npz" for i in range(1, 6)} | {"run0/weights"}
-    for sent in output, output2:
-        gpu_files.send(sent, later)
-        assert 1 < len(list(sent.iterdir())) <= 4
-        gpu_files.extract(sent, there)
-        found = {str(path.relative_to(there)) for path in there.glob("run*/**/[sw]*")}
-        assert (found == expected) == (sent == output2) and found <= expected
-    assert (there / "run0/weights").read_bytes() == (tmp_path / "run0/weights").read_bytes()
+    monkeypatch.setattr(gpu_files, "FILES", 2)
+    first, second, later, there = (tmp_path / name for name in ("1", "2", "later", "there"))
+    stopped = {"checkpoints/step-1.npz": 30_000, "checkpoints/step-2.npz": 20_000}
+    runs = {"a": stopped, "b": {"outcome.json": 2, "weights": 60_000}, "c": stopped}
+    for run, sizes in runs.items():
+        for name, size in sizes.items():
+            files.write_bytes(tmp_path / run / name, np.random.default_rng(size).bytes(size))
+    for folder in first, second, later:
+        folder.mkdir()
+    assert gpu_files.add(tmp_path / "a", first)
+    assert gpu_files.add(tmp_path / "b", first, later)  # in two parts
+    assert not gpu_files.add(tmp_path / "c", first)
+    gpu_files.extract(first, there)
+    assert (there / "a/checkpoints/step-2.npz").is_file() and not (there / "b").exists()
+    (there / "a/checkpoints/step-3.npz").touch()
+    gpu_files.send(second, later)
+    for output in second, first:
+        gpu_files.extract(output, there)
+        assert (there / "b/weights").read_bytes() == (tmp_path / "b/weights").read_bytes()
+    assert (there / "a/checkpoints/step-3.npz").exists()  # not replaced by older ones
 
 
 def test_the_time_of_a_run_is_estimated_by_its_network_and_its_rest(tmp_path):
@@ -95,6 +98,9 @@ def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     ]
     state = here / Job(LONG).name / "checkpoints"
     assert state.is_dir() and not (here / Job(SHORT).name / "checkpoints").exists()
+    for again in True, False:  # another call on the same machine
+        gpu_queue.run(kit, tmp_path / f"{again}", 0.0, 2, there, again)
+        assert any((tmp_path / f"{again}").iterdir()) == again
     # On the next machine the stopped run goes on, here to an end that is near.
     queue.write_text(f"{SHORT}\n{LONG}\n")
     gpu_queue.pack(kit, here, stored, queue, 1e6)

@@ -13,13 +13,8 @@ TOOL = Path(__file__).parents[2] / "tools" / "reliability.py"
 
 def trials(path, kills, corruptions):
     """Runs the tool, which fails if a promise is broken; returns the trials by promise."""
-    command = [
-        sys.executable,
-        TOOL,
-        f"--kills={kills}",
-        f"--corruptions={corruptions}",
-        f"--csv={path}",
-    ]
+    command = [sys.executable, TOOL, f"--kills={kills}", f"--csv={path}"]
+    command += [f"--corruptions={corruptions}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     (row,) = results.read_file(path)

@@ -71,12 +71,8 @@ CASES = {
     },
     **{(part, case): {"elu_xla": 3.5} for part, case, _ in speed._USES},
     ("unit", "elu_cifar_11, batch of 100, float32"): {"elu": 4.5},
-    ("inference", "elu_cifar_11, batch of 1"): {
-        "SavedModel": 0.25, "model.predict": 5.5,
-    },
-    ("serving", "elu_cifar_11, 32 clients, throughput"): {
-        "gRPC": 600.0, "in process": 800.0,
-    },
+    ("inference", "elu_cifar_11, batch of 1"): {"SavedModel": 0.25, "model.predict": 5.5},
+    ("serving", "elu_cifar_11, 32 clients, throughput"): {"gRPC": 600.0, "in process": 800.0},
 }  # fmt: skip
 ROWS = [
     timed(part, case, form, ratio)

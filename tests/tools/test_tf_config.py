@@ -16,7 +16,7 @@ from elu_zoo.training.workers import cluster
 CLUSTER = Path(__file__).parents[2] / "tools/cluster"
 SCRIPT = CLUSTER / "tf_config.sh"
 README = (CLUSTER / "README.md").read_text()
-_, JOBSET = yaml.safe_load_all((CLUSTER / "train-jobset.yaml").read_text())
+CLAIM, JOBSET = yaml.safe_load_all((CLUSTER / "train-jobset.yaml").read_text())
 (REPLICATED,) = JOBSET["spec"]["replicatedJobs"]
 JOB = REPLICATED["template"]["spec"]
 POD = JOB["template"]["spec"]
@@ -157,6 +157,9 @@ def test_a_pod_is_a_machine_on_the_shared_folder(stand_ins):
     assert (JOB["parallelism"], JOB["completions"]) == (1, 1)
     assert JOB["completionMode"] == "Indexed" and POD["restartPolicy"] == "Never"
     (mount,) = CONTAINER["volumeMounts"]
+    (volume,) = POD["volumes"]
+    claims = volume["persistentVolumeClaim"]["claimName"], CLAIM["metadata"]["name"]
+    assert mount["name"] == volume["name"] and claims[0] == claims[1]
     (data,) = (v["value"] for v in CONTAINER["env"] if v["name"] == "TFDS_DATA_DIR")
     _, command = parse(in_pod(stand_ins, 0, 1))
     (workdir,) = (w.partition("=")[2] for w in command if w.startswith("--workdir="))

@@ -37,7 +37,7 @@ def _recipe(row: dict[str, str]) -> str:
     if not row["config"].startswith("finetune-"):
         return runs.schedule(row)
     _, _, parent, images = row["config"].rsplit("-", 3)  # -none-500@cifar10
-    parent = "no weights" if parent == "none" else f"one file of {parent} each"
+    parent = "no weights" if parent == "none" else f"one {parent} file per unit"
     return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
 
 

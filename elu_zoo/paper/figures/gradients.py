@@ -103,6 +103,6 @@ EXPERIMENT = Experiment(
         "of a kernel also depends on the size of the layer's inputs, which in the first "
         f"layer are pixels. Norms are root mean squares over {_IMAGES:,} training images. "
         "Tests compare the first hidden layer with the last, so that the size of the loss "
-        "cancels; with these kernels that of tanh does not vanish, and decides nothing."
+        "cancels. The gradient of tanh does not vanish with these kernels: it decides nothing."
     ),
 )
