@@ -30,11 +30,11 @@ def load_image(
 ) -> np.ndarray:
     """Reads an image of any size as the input of a model.
 
-    The image is rotated by its EXIF data, blended with white where it is transparent,
-    converted to the model's channels, and resized (bilinear, antialiased) to the
-    model's height and width. Floats in [0, 1] are an error. A warning is logged if
-    integers seem to be in [0, 1], or if an image does not look like the light digits
-    on black on which the model was trained.
+    The image is rotated by its EXIF data (of JPEG files and Pillow), blended with white
+    where it is transparent, converted to the model's channels, and resized (bilinear,
+    antialiased) to the model's height and width. Floats in [0, 1] are an error. A
+    warning is logged if integers seem to be in [0, 1], or if an image does not look
+    like the light digits on black on which the model was trained.
 
     Args:
         path: path of a PNG, JPEG or WebP file; or the content of the file, an open

@@ -41,8 +41,8 @@ def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
             names[normal(parts[0].strip())] = parts[1].strip()
     missing = [name for name in classes if normal(name) not in names]
     if missing:
-        count = f"{len(missing)} of {len(classes)}"
-        raise errors.DataError(f"{path} has no line for {count} classes: {errors.listed(missing)}.")
+        count, listed = f"{len(missing)} of {len(classes)} classes", errors.listed(missing)
+        raise errors.DataError(f"{path} has no line `class<tab>name` for {count}: {listed}.")
     return tuple(names[normal(name)] for name in classes)
 
 

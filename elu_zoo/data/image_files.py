@@ -38,7 +38,7 @@ def read_images(paths: Sequence[str | os.PathLike], shape: Shape, digit: bool = 
     listed, read, bad = [], [], []
     for path in paths:
         try:
-            listed += _image_files(Path(path).expanduser())
+            listed += _image_files(Path(os.path.expanduser(path)))
         except errors.DataError as error:
             bad.append(error)
     with quiet.native():  # The libraries print messages about damaged files.
@@ -67,8 +67,8 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
                 f"{path} is a URL, and images are read from files only. Download it "
                 "first, for instance with curl -O."
             )
-        if not Path(path).expanduser().exists():
-            raise errors.NotFoundError(f"{Path(path).expanduser()} does not exist.")
+        if not Path(os.path.expanduser(path)).exists():
+            raise errors.NotFoundError(f"{Path(os.path.expanduser(path))} does not exist.")
 
 
 def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:
@@ -112,7 +112,7 @@ def _content(source: Any) -> bytes | np.ndarray:
     if isinstance(source, str | os.PathLike):
         check_exist([source])
         try:
-            path = Path(source).expanduser()
+            path = Path(os.path.expanduser(source))
             return files.read_regular(path, formats.MAX_BYTES, "an image file")
         except errors.CorruptError as error:
             raise errors.DataError(f"it {error}") from None

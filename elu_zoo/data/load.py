@@ -75,7 +75,7 @@ def load(
 
 def check_exists(name: str, data_dir: str | Path | None = None) -> None:
     """Checks that a data set of the zoo, a folder, a file or a prepared data set exists."""
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     is_npz = path.suffix == ".npz"
     if name in (*catalog.ENTRIES, IMAGENET) or path.is_dir() or (is_npz and path.exists()):
         return
@@ -114,7 +114,7 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
     check_exists(name, data_dir)
     from elu_zoo.data import cache, folder, npz, splits, tfds
 
-    path = Path(name).expanduser()
+    path = Path(os.path.expanduser(name))
     stem = path.stem if path.exists() else name
     identifier = re.sub(r"\W+", "_", stem.lower()).strip("_") or "images"
     identifier += "_own" * (identifier in names())

@@ -19,7 +19,7 @@ _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
     "y_test and class_names are optional"
 )
-_NUMBER_LABELS = "Number the labels with np.unique(labels, return_inverse=True)[1]."
+_NUMBER_LABELS = "Use np.unique(labels, return_inverse=True)[1], for one-hot labels argmax(1)."
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -45,7 +45,9 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{', '.join(stored) or 'nothing'}."
         )
     if "class_names" in stored:
-        return {**arrays, "class_names": stored["class_names"].astype(str).ravel()}
+        names = stored["class_names"].ravel()
+        names = np.char.decode(names, errors="replace") if names.dtype.kind == "S" else names
+        return {**arrays, "class_names": names.astype(str)}
     labels = np.unique(arrays["train_labels"])
     numbers = np.arange(len(labels))
     if not np.array_equal(labels, numbers):

@@ -20,6 +20,8 @@ def temperature(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[fl
         return recorded["temperature"], recorded["temperature_source"]
     if not calibration.has_held_out(entry):  # test images are never used
         return None, NO_TWIN
+    if data.train.is_encoded:
+        return None, "No temperature: the validation images of ImageNet are test images."
     try:
         return fit(entry, evaluator, data)
     except errors.DataError as error:  # an evaluation goes on without a temperature
@@ -47,10 +49,7 @@ def evaluate(
         notes = [source] if not fitted or (few and "calibration" not in entry) else []
     measured, logits, labels = evaluator.responses(data.split(split))
     if len(labels) < calibration.FEW:
-        notes.append(
-            f"NLL and ECE are of only {len(labels)} images: chance alone makes an ECE of so few "
-            "images large."
-        )
+        notes.append(f"NLL and ECE are of only {len(labels)} images, whose ECE is large by chance.")
     return measured | calibration.measure(logits, labels, fitted), notes
 
 

@@ -30,6 +30,7 @@ def save(tmp_path, **arrays):
         ({"x": COLOUR.astype("int64"), "y": LABELS}, COLOUR, LABELS, "012"),
         ({"x": COLOUR.astype("float32"), "y": LABELS}, COLOUR, LABELS, "012"),
         ({"x": COLOUR, "y": LABELS, "class_names": list("abcd")}, COLOUR, LABELS, "abcd"),
+        ({"x": COLOUR, "y": LABELS, "class_names": [b"\xc3\xa9"] * 3}, COLOUR, LABELS, "ééé"),
     ],
 )
 def test_accepted_arrays_are_read(tmp_path, arrays, images, labels, class_names):
@@ -67,9 +68,9 @@ def test_images_are_adapted(tmp_path):
         ({"x": COLOUR.transpose(0, 3, 1, 2), "y": LABELS}, r"\(6, 3, 8, 9\).*np.moveaxis"),
         ({"x": COLOUR[0], "y": LABELS}, r"\(8, 9, 3, 1\); expected .* at least 8 pixels"),
         ({"x": WHITE, "y": LABELS}, "x must be 0..255.* Multiply"),
-        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3. Number .* np.unique"),
+        ({"x": COLOUR, "y": LABELS + 1}, "Received: 1, 2, 3. Use np.unique"),
         ({"x": COLOUR, "y": LABELS * 10**6}, "Received: 0, 1000000, 2000000"),
-        ({"x": COLOUR, "y": LABELS.astype(str)}, r"Number the labels with np\.unique"),
+        ({"x": COLOUR, "y": LABELS.astype(str)}, r"Use np\.unique"),
         ({"x": COLOUR[..., :2], "y": LABELS}, "with 1, 3 or 4 channels"),
         ({"x": COLOUR - np.int64(9), "y": LABELS}, "x must be 0..255.* of int64"),
         ({"x": COLOUR.astype("complex64"), "y": LABELS}, "complex64 values .* expected numbers"),

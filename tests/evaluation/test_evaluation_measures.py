@@ -88,8 +88,7 @@ def test_the_temperature_is_that_of_the_entry_or_fitted_on_held_out_images(
 ):
     other = Split(split.images, split.labels[::-1].copy())
     data = ImageData("own", split, other, split, ("a", "b", "c"), "", "", "own")
-    classifier = Classifier()
-    evaluation = calibrate.evaluate(classifier, data, name, entry)
+    evaluation = calibrate.evaluate(classifier := Classifier(), data, name, entry)
     assert evaluation[1][:-1] == notes and evaluation[0]["loss"] == 0.5
     assert "only 6 images" in evaluation[1][-1]
     expected = [other, split] if is_fitted else [getattr(data, name)]
@@ -99,3 +98,5 @@ def test_the_temperature_is_that_of_the_entry_or_fitted_on_held_out_images(
     text = calibrate.describe(evaluation[0])
     assert "loss 0.5000\ncalibration: nll_nats " in text
     assert ("temperature" in text) == (temperature != "absent")
+    encoded = types.SimpleNamespace(train=types.SimpleNamespace(is_encoded=True))
+    assert calibrate.temperature(HELD_OUT, None, encoded)[0] is None  # test images
