@@ -49,7 +49,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
 
     arguments = (MODEL, "--weights", run, "--data", folder)
     result = cli("evaluate", *arguments)
-    assert result.code == 0 and result.err.startswith("note: No temperature from 0.01")
+    assert result.code == 0 and result.err.startswith("note: No temperature: the validation")
     lines = result.out.splitlines()
     assert lines[0] == f"elu_imagenet_15 on small, 12 test images: {text}"
     assert len(lines) == 2 and lines[1].startswith("calibration: nll_nats ")
