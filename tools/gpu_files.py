@@ -27,11 +27,6 @@ def has_ended(folder: Path) -> bool:
     return any((folder / name).is_file() for name in ("outcome.json", DIVERGED))
 
 
-def _newest(folder: Path) -> Path:
-    """Returns a run's newest checkpoint, or a missing file."""
-    return max(folder.glob("checkpoints/step-*"), default=folder / "none")
-
-
 def newest(folder: Path) -> Path:
     """Returns a run's newest checkpoint, or a missing file."""
     return max(folder.glob("checkpoints/step-*"), default=folder / "none")
@@ -46,6 +41,8 @@ def add(folder: Path, output: Path, later: Path | None = None) -> bool:
     last, is_stopped = newest(folder), not has_ended(folder)
     fits = is_stopped and last.is_file() and last.stat().st_size <= FILE_BYTES
     content = _pack(folder, last if fits else None)
+    if is_stopped and len(content) > FILE_BYTES:  # the second part might have no room
+        content = _pack(folder, None)
     stamp, starts = time.time_ns(), range(0, len(content), FILE_BYTES)
     for i, start in enumerate(starts, 1):
         part = content[start : start + FILE_BYTES]
@@ -99,7 +96,7 @@ def extract(output: Path, runs: Path) -> None:
     for stamp in sorted({path.name.partition("-")[0] for path in parts.glob("*of*")}):
         pieces = sorted(parts.glob(f"{stamp}-*"))
         if len(pieces) < int(pieces[0].name[-3:]):
-            print(f"{len(pieces)} parts of a run wait for its others")
+            print(f"{len(pieces)} parts of a run wait for the others, of another call")
             continue
         shutil.rmtree(whole, ignore_errors=True)
         content = io.BytesIO(b"".join(piece.read_bytes() for piece in pieces))

@@ -49,7 +49,7 @@ every stored epoch, and the paper's own tests, p < 0.001, by Wilcoxon's exact on
 least ten pairs. A number of the paper is supported if ours is equivalent: if the 95 %
 interval of our mean minus the paper's, by the deviation and number of the paper's runs,
 is within a stated limit. It *differs* if that interval excludes 0, even if our error is
-lower. A damping and a limit of a loss are our choice: each has tests at three. Differences
+lower. A damping and a limit of a loss are our choice: each has tests at three values. Differences
 that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
 *diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have their p
 and intervals, without correction.

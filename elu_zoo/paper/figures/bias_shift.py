@@ -266,7 +266,7 @@ EXPERIMENT = Experiment(
         "true labels. Units of trained networks have singular Fisher matrices, so that a damping "
         "is added to the variance of each incoming activation. k, shift, correction and cosine "
         "(of the angle between the gradient and the unit natural gradient) depend on it: the "
-        f"figure has {_DAMPING}, each claim tests at {', '.join(map(str, DAMPINGS))}. "
+        f"figure has {_DAMPING}, each claim has tests at {', '.join(map(str, DAMPINGS))}. "
         "Values are medians over units, shifts are sizes, the positive share is a mean; lines "
         "are medians over runs, with ribbons between the quartiles. k - 1 is proportional to "
         "the length of E_q(a) in a given direction, so that k increases with it if k > 1. The "
