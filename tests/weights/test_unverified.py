@@ -180,7 +180,7 @@ DAMAGED = {
     "layers of text": lambda path: change(path, lambda c: c.update(config="x")),
     "no image": lambda path: change(path, drop_image),
     "a number as a name": lambda path: change(path, rename_layer),
-    "too large": lambda path: change(path, lambda c: " " * (17 << 20)),
+    "too large": lambda path: change(path, lambda c: json.dumps(c) + " " * (17 << 20)),
     "nested": lambda path: change(path, lambda c: "[" * 100_000),
 }
 
