@@ -145,9 +145,6 @@ def _build_baseline(model: str, arguments: dict[str, Any]) -> ConfigDict:
     # On a CPU without bfloat16 matrix units, bfloat16 takes 1.5 times as long.
     config.train.precision = "float32"
     config.train.learning_rates = (0.01,)
-    if "heads_until" in config.train:  # weight files have no auxiliary heads
-        config.model.auxiliary_heads = False
-        del config.train.heads_until
     if "learning_rate_factors" in config.train:  # a new classifier needs the full rate
         del config.train.learning_rate_factors
     if model == "fmp":  # its dropout scales maps at inference: the rate must not change

@@ -146,7 +146,7 @@ SCHEDULES = "paper", "quick"
 _QUICK = {
     "alexnet_cifar": {"init_scale": 0.05},  # its pixels have a deviation of 60
     "nin": {"init_scale": 1.0},
-    "dsn": {"init_scale": 1.0},
+    "dsn": {"init_scale": 2.0},
     "maxout": {"init_scale": 1.0, "constrained": False},
     "highway_19": {"first_deviation": 0.05},  # of its authors' file
     "fmp": {"filters": 32, "regions": "random"},  # its author's smaller network
@@ -263,6 +263,9 @@ def shorten(config: ConfigDict, dropout: float) -> None:
     ):
         if name in fields:
             del fields[name]
+    if "heads_until" in train:  # heads double the time of a step
+        model.auxiliary_heads = False
+        train.heads_until = 1.0
     if "dropout" in model:
         rates = model.dropout
         is_tuple = isinstance(rates, tuple)
