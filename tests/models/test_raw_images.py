@@ -1,10 +1,11 @@
 """The argument `preprocessing` of `get_model` selects how raw images are scaled."""
 
+import contextlib
 from pathlib import Path
 
 import pytest
 
-from elu_zoo import registry
+from elu_zoo import errors, registry
 from elu_zoo.models import preprocessing
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -18,6 +19,7 @@ ENTRY = {
     "config": {"train": {"loss": "softmax_cross_entropy"}},
 } | dict.fromkeys(("classes", "dataset"))
 TRAINED = Pretrained.of_entry(ENTRY, Path("x"))
+GCN = Pretrained.of_entry({**ENTRY, "model": "dsn", "preprocessing": {"kind": "gcn"}}, Path("x"))
 
 
 @pytest.mark.parametrize(
@@ -38,6 +40,14 @@ TRAINED = Pretrained.of_entry(ENTRY, Path("x"))
 def test_resolve_returns_the_preprocessing(argument, trained, shape, expected):
     network = registry.entry(CNN)
     assert preprocessing.resolve(network, argument, trained, shape) == expected
+
+
+@pytest.mark.parametrize(("trained", "is_refused"), [(GCN, True), (TRAINED, False)])
+def test_weights_trained_on_normalised_contrast_fit_one_size(trained, is_refused):
+    requested = {"input_shape": (48, 48, 3)}
+    expected = pytest.raises(errors.UsageError, match="trained with input_shape=")
+    with expected if is_refused else contextlib.nullcontext():
+        assert trained.merged(requested)["input_shape"] == (48, 48, 3)
 
 
 def test_preprocessing_without_statistics_accepts_any_image_size():
