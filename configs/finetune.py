@@ -13,7 +13,7 @@ Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
 Every layer except the classifier starts from the weights. Images get the shape and the
 preprocessing of the weights; at another size, the mean and scale of the training images
-replace whitening. The rest is the network's own config, except for half of
+replace what fits one size. The rest is the network's own config, except for half of
 elu_cifar_11's dropout, Nesterov's momentum, and a learning rate that rises for 15 % of
 the run and falls to zero. `freeze=body` trains only the classifier. `validation=False`
 trains on the validation images too, and measures no validation error. The weights of

@@ -18,8 +18,8 @@ The default activation is that of the network's authors. `schedule=paper` is the
 of the network's authors; results/baselines.md has each recipe and our deviations.
 `quick` is our schedule, of 30 epochs or of `epochs`: batches of 100, crops of images
 padded by 4 zeros, Muon with the learning rates of elu_cifar_11, a quarter of the
-dropout, and for fmp its author's smaller network. Initial kernels were tried for nin
-(results/tuning.md), and allcnn_c was trained with it. The other networks are untuned.
+dropout, dsn without its auxiliary heads, and fmp as its author's smaller network.
+Initial kernels of nin and dsn were tried (results/tuning.md), those of others were not.
 """
 
 from typing import Any

@@ -82,7 +82,7 @@ def fit_scale(kind: str, images: np.ndarray) -> dict[str, Any]:
     scale = _DEVIATIONS.get(kind, deviation) / deviation
     offset = [-mean * scale for mean in means]
     logging.info(
-        "Images of %d x %d pixels do not fit the network's statistics. The mean and "
+        "Images of %d x %d pixels do not fit the preprocessing. The mean and "
         "scale of %d training images are used instead.",
         *images.shape[1:3],
         len(images),

@@ -17,7 +17,7 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.get_model("elu_cifar_11", weights="imagenet"), CIFAR),
         (lambda: elu_zoo.get_model("elu_cifar_11", weights="DEFAULT"), CIFAR),
         (lambda: elu_zoo.get_model("elu_cifar_11", weights=""), CIFAR),
-        (lambda: elu_zoo.get_model("dsn", weights="imagenet"), "with weights: alexnet"),
+        (lambda: elu_zoo.get_model("fmp", weights="imagenet"), "with weights: alexnet"),
         (lambda: elu_zoo.get_model("nin", weight="cifar100"), "mean 'weights'"),
         (lambda: elu_zoo.get_model("nin", classes=9), "mean 'num_classes'"),
         (lambda: elu_zoo.model_info(np.zeros((9, 9))), "must be a string"),

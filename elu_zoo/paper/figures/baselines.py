@@ -7,7 +7,7 @@ from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.experiment import Experiment
 
 _NETS = "alexnet_cifar", "nin", "allcnn_c", "highway_19"
-_QUICK = "nin", "allcnn_c"  # networks that were trained with schedule=quick
+_QUICK = "nin", "allcnn_c"  # networks trained for 30 epochs of `quick`
 _MEASURES = {
     "test_error_percent": "test error %",
     "train_loss": "training loss of the last epoch",
