@@ -75,7 +75,8 @@ def normalize(picture: np.ndarray) -> tuple[np.ndarray, str]:
     if not 1 <= scale <= _ENLARGED:
         ink = images.resize(ink[rows, columns], _scaled(size, scale))
         # Strokes thinner than a pixel of the box become as light as MNIST's.
-        ink = np.clip(ink / np.percentile(ink[ink > _FAINTEST], 90), 0, 1)
+        faintest = min(_FAINTEST, ink.max() / 2)
+        ink = np.clip(ink / np.percentile(ink[ink > faintest], 90), 0, 1)
     return _centred(np.rint(255 * ink).astype(np.uint8)), odd
 
 

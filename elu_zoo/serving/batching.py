@@ -158,7 +158,6 @@ class Batcher:
 
 def _status_error(error: Exception) -> StatusError:
     if isinstance(error, tf.errors.OpError):
-        code = _CODES[error.error_code]
-        return StatusError(code, errors.graph_reason(error.message))
+        return StatusError(_CODES[error.error_code], errors.graph_reason(error.message))
     logging.getLogger(__name__).error("A request failed.", exc_info=error)
     return StatusError(grpc.StatusCode.INTERNAL, f"{type(error).__name__} in the model")

@@ -49,14 +49,15 @@ class Bodies:
         if (request.content_length or 0) > max_bytes:
             raise _too_large(too_large)
         # Content-Length is not enough: chunked bodies lack it, and gzip bodies expand.
-        body, commas = bytearray(), 0
+        body, commas, opened = bytearray(), 0, 0
         try:
             async for part in request.content.iter_any():
                 if len(body) + len(part) > max_bytes:
                     raise _too_large(too_large)
-                # Commas are counted because the parser allocates an object per value.
+                # The parser allocates an object for each value, list and object.
                 commas += part.count(b",")
-                if commas > max_values:
+                opened += part.count(b"[") + part.count(b"{")
+                if commas > max_values or opened > 2 * max_values:
                     raise _too_large(
                         "The request body has more values than "
                         f"{self._max_batch_size} examples of the model"
@@ -90,12 +91,15 @@ class Bodies:
         loop = asyncio.get_running_loop()
         await self._converting.acquire()
         start = loop.time()
-        try:
-            return await asyncio.to_thread(convert, *arguments)
-        finally:
+
+        def release(_):
             loop.call_later(3 * (loop.time() - start), self._converting.release)
+
+        # A request that is cancelled leaves its thread running.
+        future = loop.run_in_executor(None, convert, *arguments)
+        future.add_done_callback(release)
+        return await asyncio.shield(future)
 
 
 def _too_large(message: str) -> StatusError:
-    code = grpc.StatusCode.RESOURCE_EXHAUSTED
-    return StatusError(code, message, http_status=413)
+    return StatusError(grpc.StatusCode.RESOURCE_EXHAUSTED, message, http_status=413)

@@ -12,10 +12,7 @@ import elu_zoo
 from elu_zoo.serving.status_errors import shorten
 
 # Headers of every response.
-HEADERS = {
-    "Server": f"elu-zoo-serve/{elu_zoo.__version__}",
-    "X-Content-Type-Options": "nosniff",
-}
+HEADERS = {"Server": f"elu-zoo-serve/{elu_zoo.__version__}", "X-Content-Type-Options": "nosniff"}
 # Timeout of an idle connection, and of the arrival of a request's headers.
 IDLE_SECONDS = 30.0
 # File descriptors reserved for loading models and for connections that are closing.
@@ -77,10 +74,7 @@ class _Connection(web.RequestHandler):
 
     def __init__(self, connections: Connections, server: web.Server):
         super().__init__(
-            server,
-            loop=asyncio.get_running_loop(),
-            keepalive_timeout=IDLE_SECONDS,
-            access_log=None,
+            server, loop=asyncio.get_running_loop(), keepalive_timeout=IDLE_SECONDS, access_log=None
         )
         self._connections = connections
 

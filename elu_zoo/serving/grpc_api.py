@@ -13,6 +13,7 @@ from tensorflow_serving.apis import predict_pb2
 from tensorflow_serving.apis.get_model_metadata_pb2 import GetModelMetadataRequest
 from tensorflow_serving.apis.get_model_status_pb2 import GetModelStatusRequest
 
+from elu_zoo import errors
 from elu_zoo.serving import metadata, tensors
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.metrics import Metrics
@@ -83,7 +84,7 @@ class GrpcApi(grpc.GenericRpcHandler):
                 self.running -= 1
         names = [name for name in error.available if name.isascii()]
         context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
-        context.abort(error.code, shorten(error.message, _MAX_MESSAGE))
+        context.abort(error.code, errors.printable(error.message, _MAX_MESSAGE))
 
     def _predict(self, request: Message, context: grpc.ServicerContext) -> Message:
         model = self._repository.find(request.model_spec)

@@ -170,10 +170,11 @@ class RestApi:
     async def _digit(self, request: web.Request) -> web.Response:
         """Returns an image of the page in MNIST's form, and what is odd about it."""
         try:
-            async with asyncio.timeout(self._timeout_seconds), self._one_digit:
+            async with asyncio.timeout(self._timeout_seconds):
                 # The page sends small images; aiohttp limits the body to a megabyte.
                 image = await request.read()
-                content = await asyncio.to_thread(_digit, image)
+                async with self._one_digit:
+                    content = await asyncio.to_thread(_digit, image)
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
         except errors.DataError as error:

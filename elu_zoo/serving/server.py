@@ -37,6 +37,8 @@ _ACCEPTED, _BACKLOG = 8, 128
 _STOP_IDLE_SECONDS = 1.0
 # Time that unfinished requests are given after `drain_seconds`.
 _CUT_SECONDS = 0.1
+# Health checks do not wait for predictions, which may use all other threads.
+health.HealthServicer.Check.experimental_thread_pool = concurrent.futures.ThreadPoolExecutor(1)
 
 
 class Server:
@@ -50,8 +52,7 @@ class Server:
     def __init__(self, settings: Settings):
         self._settings = settings
         self._metrics = Metrics()
-        threads = os.cpu_count() or 1
-        self._threads = concurrent.futures.ThreadPoolExecutor(threads, "inference")
+        self._threads = concurrent.futures.ThreadPoolExecutor(os.cpu_count() or 1, "inference")
         self._grpc_threads = concurrent.futures.ThreadPoolExecutor(_GRPC_THREADS, "grpc")
         self._poll_thread = concurrent.futures.ThreadPoolExecutor(1, "versions")
         self._repository = Repository(Path(settings.model_base_path), self._batcher)
@@ -103,6 +104,7 @@ class Server:
                 backlog=_ACCEPTED,
             )
             listening.listen(_BACKLOG)
+        self._set_health(True)
         self._grpc.start()
         self._polling = asyncio.create_task(self._keep_polling())
 
@@ -173,22 +175,24 @@ class Server:
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
         serving = self._repository.serving()
-        self._set_health(bool(serving) and not self._rest_api.is_stuck())
         if serving != before:
+            del before  # or `freeze` would keep the replaced models
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
 
-    def is_loading(self) -> bool:
-        """Returns whether a thread reads the folder, or loads a version."""
-        return not self._last_poll.done()
+    def is_busy(self) -> bool:
+        """Returns whether a thread reads the folder, loads a version or computes a batch."""
+        return not self._last_poll.done() or self._metrics.longest_batch() > 0
 
     async def _keep_polling(self) -> None:
         last_error = ""
         while True:
             await asyncio.sleep(self._settings.file_system_poll_wait_seconds)
+            # First, because a poll may fail or take long.
+            self._set_health(bool(self._repository.serving()) and not self._rest_api.is_stuck())
             try:
                 await self._poll()
                 last_error = ""
@@ -229,5 +233,5 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
         started(server)
     await stop.wait()
     await server.stop()
-    if server.is_loading():  # Python would wait for a file system that does not answer
+    if server.is_busy():  # Python would wait for a thread that may never end
         os._exit(0)

@@ -1,11 +1,14 @@
 """Errors that clients receive, with a gRPC status code and an HTTP status."""
 
+import functools
 from collections.abc import Sequence
 
 import grpc
 
 from elu_zoo import errors
 
+# Returns the start of a client's text, for a message.
+shorten = functools.partial(errors.printable, length=100)
 # TensorFlow Serving's mapping. All other codes become HTTP status 500.
 _HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
@@ -58,8 +61,3 @@ def unavailable(message: str) -> StatusError:
 
 def too_many_examples(size: int, most: int) -> StatusError:
     return invalid_argument(f"Task size {size} is larger than maximum input batch size {most}")
-
-
-def shorten(text: str, length: int = 100) -> str:
-    """Returns the first `length` characters of a client's text, for a message."""
-    return text if len(text) <= length else f"{text[:length]}..."

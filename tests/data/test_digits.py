@@ -8,6 +8,7 @@ from elu_zoo.data import digits, images
 from elu_zoo.data.load import load
 
 MOVES = -1, 0, 1
+OUTLINE = (20, 220, 40, 41), (20, 220, 160, 161), (20, 21, 40, 161), (219, 220, 40, 161)
 BLANK = np.full((120, 100, 1), 230, np.uint8)
 
 
@@ -54,6 +55,7 @@ def test_size_place_polarity_and_shading_do_not_matter(mnist_5k):
     ("picture", "odd"),
     {
         "one": (with_ink((30, 80, 40, 48)), ""),
+        "thin": (with_ink(*OUTLINE, paper=np.full((250, 250, 1), 230, np.uint8)), ""),
         "speck": (with_ink((30, 80, 40, 48), (90, 92, 80, 82)), ""),
         "two": (with_ink((30, 80, 20, 28), (30, 80, 60, 68)), "2 separate shapes"),
         "bar_of_a_five": (with_ink((30, 80, 40, 48), (30, 36, 60, 80)), ""),

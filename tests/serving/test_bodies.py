@@ -3,11 +3,12 @@
 import asyncio
 import concurrent.futures
 import json
+import threading
 import time
 import types
 
 import pytest
-from running import until
+from running import SECONDS, until
 
 from elu_zoo.serving import bodies, json_format
 from elu_zoo.serving.settings import Settings
@@ -62,9 +63,27 @@ def test_too_large_bodies_are_not_parsed(send):
     body = b" " * 70_000
     assert send(body, with_files=False) == too_large
     assert send(iter([body]), with_files=False) == too_large  # chunked
-    body = b'{"instances": [' + b"1," * 70_000 + b"1]}"
     text = "The request body has more values than 100 examples of the model"
-    assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
+    for values in (b"1," * 70_000, b"[" * 140_000):
+        body = b'{"instances": [' + values
+        assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
+
+
+def test_a_cancelled_conversion_lets_others_wait_until_it_ends():
+    starts, ends = threading.Event(), threading.Event()
+
+    async def cancel():
+        shared = bodies.Bodies(Settings(""))
+        convert = shared._convert(SMALL + 1, lambda: starts.set() or ends.wait(SECONDS))
+        conversion = asyncio.create_task(convert)
+        await asyncio.to_thread(starts.wait)
+        conversion.cancel()
+        await asyncio.sleep(0.2)
+        assert conversion.cancelled() and shared._converting.locked()
+        ends.set()
+        await shared._converting.acquire()
+
+    asyncio.run(cancel())
 
 
 def test_a_body_is_rejected_while_another_body_fills_the_memory(run, gate, monkeypatch):
@@ -95,8 +114,7 @@ def test_large_bodies_are_parsed_one_at_a_time(run, monkeypatch):
         return original(*arguments)
 
     monkeypatch.setattr(json_format, "read", read)
-    document = {"signature_name": "scaled", "instances": [1.0], "x": "a" * SMALL}
-    body = json.dumps(document).encode()
+    body = json.dumps({"signature_name": "scaled", "instances": [1.0], "x": "a" * SMALL}).encode()
 
     async def send():
         requests = (asyncio.to_thread(running.get, PATH, body) for _ in range(4))

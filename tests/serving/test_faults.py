@@ -57,8 +57,9 @@ def test_responses(run, settings):
         assert response.headers[ORIGIN] == allowed, case
 
 
-def test_a_batch_that_does_not_end_is_not_ready(run, gate):
+def test_a_batch_that_does_not_end_is_not_ready(run, gate, folder):
     running = run(rest_api_timeout_in_ms=300, file_system_poll_wait_seconds=0.05)
+    folder.rename(folder.with_name("elsewhere"))  # so that polls fail
     with grpc.insecure_channel(running.server.grpc_address) as channel:
         check = health_pb2_grpc.HealthStub(channel).Check
 
@@ -94,13 +95,7 @@ def test_other_folders_are_named_in_one_line(run, folder, caplog):
 
 @pytest.mark.parametrize(("host", "warns"), [("127.0.0.1", False), ("0.0.0.0", True)])
 def test_other_machines_are_warned_of(monkeypatch, caplog, host, warns):
-    class Stop(Exception):
-        pass
-
-    def stop(settings):
-        raise Stop
-
-    monkeypatch.setattr(server_module, "Server", stop)
-    with caplog.at_level(logging.WARNING), pytest.raises(Stop):
+    monkeypatch.delattr(server_module, "Server")  # nothing is served
+    with caplog.at_level(logging.WARNING), pytest.raises(NameError):
         asyncio.run(server_module.serve(Settings("", host=host), print))
     assert (host in caplog.text) == warns

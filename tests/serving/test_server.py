@@ -13,6 +13,7 @@ import grpc
 import numpy as np
 import pytest
 import tensorflow as tf
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from running import SECONDS, until
 from tensorflow_serving.apis import predict_pb2, prediction_service_pb2_grpc
 
@@ -112,19 +113,7 @@ def test_stop_responds_on_connections_that_the_system_has_queued(run, monkeypatc
             assert client.recv(9) == b"HTTP/1.1 "
 
 
-def test_drain_seconds_limit_the_wait_of_a_stop(run, gate):
-    running = run(drain_seconds=0.2)
-    with concurrent.futures.ThreadPoolExecutor(2) as pool:
-        response = pool.submit(running.get, "/v1/models/net:predict", BODY)
-        until(lambda: running.server._rest_api.running)
-        start = time.monotonic()
-        running.call(running.server.stop())
-        assert time.monotonic() - start < 4
-        with pytest.raises(OSError):
-            response.result()
-
-
-def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate):
+def test_drain_seconds_limit_the_wait_of_requests(run, gate):
     running = run(drain_seconds=0.2)
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
@@ -133,9 +122,17 @@ def test_drain_seconds_limit_the_wait_of_queued_calls(run, gate):
         predict = prediction_service_pb2_grpc.PredictionServiceStub(channel).Predict
         calls = [predict.future(request, timeout=SECONDS) for _ in range(80)]
         until(lambda: running.server._grpc_api.running == server_module._GRPC_THREADS)
+        check = health_pb2_grpc.HealthStub(channel).Check(
+            health_pb2.HealthCheckRequest(), timeout=5
+        )
+        assert check.status == health_pb2.HealthCheckResponse.SERVING
+        client = socket.create_connection(running.server.rest_address.split(":"), SECONDS)
+        client.sendall(b"POST /digit HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        until(lambda: running.server._rest_api.running)
         start = time.monotonic()
         running.call(running.server.stop())
-        assert time.monotonic() - start < 4
+        with client:
+            assert time.monotonic() - start < 4 and not client.recv(1)
         assert all(call.exception(SECONDS) for call in calls)
 
 
@@ -158,6 +155,10 @@ def test_the_page_gets_digits_in_the_form_of_mnist(run):
     image = tf.io.decode_png(base64.b64decode(answer["b64"])).numpy()
     np.testing.assert_array_equal(image, digits.normalize(paper)[0])
     assert (status, answer["warning"]) == (200, "")
+    with socket.create_connection(running.server.rest_address.split(":"), SECONDS) as slow:
+        slow.sendall(b"POST /digit HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
+        until(lambda: running.server._rest_api.running)
+        assert running.get("/digit", tf.io.encode_png(paper).numpy()) == (status, text)
     large = tf.io.encode_png(np.zeros((1100, 1000, 1), np.uint8)).numpy()
     for body, code in ((b"text", 400), (large, 400), (bytes(2**21), 413)):
         assert running.get("/digit", body)[0] == code
@@ -181,26 +182,28 @@ HANGS = """
 import asyncio, shutil, signal, sys, threading
 from pathlib import Path
 from elu_zoo.serving import servable, server
+base = Path(sys.argv[1])
 
-base, load = Path(sys.argv[1]), servable.load
-
-def hang(name, number, *rest):
-    if number == 1:
-        return load(name, number, *rest)
+def wait(*_):
     signal.raise_signal(signal.SIGTERM)
     threading.Event().wait()
 
-def started(_):
-    shutil.copytree(base / "net" / "1", base / "net" / "2")
+def started(running):
+    if sys.argv[2] == "batch":
+        batch = running._metrics.batch("net", "", 1)
+        running._threads.submit(lambda: batch.__enter__() or wait())
+    else:
+        servable.load = wait
+        shutil.copytree(base / "net" / "1", base / "net" / "2")
 
-servable.load = hang
 settings = server.Settings(base, "127.0.0.1", 0, 0, file_system_poll_wait_seconds=0.02)
 asyncio.run(server.serve(settings, started))
 """
 
 
 @pytest.mark.slow
-def test_sigterm_ends_a_server_whose_folder_does_not_answer(folder):
-    command = [sys.executable, "-c", HANGS, str(folder)]
+@pytest.mark.parametrize("what", ["folder", "batch"])
+def test_sigterm_ends_a_server_in_which_a_thread_hangs(folder, what):
+    command = [sys.executable, "-c", HANGS, str(folder), what]
     result = subprocess.run(command, timeout=3 * SECONDS, capture_output=True)
     assert result.returncode == 0, result.stderr
