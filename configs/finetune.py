@@ -18,7 +18,7 @@ elu_cifar_11's dropout, Nesterov's momentum, and a learning rate that rises for 
 the run and falls to zero. `freeze=body` trains only the classifier. `validation=False`
 trains on the validation images too, and measures no validation error. The weights of
 the last iteration are kept; with `keep_best=True`, those of the lowest validation loss.
-The learning rate is .01 for most networks, .001 for the MLPs and .0001 for the
+The learning rate is .01 for most networks, .001 for the MLPs and alexnet_cifar, .0001 for the
 autoencoder, so that steps are at most as long as with the network's own config.
 Errors at other learning rates and sizes: results/tuning.md.
 """
@@ -111,6 +111,7 @@ def get_config(arg: str = "") -> ConfigDict:
 def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
     """Sets the weights, and empties the fields whose values come from the weights."""
     size = args["image_size"]
+    config.data.train_on_validation = not args["validation"]
     if "folder" in config.data:  # images are resized to data.image_size instead
         if size:
             raise errors.UsageError(
@@ -119,7 +120,6 @@ def _leave_to_weights(config: ConfigDict, args: dict[str, Any]) -> None:
             )
     else:
         config.data.name = ""  # set by --data
-        config.data.train_on_validation = not args["validation"]
         config.data.image_shape = (size, size) if size else ()
     config.model.weights = "" if args["weights"] == "none" else args["weights"]
     config.model.activation.name = args["activation"]
@@ -144,9 +144,9 @@ def _build_baseline(model: str, arguments: dict[str, Any]) -> ConfigDict:
     table1_baselines.shorten(config, dropout=0.5)
     # On a CPU without bfloat16 matrix units, bfloat16 takes 1.5 times as long.
     config.train.precision = "float32"
-    config.train.learning_rates = (0.01,)
-    if "learning_rate_factors" in config.train:  # a new classifier needs the full rate
-        del config.train.learning_rate_factors
-    if model == "fmp":  # its dropout scales maps at inference: the rate must not change
-        config.model.dropout = config_dict.placeholder(float)
+    # The pixels of alexnet_cifar have a deviation of 60.
+    config.train.learning_rates = (0.001 if model == "alexnet_cifar" else 0.01,)
+    if model == "fmp":  # Weights decide the size, and the dropout, which scales maps at inference.
+        for key, kind in (("dropout", float), ("filters", int), ("regions", str)):
+            config.model[key] = config_dict.placeholder(kind)
     return config

@@ -239,12 +239,10 @@ def _recipe(net: str, is_cifar100: bool) -> dict[str, Any]:
 def _use_quick(config: ConfigDict) -> None:
     shorten(config, common.use_quick(config))
     config.model.update(_QUICK.get(config.model.name, {}))
-    if "learning_rate_factors" in config.train:
-        del config.train.learning_rate_factors
 
 
 def shorten(config: ConfigDict, dropout: float) -> None:
-    """Replaces what fits only hundreds of epochs: batches, crops, momentum and dropout.
+    """Replaces what fits only hundreds of epochs, such as batches, factors and dropout.
 
     Args:
         dropout: factor on the dropout rates of the network's authors.
@@ -259,7 +257,7 @@ def shorten(config: ConfigDict, dropout: float) -> None:
     # at chance level.
     for fields, name in (
         *((data, "field_size"), (data, "whole_epochs")),
-        *((train, "momentum_rise"), (model, "deviations")),
+        *((train, "momentum_rise"), (train, "learning_rate_factors"), (model, "deviations")),
     ):
         if name in fields:
             del fields[name]

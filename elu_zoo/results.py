@@ -15,11 +15,10 @@ Row = dict[str, str]  # a row that csv.DictReader reads
 Entry = dict[str, Any]  # a manifest entry of a weight file
 SQUARED = "test_squared_error"  # the metric of autoencoders
 COLUMNS = (
-    "config model dataset activation batch_norm seed schedule epochs schedule_share "
-    "backend commit steps train_loss validation_loss validation_error_percent "
-    "validation_top5_error_percent validation_squared_error test_loss "
-    "test_error_percent test_top5_error_percent test_squared_error wall_time_seconds "
-    "hardware sha256"
+    "config model dataset activation batch_norm seed schedule epochs schedule_share backend commit "
+    "steps train_loss validation_loss validation_error_percent validation_top5_error_percent "
+    "validation_squared_error test_loss test_error_percent test_top5_error_percent "
+    "test_squared_error wall_time_seconds hardware sha256"
 ).split()
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.

@@ -1,6 +1,7 @@
 """The table of activations by name, and construction of activation layers."""
 
 import inspect
+import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -146,6 +147,7 @@ def describe(activation: Any) -> dict[str, Any]:
         return {"name": _name_of(layer.activation)}
     config = layer.get_config()
     arguments = {k: config[k] for k in _arguments(type(layer)) if k in config}
+    arguments = json.loads(json.dumps(arguments))  # JSON has no tuples
     return {"name": _name_of(type(layer)), **arguments}
 
 
@@ -154,7 +156,8 @@ def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:
     saved = layer["config"]
     for name in _table:
         made = make(name, "activation", seed=0)
-        is_class = type(made).__name__ == layer["class_name"]
+        registered = layer.get("registered_name") or layer["class_name"]
+        is_class = keras.saving.get_registered_name(type(made)) == registered
         if is_class and made.get_config().get("activation") == saved.get("activation"):
             keys = [k for k in _arguments(type(made)) if k in saved]
             return {"name": name, **{k: saved[k] for k in keys if k != "activation"}}
@@ -212,9 +215,8 @@ def _from_factory(factory: Callable, name: str) -> keras.layers.Layer:
         inspect.signature(factory).bind()
     except (TypeError, ValueError):
         raise errors.UsageError(
-            f"The function {factory!r} is not registered, so that a model with it "
-            "could not be saved or exported. Decorate it with "
-            "@elu_zoo.register_activation or "
+            f"The function {factory!r} is not registered, so that a model with it could not be "
+            "saved or exported. Decorate it with @elu_zoo.register_activation or "
             "@keras.saving.register_keras_serializable."
         ) from None
     layer, other = factory(), factory()

@@ -102,10 +102,15 @@ def command(program: str, argv: list[str], names: Collection[str] = ()) -> str:
     return shlex.join(words)
 
 
+def usual(flag: flags.Flag, *more: str) -> ConfigDict:
+    """Returns the config of the flag --config with more arguments, and without overrides."""
+    path, _, arguments = config_flags.get_config_filename(flag).partition(":")
+    return _load(Path(path), ",".join(filter(None, [arguments, *more])))
+
+
 def smoke(flag: flags.Flag) -> ConfigDict:
     """Returns the config of the flag --config in its smoke variant, with overrides."""
-    path, _, arguments = config_flags.get_config_filename(flag).partition(":")
-    config = _load(Path(path), ",".join(filter(None, [arguments, "smoke=True"])))
+    config = usual(flag, "smoke=True")
     config.update_from_flattened_dict(config_flags.get_override_values(flag))
     return config
 
@@ -117,12 +122,12 @@ def default_workdir(config: ConfigDict) -> Path:
     return Path("runs") / config.name / run
 
 
-def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
+def with_data(config: ConfigDict, data: str | None, usual: ConfigDict | None = None) -> ConfigDict:
     """Changes `config` to train on `data` unless it is None, and returns `config`.
 
-    The name becomes `<config>@<data>`. Boundaries in iterations become shares of the
-    run, because the number of iterations changes with the number of images.
+    The name becomes `<config>@<data>`, boundaries in iterations become shares of the run `usual`.
     """
+    from elu_zoo.data import load
     from elu_zoo.training import schedules
 
     name, section = config.get("name"), config.get("data")
@@ -134,10 +139,10 @@ def with_data(config: ConfigDict, data: str | None) -> ConfigDict:
     has_names = isinstance(section, ConfigDict) and "name" in section
     if data is None or not (has_names and isinstance(name, str)):
         return config  # `resolve` refuses a config without these names
-    if os.path.isdir(os.path.expanduser(data)):
-        data = data.rstrip(os.sep) or os.sep  # photos/ and photos make equal configs
+    if (stripped := data.rstrip(os.sep) or os.sep) not in (*load.names(), load.IMAGENET):
+        data = stripped  # photos/ and photos make equal configs; cifar10/ is a folder
     with contextlib.suppress(AttributeError, TypeError):  # `resolve` refuses such a config
-        schedules.use_shares(config)
+        schedules.use_shares(config, usual)
     config.name += "@" + re.sub(r"\W+", "_", os.path.basename(data.rstrip(os.sep)))
     if "folder" in config.data and data != config.data.name:
         config.data.folder = data

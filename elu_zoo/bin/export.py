@@ -6,6 +6,7 @@ elu-zoo-export --model=elu_cifar_11 --weights=runs/photos --push=hf:me/photos
 
 from absl import flags as absl_flags
 
+from elu_zoo import errors
 from elu_zoo.bin import early, flags
 from elu_zoo.export import versions
 from elu_zoo.weights import hub
@@ -28,6 +29,9 @@ def check(argv: list[str]) -> None:
     early.check_flags(argv)
     if values.push:
         hub.check(values.push, revision=False)
+        others = "name", "format", "quantize", "version", "replace"
+        if unused := [f"--{flag}" for flag in others if values[flag].present]:
+            raise errors.UsageError(f"--push publishes weights. Remove {', '.join(unused)}.")
     versions.check_name(values.model if values.name is None else values.name)
     versions.check_quantize(values.quantize, values.format)
 

@@ -6,8 +6,7 @@ elu-zoo-reproduce fig4 --seeds=5
 
 The experiments are fig1 ... fig7, rivals, table1, timing, depth, theory, gradients and
 theorems; `all` runs every experiment. Finished runs are not repeated, and interrupted
-runs are resumed. The runs need MNIST, CIFAR-100 or ImageNet, see --data_dir and
---imagenet.
+runs are resumed. The runs need MNIST, CIFAR-100 or ImageNet, see --data_dir and --imagenet.
 """
 
 import functools

@@ -9,7 +9,7 @@ import sys
 from absl import flags as absl_flags
 
 from elu_zoo.bin import early, flags
-from elu_zoo.bin.config import command, default_workdir, with_data
+from elu_zoo.bin.config import command, default_workdir, usual, with_data
 
 _FOLDER = "Folder of the run, where a stopped run is resumed. By default runs/<config>/"
 flags.define_path("workdir", None, _FOLDER + "<activation>[_bn]-s<seed>[-smoke].")
@@ -28,7 +28,7 @@ def main(_: list[str]) -> None:
     from elu_zoo.training.record.observers import Activations
 
     values = absl_flags.FLAGS
-    resolved = resolve(with_data(values.config, values.data))
+    resolved = resolve(with_data(values.config, values.data, usual(values["config"])))
     config = resolved.config
     workdir = default_workdir(config) if values.workdir is None else values.workdir
     images = values.activation_images

@@ -95,7 +95,8 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
                 f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
             )
     files.check_writable(comparison.output)
-    activations.describe(config.model.activation)  # no run has it, but it may be misspelt
+    if config.model.activation.name:  # no run has it, but it may be misspelt
+        activations.describe(config.model.activation)
     # `describe` replaces other names of an activation: srelu is shifted_relu.
     names = [activations.describe(name)["name"] for name in comparison.activations]
     for name in names:

@@ -134,10 +134,9 @@ def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -
         if not all(map(np.array_equal, own, expected)):
             raise errors.UsageError(
                 f"The initial kernels with {trial.activation} differ from those with "
-                f"{trials[0].activation} and the same seed, so that runs would not be "
-                "pairs. Give each layer of the network an initializer with its own "
-                "seed: kernel_initializer=HeUniform(layer_seed(seed, name)), from "
-                "elu_zoo.initializers."
+                f"{trials[0].activation} and the same seed, so that runs would not be pairs. Give "
+                "each layer of the network an initializer with its own seed: "
+                "kernel_initializer=HeUniform(layer_seed(seed, name)), from elu_zoo.initializers."
             )
 
 

@@ -146,14 +146,13 @@ def _limits(result: ComparisonResult) -> str:
 def _method(result: ComparisonResult) -> str:
     comparison = result.comparison
     how_tuned = (
-        f"Each activation had at most {comparison.tune} tuning runs, each with another factor "
-        "on all learning rates: 1; while the best factor is the largest or the smallest, the "
-        "next one is 4 times larger or smaller; then the geometric mean of the best factor and "
-        "the farther one beside it, until both beside it are within a factor of 2. The two best "
-        f"factors had {tuning.FURTHER_RUNS} further runs together, and that with the smaller "
-        "mean error on validation images was chosen, unless another factor had fewer diverged "
-        "runs. These images are held out of the training images, and no other runs have the "
-        "seeds of tuning runs. "
+        f"Each activation had at most {comparison.tune} tuning runs, each with another factor on "
+        "all learning rates: 1; while the best factor is the largest or the smallest, the next one "
+        "is 4 times larger or smaller; then the geometric mean of the best factor and the farther "
+        "one beside it, until both beside it are within a factor of 2. The two best factors had "
+        f"{tuning.FURTHER_RUNS} further runs together, and that with the smaller mean error on "
+        "validation images was chosen, unless another factor had fewer diverged runs. These images "
+        "are held out of the training images, and no other runs have the seeds of tuning runs. "
     ) * (comparison.tune > 1)
     return (
         f"## How\n\nEach run begins with a warm-up of {100 * trials.WARMUP:g} % of its "

@@ -94,8 +94,7 @@ def _with_shares(config: ConfigDict) -> ConfigDict:
     counted = [str(b) for b in boundaries if isinstance(b, numbers.Integral)]
     if counted:
         raise errors.UsageError(
-            "A comparison changes the length of runs, so that boundaries of the "
-            "schedule must be shares of the run, such as 0.5. Received, in iterations: "
-            f"{', '.join(counted)}."
+            "A comparison changes the length of runs, so that boundaries of the schedule must be "
+            f"shares of the run, such as 0.5. Received, in iterations: {', '.join(counted)}."
         )
     return config

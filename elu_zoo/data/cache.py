@@ -6,14 +6,13 @@ holds a checksum of each array.
 
 import io
 import json
-import zipfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import numpy as np
 from absl import logging
 
-from elu_zoo import errors, files
+from elu_zoo import files
 
 # Version of the decoders of a user's images. The name of an entry contains it, so that
 # arrays of another version are not read.
@@ -72,6 +71,6 @@ def _read(path: Path) -> Arrays | None:
             return dict(stored)
     except (FileNotFoundError, NotADirectoryError):
         return None
-    except (OSError, EOFError, ValueError, zipfile.BadZipFile, errors.CorruptError) as error:
+    except Exception as error:  # zipfile raises errors of many types
         logging.warning("%s is damaged: %s.", path, error)
         return None

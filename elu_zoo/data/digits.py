@@ -37,9 +37,8 @@ def check_shape(shape: Shape, option: str, invert: str | bool = False) -> None:
         )
     if tuple(shape) != SHAPE:
         raise errors.UsageError(
-            f"{option} is for networks of images of 28 x 28 x 1, such as "
-            f"mnist_mlp_8x128. Images of this network are "
-            f"{' x '.join(map(str, shape))}. Remove {option}."
+            f"{option} is for networks of images of 28 x 28 x 1, such as mnist_mlp_8x128. Images "
+            f"of this network are {' x '.join(map(str, shape))}. Remove {option}."
         )
 
 

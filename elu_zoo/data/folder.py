@@ -83,7 +83,7 @@ def find(
     for split, root in roots.items():
         if not scanned[split]:
             raise errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}")
-    classes = sorted({path.split("/")[0] for path, _ in scanned["train"]})
+    classes = sorted({class_names.normal(p.split("/")[0]) for p, _ in scanned["train"]})
     if unreadable := [x for x in classes if not x.isprintable()]:
         raise errors.DataError(f"Rename the class folder {unreadable[0]!r} in {roots['train']}.")
     text = json.dumps({split: scanned[split] for split in sorted(scanned)})
@@ -117,7 +117,7 @@ def _label_files(
 ) -> FilesOfSplit:
     """Returns the files of a split, with their labels, from what `_scan` returned."""
     paths = tuple(path for path, _ in scanned)
-    names = [path.split("/")[0] for path in paths]
+    names = [class_names.normal(path.split("/")[0]) for path in paths]
     unknown = sorted({*names} - {*classes})
     if unknown:
         raise errors.DataError(

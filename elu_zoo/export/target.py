@@ -118,9 +118,8 @@ def _check_same_format(paths: Mapping[int, Path], file: str) -> None:
         for other in versions.FILES.values():
             if other != file and (path / other).exists():
                 raise errors.UsageError(
-                    f"{path} holds {other}, and all versions of a name must have the "
-                    f"same format, got {file}. Pass another --export_dir (in Python "
-                    "directory=)."
+                    f"{path} holds {other}, and all versions of a name must have the same format, "
+                    f"got {file}. Pass another --export_dir (in Python directory=)."
                 )
 
 

@@ -26,9 +26,8 @@ def check_name(name: object) -> None:
     """Checks that a model can have this name on a server."""
     if not is_name(name):
         raise errors.UsageError(
-            "name must consist of letters, digits, '_', '-' and '.', contain a letter "
-            "or '_', not start with '-' or '.', and not be models.config. Received: "
-            f"{name!r}."
+            "name must consist of letters, digits, '_', '-' and '.', contain a letter or '_', not "
+            f"start with '-' or '.', and not be models.config. Received: {name!r}."
         )
 
 
@@ -98,4 +97,9 @@ def find_version(directory: Path) -> Path:
             f"{directory} holds no exported model. Expected <version>/saved_model.pb "
             "or <name>/<version>/saved_model.pb in it, with an integer <version>."
         )
-    return list(versions(models[0]).values())[-1]
+    path = list(versions(models[0]).values())[-1]
+    if not (path / SAVED_MODEL).exists():
+        raise errors.UsageError(
+            f"{path} holds no {SAVED_MODEL}. Export with --format=saved_model to another folder."
+        )
+    return path

@@ -41,10 +41,9 @@ class MeanSubtraction(keras.layers.Layer):
         self._mean = _tensor(self.statistics, self.compute_dtype)
         if tuple(input_shape[1:]) != tuple(self._mean.shape):
             raise errors.UsageError(
-                f"The mean image {self.statistics} has the shape "
-                f"{tuple(self._mean.shape)}. Received images of shape "
-                f"{tuple(input_shape[1:])}. Resize the images, or build the model with "
-                "preprocessing=False."
+                f"The mean image {self.statistics} has the shape {tuple(self._mean.shape)}. "
+                f"Received images of shape {tuple(input_shape[1:])}. Resize the images, or build "
+                "the model with preprocessing=False."
             )
 
     def call(self, inputs: Any) -> Any:

@@ -129,7 +129,6 @@ def _check_map(shape, size):
     ):
         least, most = (tuple(k * m + 2 - k for m in size) for k in (1, 2))
         raise errors.UsageError(
-            f"Fractional max pooling to {size} needs a map (batch, height, width, "
-            "channels) with fixed height and width, at least "
-            f"{least} and at most {most}. Received: {shape}."
+            f"Fractional max pooling to {size} needs a map (batch, height, width, channels) with "
+            f"fixed height and width, at least {least} and at most {most}. Received: {shape}."
         )

@@ -145,9 +145,8 @@ def image_input(
         x = layer(x)
     if tuple(x.shape[1:]) != tuple(input_shape):
         raise errors.UsageError(
-            f"The preprocessing {preprocessing} returns images of shape "
-            f"{tuple(x.shape[1:])}. Received: input_shape={tuple(input_shape)}. Build "
-            "the model with preprocessing=False."
+            f"The preprocessing {preprocessing} returns images of shape {tuple(x.shape[1:])}. "
+            f"Received: input_shape={tuple(input_shape)}. Build the model with preprocessing=False."
         )
     return image, x
 

@@ -63,11 +63,10 @@ def find(name: str, kind: str = "zca") -> Path:
     known = sorted({p.stem for f in _folders() for p in f.glob(f"*_{kind}-*.npz")})
     sets = {stem.rpartition(f"_{kind}-")[0] for stem in known}
     raise errors.NotFoundError(
-        f"{_NONE[kind]} {name!r}. "
-        f"{errors.did_you_mean(name, [*known, *sorted(sets)])}"
-        f"Known: {', '.join(known) or 'none'}. Training on a data set writes its "
-        f"statistics file into the run's folder and into {cache_folder()}. For a model "
-        "of another machine, copy the file from that machine into this folder."
+        f"{_NONE[kind]} {name!r}. {errors.did_you_mean(name, [*known, *sorted(sets)])}Known: "
+        f"{', '.join(known) or 'none'}. Training on a data set writes its statistics file into the "
+        f"run's folder and into {cache_folder()}. For a model of another machine, copy the file "
+        "from that machine into this folder."
     )
 
 

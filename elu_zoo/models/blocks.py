@@ -111,9 +111,8 @@ def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: 
     y = layer(x)
     if y.shape != x.shape:
         raise errors.UsageError(
-            "An activation must keep the shape of its input. The layer "
-            f"{layer.name} of type {type(layer).__name__} turned {x.shape} into "
-            f"{y.shape}. Pass another activation."
+            f"An activation must keep the shape of its input. The layer {layer.name} of type "
+            f"{type(layer).__name__} turned {x.shape} into {y.shape}. Pass another activation."
         )
     return y
 

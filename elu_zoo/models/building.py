@@ -64,9 +64,8 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
         return registered.builder(**arguments)
     except errors.NotFoundError as error:
         raise errors.NotFoundError(
-            f"{registered.name} preprocesses raw images with statistics that are not "
-            f"on this machine. {error} Pass preprocessing=False to build a network for "
-            "preprocessed images."
+            f"{registered.name} preprocesses raw images with statistics that are not on this "
+            f"machine. {error} Pass preprocessing=False to build a network for preprocessed images."
         ) from error
     except MemoryError as error:
         raise errors.ResourceError(

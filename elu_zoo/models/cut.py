@@ -17,9 +17,8 @@ def check(include_top: Any, pooling: Any, features: Any, classifier_activation: 
         errors.check_choice("pooling", pooling, POOLINGS)
         if include_top:
             raise errors.UsageError(
-                "pooling reduces the maps that a model without its classifier returns. "
-                f"Received: pooling={pooling!r}. Pass include_top=False too, or remove "
-                "pooling."
+                "pooling reduces the maps that a model without its classifier returns. Received: "
+                f"pooling={pooling!r}. Pass include_top=False too, or remove pooling."
             )
     if features is not None and not isinstance(features, str):
         is_list = isinstance(features, Sequence) and not isinstance(features, bytes)

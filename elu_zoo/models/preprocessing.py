@@ -31,9 +31,8 @@ def resolve(
         )
     if trained and trained.preprocessing["kind"] is None:
         raise errors.UsageError(
-            f"{trained.name} was saved without the layers that preprocess raw images. "
-            "Pass preprocessing=False, and pass the model the images that it was "
-            "trained on."
+            f"{trained.name} was saved without the layers that preprocess raw images. Pass "
+            "preprocessing=False, and pass the model the images that it was trained on."
         )
     default = (trained or registered).preprocessing
     if argument is True and not trained:

@@ -37,9 +37,8 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
         return config
     if not isinstance(config, ConfigDict):
         raise errors.UsageTypeError(
-            "config must be a ConfigDict, such as "
-            "elu_zoo.configs.quickstart.get_config(). Received: a "
-            f"{type(config).__name__}."
+            "config must be a ConfigDict, such as elu_zoo.configs.quickstart.get_config(). "
+            f"Received: a {type(config).__name__}."
         )
     config, parent = config.copy_and_resolve_references(), None
     if config.get("model", {}).get("weights") is not None:

@@ -27,8 +27,7 @@ def check_config(config: ConfigDict) -> None:
         fitting = [name for name, x in loss.LOSSES.items() if x.of_images != of_images]
         raise errors.UsageError(
             f"train.loss {train.loss} does not fit {config.model.name}, which outputs "
-            f"{'classes' if of_images else 'images'}. Set train.loss to "
-            f"{' or '.join(fitting)}."
+            f"{'classes' if of_images else 'images'}. Set train.loss to {' or '.join(fitting)}."
         )
     if not data.name:
         raise errors.UsageError(
@@ -118,9 +117,8 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
     scaled = network.preprocessing.get("kind") == "rescale"
     if name == "affine_recolor" and not (scaled and network.any_size):
         raise errors.UsageError(
-            "The augmentation affine_recolor needs a network whose inputs are raw "
-            f"images of any size. Received: {config.model.name}. Set data.augmentation "
-            "to pad_crop_flip."
+            "The augmentation affine_recolor needs a network whose inputs are raw images of any "
+            f"size. Received: {config.model.name}. Set data.augmentation to pad_crop_flip."
         )
 
 

@@ -43,7 +43,8 @@ def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
                 activation = {"name": activation}
             if model.activation.name == "elu_xla":  # described as `elu` in the entry
                 activation = {**activation, "name": "elu_xla"}
-            model.activation = ConfigDict({"alpha": None, **activation})
+            own = {k: v for k, v in model.activation.items() if k == "alpha" and v is not None}
+            model.activation = ConfigDict({"alpha": None, **activation, **own})
         for key in [key for key in model if model[key] is None]:
             model[key] = arguments[key]
         if parent:
@@ -78,7 +79,7 @@ def _resolve_shape(config: ConfigDict, parent: Pretrained | None) -> tuple[int, 
             f"only. Received: {shape[0]} x {shape[1]}. Remove the size, or fine-tune a "
             f"network whose weights fit any size: {', '.join(others)}."
         )
-    return shape
+    return (*usual[:2], shape[2])  # `merged` compares the rest
 
 
 def _add_arguments(

@@ -201,10 +201,7 @@ def _end_epoch(
 
 
 def _set_up(
-    config: ConfigDict | ResolvedConfig,
-    strategy: str,
-    num_devices: int | None,
-    command: str | None,
+    config: ConfigDict | ResolvedConfig, strategy: str, num_devices: int | None, command: str | None
 ) -> Setup:
     """Resolves the config, and chooses the devices."""
     resolved = resolve(config)

@@ -1,5 +1,6 @@
 """Result of a finished run: its weight file, and the entry of the weights."""
 
+import math
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -136,12 +137,15 @@ def _weight_file(model: keras.Model) -> bytes:
 
 def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[str, float]:
     splits = {"test": run.data.test if measure_test else None, "validation": run.validation}
-    return {
+    measured = {
         f"{name}_{key}": value
         for name, split in splits.items()
         if split is not None
         for key, value in run.evaluator(split, check).items()
     }
+    if wrong := {key: value for key, value in measured.items() if not math.isfinite(value)}:
+        raise errors.TrainingError(f"The run ended with {wrong}. Lower train.learning_rates.")
+    return measured
 
 
 def _arguments(settings: ConfigDict, run: Run) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
     return [b if isinstance(b, integer) else max(1, round(b * end)) for b in boundaries]
 
 
-def use_shares(config: ConfigDict) -> None:
-    """Replaces boundaries in iterations by shares of the run, which fit any length.
+def use_shares(config: ConfigDict, usual: ConfigDict | None = None) -> None:
+    """Replaces boundaries in iterations by shares of a run, by default of `config`.
 
     Boundaries stay if the number of images is unknown, or if they are after the end.
     """
@@ -92,7 +92,8 @@ def use_shares(config: ConfigDict) -> None:
         return
     on_validation = get(config, "data.train_on_validation")
     examples = get(config, "data.train_examples") or load.training_images(data.name, on_validation)
-    total = examples // max(1, train.batch_size) * train.epochs
+    length = (usual or config).train
+    total = examples // max(1, length.batch_size) * length.epochs
     with config.unlocked():
         for key in [key for key in ("boundaries", "phase_boundaries") if key in train]:
             train[key] = tuple(

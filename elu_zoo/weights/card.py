@@ -65,9 +65,8 @@ def text(entry: Entry, rows: Sequence[results.Row], *, front_matter: bool = Fals
     """
     if results.metric(entry) not in entry["metrics"]:
         raise errors.UsageError(
-            f"{entry['tag']} has no test error, which a model card states: its config "
-            "has data.measure_test=False. Train with data.measure_test=True in another "
-            "--workdir."
+            f"{entry['tag']} has no test error, which a model card states: its config has "
+            "data.measure_test=False. Train with data.measure_test=True in another --workdir."
         )
     fields = entry | _texts(entry) | _results(entry, rows) | _conditions(entry, rows)
     known = {name: value for name, value in fields.items() if value is not None}

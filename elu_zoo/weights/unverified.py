@@ -28,8 +28,8 @@ _KINDS = {
 }
 _PREPROCESSING = {name for names in _KINDS for name in names}
 _ADDED = {"predictions", "avg_pool", "max_pool"}  # by arguments of `get_model`
-# Entries of a layer's config that change no prediction, and endings of such entries.
-_FREE = "name trainable dtype seed rate momentum synchronized jit_compile".split()
+# Entries of a layer and of its config that change no prediction, and endings of such entries.
+_FREE = "config module inbound_nodes name trainable dtype seed momentum synchronized jit_compile"
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
 
 Layer = dict[str, Any]
@@ -71,8 +71,9 @@ class Saved:
 def _differ(old: Layer | None, new: Layer | None, is_classifier: bool) -> bool:
     if not old or not new:
         return True
-    old, new = ({**x["config"], "class": x["class_name"], "in": x["inputs"]} for x in (old, new))
-    free = [*_FREE, "units", "filters"] if is_classifier else _FREE
+    old, new = ({**x, **x["config"]} for x in (old, new))
+    scales = new["class_name"] == "FeatureMapDropout"  # by its rate
+    free = [*_FREE.split(), *["rate"] * (not scales), *["units", "filters"] * is_classifier]
     compared = [x for x in old if x in new and x not in free and not x.endswith(_FREE_ENDS)]
     return any(old[key] != new[key] for key in compared)
 

@@ -133,6 +133,7 @@ def test_models_with_registered_classes_can_be_saved(tmp_path):
             return {**super().get_config(), "beta": self.beta, "seed": self.seed}
 
     assert describe("table_scale") == {"name": "table_scale", "beta": 2.0}
+    assert describe({"name": "table_scale", "beta": (1, 2)})["beta"] == [1, 2]  # as in JSON
     assert make("table_scale", "act", seed=5).seed == 5
     check_saved_model({"name": "table_scale", "beta": 3.0}, tmp_path / "a.keras")
 

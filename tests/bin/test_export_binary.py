@@ -56,6 +56,7 @@ def test_other_weights_need_another_name_or_replace(cli, process, trained, monke
         ),
         ([MODEL, "--weights=RUN", "--export_dir=o", "--name=../net"], "name must consist"),
         ([MODEL, "--weights=RUN", "--exportdir=o"], "Did you mean '--export_dir'?"),
+        ([MODEL, "--weights=RUN", "--push=hf:a/b", "--replace"], "Remove --replace"),
     ],
 )
 def test_a_mistake_is_refused(cli, trained, tmp_path, arguments, message):

@@ -112,10 +112,7 @@ def test_a_network_is_trained_from_scratch_on_a_folder(cli, photos, tmp_path):
     [
         (["--data=phots/"], "no folder or .npz file phots/. Did you mean 'photos'?"),
         (["--data=none.npz"], "There is no file none.npz"),
-        (
-            ["--data=photos", "--config.data.image_shape=(28,)"],
-            "image_shape must be (heig",
-        ),
+        (["--data=photos", "--config.data.image_shape=(28,)"], "image_shape must be (heig"),
         (["--data=photos", "--config.train.freeze=('body','dens1')"], "mean 'dense1'?"),
         ([], "data.name is missing. Set --data"),
     ],

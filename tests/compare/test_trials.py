@@ -71,6 +71,7 @@ def test_a_run_has_the_warm_up_of_its_config_or_ours(of_run):
 def test_a_users_config_may_lack_neutral_fields(comparison):
     with comparison.config.unlocked() as config:
         del config.data.measure_test, config.train.boundaries, config.model.activation.alpha
+        config.model.activation.name = ""  # of fine-tuning
     comparison = check(dataclasses.replace(comparison, config=trials.shortened(config)))
     assert not trials.create(comparison, "relu", 1.0, TUNING_SEED).load().data.measure_test
 

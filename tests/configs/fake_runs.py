@@ -25,13 +25,8 @@ def flat(config):
 
 
 def loader(shape, classes, images=None):
-    """Returns a replacement for `load.load` that returns random images.
-
-    Args:
-        shape: shape of an image.
-        classes: number of classes.
-        images: name of the data set that the images are from, by default the name
-            that `load.load` is called with.
+    """Returns a replacement for `load.load` with random images, of the data set `images` or of
+    the one that is asked for.
     """
     generator = np.random.default_rng(0)
 

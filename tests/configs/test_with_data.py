@@ -12,7 +12,10 @@ from elu_zoo.training.config import resolve
 @pytest.mark.parametrize(
     ("name", "data", "expected"),
     [
-        ("elu_cifar_11", "my cats/", ("elu_cifar_11-cifar100@my_cats", "my cats/")),
+        ("elu_cifar_11", "my cats/", ("elu_cifar_11-cifar100@my_cats", "my cats")),
+        ("elu_cifar_11", "cifar10/", ("elu_cifar_11-cifar100@cifar10", "cifar10/")),
+        ("elu_imagenet_15", "photos", ("elu_imagenet_15@photos", "photos")),
+        ("elu_imagenet_15", "imagenet2012", ("elu_imagenet_15@imagenet2012", "")),
         ("mnist_mlp_8x128", "a/b.npz", ("mnist_mlp_8x128@b_npz", "a/b.npz")),
         ("finetune", "cifar10", ("finetune-elu_cifar_11-cifar100@cifar10", "cifar10")),
         ("finetune", None, ("finetune-elu_cifar_11-cifar100", "")),
@@ -20,7 +23,7 @@ from elu_zoo.training.config import resolve
 )
 def test_with_data_changes_the_names_of_the_config_and_the_data(name, data, expected):
     config = with_data(get_config(name), data)
-    assert (config.name, config.data.name) == expected
+    assert (config.name, config.data.get("folder", config.data.name)) == expected
 
 
 @pytest.mark.parametrize(
@@ -32,6 +35,8 @@ def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
     assert schedules.in_iterations(photos.train[key], total) == list(cifar.train[key])
     halves = [round(b / 2) for b in cifar.train[key]]
     assert schedules.in_iterations(photos.train[key], total // 2) == halves
+    (small := get_config(name)).train.batch_size = 20
+    assert with_data(small, "my_photos", cifar).train[key] == photos.train[key]
 
 
 @pytest.mark.parametrize("entry", ["name", "data", "train"])
@@ -41,10 +46,3 @@ def test_with_data_leaves_an_incomplete_config_to_resolve(entry):
         del config[entry]
     with pytest.raises(errors.UsageError, match=f"are missing: .*{entry}"):
         resolve(with_data(config, "cifar10"))
-
-
-def test_with_data_sets_the_folder_of_the_imagenet_config():
-    config = with_data(get_config("elu_imagenet_15"), "photos")
-    assert (config.data.name, config.data.folder) == ("imagenet2012", "photos")
-    config = with_data(get_config("elu_imagenet_15"), "imagenet2012")
-    assert config.data.folder == ""

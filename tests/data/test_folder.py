@@ -37,9 +37,9 @@ def paths_and_labels(images):
             {"train": [("a/1.png", 0), ("b/1.png", 1)], "validation": [("b/1.png", 1)]},
         ),
         (
-            ["train/a/1.png", "valid/a/2.png", "dev/a/3.png", "train/a/b/4.png"],
-            ("a",),
-            {"train": [("a/1.png", 0)], "validation": [("a/2.png", 0)]},
+            ["train/a\u0308/1.png", "valid/\xe4/2.png", "dev/a/3.png", "train/a\u0308/b/4.png"],
+            ("\xe4",),  # in the Unicode forms of macOS and Linux
+            {"train": [("a\u0308/1.png", 0)], "validation": [("\xe4/2.png", 0)]},
         ),
         (
             ["train/1.png", "bus/1.png", "val/2.png"],

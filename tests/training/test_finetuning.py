@@ -172,6 +172,7 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
     [
         ("", {"model.width": 0.5}, "width=0.1"),
         ("activation=elu", {}, "activation"),
+        ("", {"model.activation.alpha": 2.0}, "alpha"),
         ("", {"model.weights": "cifar100"}, "Unknown weights"),
         ("freeze=dense9", {}, "Did you mean"),
         ("freeze=body+classifier", {}, "every layer"),

@@ -125,10 +125,7 @@ CENTRE = np.array([[4, 4, 0]])
 
 @pytest.mark.parametrize(
     ("augmentation", "arguments"),
-    [
-        ("none", {}),
-        ("crop_flip", {"strategy": "mirrored", "num_devices": 2}),
-    ],
+    [("none", {}), ("crop_flip", {"strategy": "mirrored", "num_devices": 2})],
 )
 @pytest.mark.slow
 def test_training_uses_drawn_crops_and_evaluations_use_centre_crops(

@@ -8,7 +8,7 @@ import pytest
 from elu_zoo import errors, zoo
 from elu_zoo.configs import finetune
 from elu_zoo.data import load, statistics
-from elu_zoo.training import build
+from elu_zoo.training import build, finetuning
 
 NET = "elu_cifar_11"
 
@@ -41,8 +41,9 @@ def test_another_size_replaces_contrast_normalisation_of_weights(size, kind):
     parent = types.SimpleNamespace(preprocessing={"kind": "gcn"}, arguments=arguments)
     data = types.SimpleNamespace(image_shape=images.shape[1:])
     split = types.SimpleNamespace(images=images)
-    found = build._preprocessing(finetune.get_config(), data, split, parent, None)
-    assert found["kind"] == kind
+    config = finetune.get_config("image_size=12")
+    found = build._preprocessing(config, data, split, parent, None)
+    assert (found["kind"], finetuning._resolve_shape(config, parent)) == (kind, (9, 9, 3))
 
 
 @pytest.mark.slow

@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import types
 
 import pytest
 
@@ -21,12 +22,15 @@ def test_a_damaged_outcome_is_refused(tmp_path):
         result.find(tmp_path)
 
 
+def test_a_final_measure_that_is_no_number_ends_the_run():
+    run = types.SimpleNamespace(data=types.SimpleNamespace(test=()), validation=None)
+    run.evaluator = lambda split, check: {"loss": float("inf")}
+    with pytest.raises(errors.TrainingError, match="test_loss.*inf"):
+        result._metrics(run, True, print)
+
+
 @pytest.mark.parametrize(
-    ("is_tracked", "expected"),
-    [
-        (True, "0123456789ab"),
-        (False, f"release {elu_zoo.__version__}"),
-    ],
+    ("is_tracked", "expected"), [(True, "0123456789ab"), (False, f"release {elu_zoo.__version__}")]
 )
 def test_commit_names_the_revision_or_the_release(monkeypatch, is_tracked, expected):
     def run(command, **_):

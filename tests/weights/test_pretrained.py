@@ -38,11 +38,7 @@ def find(weights, model=MODEL, **arguments):
 
 @pytest.mark.parametrize(
     ("arguments", "name"),
-    [
-        ({}, "elu"),
-        ({"activation": {"name": "relu"}}, "relu"),
-        ({"batch_norm": True}, "elu_bn"),
-    ],
+    [({}, "elu"), ({"activation": {"name": "relu"}}, "relu"), ({"batch_norm": True}, "elu_bn")],
 )
 def test_arguments_select_the_weights(published, tmp_path, arguments, name):
     selected = find("mnist", **arguments)

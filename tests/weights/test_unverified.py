@@ -119,6 +119,8 @@ REFUSED = {
     "own head": (lambda: keras.Sequential(get(include_top=False).layers), {}, "a Sequential, not"),
     "own layers": (lambda_of_a_stranger, {}, "layers twice differ.*load_model"),
     "features": (lambda: get(features="act_dense3"), {}, "dense4"),
+    "Keras' slope": (lambda: get(activation=keras.layers.LeakyReLU), {}, "act_dense1, .*Pass the"),
+    "dropout": (lambda: get("fmp", dropout=0.1), {"name": "fmp"}, "drop.*differ. Pass the"),
 }
 
 
@@ -129,7 +131,7 @@ def test_another_model_is_refused(save, case):
     with pytest.raises(USAGE, match=words):
         load(path, **arguments)
     with pytest.raises(USAGE, match="mine.keras is a model .*allow_unverified=True"):
-        get(weights=path)
+        get(weights=path, **arguments)
 
 
 def test_a_weight_file_without_an_entry_is_refused(tmp_path):

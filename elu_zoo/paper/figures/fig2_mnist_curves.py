@@ -289,10 +289,9 @@ EXPERIMENT = Experiment(
     claims=tuple(_claims()),
     paper_epochs=300,
     note=(
-        "The paper says neither how pixels are scaled nor which images the average "
-        "activations are of. Here pixels are divided by 255, and activations are of "
-        f"the first {_IMAGES:,} training images. The paper's figure has ELU, ReLU and "
-        "leaky ReLU; shifted ReLU and PReLU are ours. Ribbons are one standard "
-        "deviation over runs."
+        "The paper says neither how pixels are scaled nor which images the average activations are "
+        f"of. Here pixels are divided by 255, and activations are of the first {_IMAGES:,} "
+        "training images. The paper's figure has ELU, ReLU and leaky ReLU; shifted ReLU and PReLU "
+        "are ours. Ribbons are one standard deviation over runs."
     ),
 )

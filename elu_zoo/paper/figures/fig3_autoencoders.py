@@ -182,17 +182,16 @@ EXPERIMENT = Experiment(
     claims=tuple(_claims()),
     paper_epochs=500,
     note=(
-        "The paper gives a formula neither of the reconstruction error nor of the "
-        "loss. As in the benchmark's own code, the loss here is the sigmoid "
-        "cross-entropy, summed over pixels. The figure shows the squared error of the "
-        f"sigmoid, summed over pixels, of {_MEASURED:,} training images and of all "
-        "test images: medians over runs, with ribbons between the quartiles. The "
-        "competing activations are those of the paper's other comparisons. The scale "
-        "of the loss decides which learning rates diverge. With the sum, 0.01 does, and "
-        "the paper, with this rate, may have used another loss. Runs with `mean`, if any, "
-        "have 0.01 and the mean over the 784 pixels of the cross-entropy or, with "
-        "linear outputs, of the squared error. They are trained with the sum, or half the "
-        "sum of squares, at the rate that gives the same steps of SGD: 1.3e-5 or 2.6e-5. "
-        "The sum of squares at 0.01 diverges within ten steps. Runs over 500 epochs have no curves."
+        "The paper gives a formula neither of the reconstruction error nor of the loss. As in the "
+        "benchmark's own code, the loss here is the sigmoid cross-entropy, summed over pixels. The "
+        f"figure shows the squared error of the sigmoid, summed over pixels, of {_MEASURED:,} "
+        "training images and of all test images: medians over runs, with ribbons between the "
+        "quartiles. The competing activations are those of the paper's other comparisons. The "
+        "scale of the loss decides which learning rates diverge. With the sum, 0.01 does, and the "
+        "paper, with this rate, may have used another loss. Runs with `mean`, if any, have 0.01 "
+        "and the mean over the 784 pixels of the cross-entropy or, with linear outputs, of the "
+        "squared error. They are trained with the sum, or half the sum of squares, at the rate "
+        "that gives the same steps of SGD: 1.3e-5 or 2.6e-5. The sum of squares at 0.01 diverges "
+        "within ten steps. Runs over 500 epochs have no curves."
     ),
 )

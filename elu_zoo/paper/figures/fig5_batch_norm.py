@@ -101,11 +101,10 @@ EXPERIMENT = Experiment(
     claims=tuple(_claims()),
     paper_epochs=fig4.PAPER_EPOCHS,
     note=(
-        "The paper does not say where the normalisation is. Here each activation has "
-        "normalised inputs, and the logits are not normalised. Ribbons are one "
-        "standard deviation over runs. `Did not improve` is supported if normalisation "
-        f"lowers the test error by significantly less than {_RELEVANT} percentage "
-        "points, the standard deviation of ELU's error over the paper's runs. A "
-        "difference that is only not significant decides nothing."
+        "The paper does not say where the normalisation is. Here each activation has normalised "
+        "inputs, and the logits are not normalised. Ribbons are one standard deviation over runs. "
+        "`Did not improve` is supported if normalisation lowers the test error by significantly "
+        f"less than {_RELEVANT} percentage points, the standard deviation of ELU's error over the "
+        "paper's runs. A difference that is only not significant decides nothing."
     ),
 )

@@ -58,9 +58,8 @@ class StatisticsOfModel:
         layers = [layer for layer in model.layers if layer.name.startswith("act_")]
         if not layers:
             raise errors.UsageError(
-                f"{model.name} needs layers whose names begin with act_. Received the "
-                f"layers {', '.join(layer.name for layer in model.layers)}. Rename the "
-                "activation layers."
+                f"{model.name} needs layers whose names begin with act_. Received the layers "
+                f"{', '.join(layer.name for layer in model.layers)}. Rename the activation layers."
             )
         self._outputs = {layer.name: layer.output for layer in layers}
         self._forwards = {

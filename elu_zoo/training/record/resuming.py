@@ -48,9 +48,8 @@ def compare(
     if "parent" in differing:
         raise errors.DataError(
             f"The run in {workdir} began with the weights {began.parent or 'none'}, but "
-            f"model.weights now selects {now.parent or 'none'}. Set model.weights to the tag "
-            "or folder of the old weights with --allow_config_change, or pass another "
-            "--workdir."
+            f"model.weights now selects {now.parent or 'none'}. Set model.weights to the tag or "
+            "folder of the old weights with --allow_config_change, or pass another --workdir."
         )
     if "code" in differing and now.code:
         logging.warning(
@@ -68,13 +67,7 @@ def compare(
 def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
     """Checks that a run can be resumed with the changes of its config."""
     resumes = unfinished.newest_step(workdir) is not None
-    if changed and not allowed:
-        raise errors.UsageError(
-            f"{workdir} belongs to another config: {'; '.join(changed)}. Pass another "
-            "--workdir, or pass --allow_config_change to "
-            f"{'resume this run' if resumes else 'train here with the new config'}."
-        )
-    for change in changed:
+    for change in changed if resumes else ():
         own = not any(repr(name) in change for name in load.names())
         if own and change.startswith(("data.name:", "data.folder:")):
             continue  # `compare` compares the images, which may have moved
@@ -88,6 +81,12 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
                 f"A run cannot be resumed with {change}, which changes the examples of "
                 "an epoch. Pass another --workdir."
             )
+    if changed and not allowed:
+        raise errors.UsageError(
+            f"{workdir} belongs to another config: {'; '.join(changed)}. Pass another "
+            "--workdir, or pass --allow_config_change to "
+            f"{'resume this run' if resumes else 'train here with the new config'}."
+        )
 
 
 def check_config(workdir: Path, now: RunIdentity, allow_config_change: bool) -> None:

@@ -34,6 +34,11 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
             )
         strategy = tf.distribute.get_strategy()
     elif name == "multi_worker":
+        if num_devices is not None:
+            raise errors.UsageError(
+                "Strategy multi_worker uses all devices of each machine. Received: num_devices="
+                f"{num_devices}. Remove it, and set CUDA_VISIBLE_DEVICES to use fewer."
+            )
         if not tasks:
             raise errors.UsageError(
                 "Strategy multi_worker needs the environment variable TF_CONFIG. Set TF_CONFIG to "

@@ -85,9 +85,6 @@ class StreamStep:
         def fetch(start, indices):
             begin, size = start - self._first, indices.shape[0]
             shape = [size, *images.shape[1:]]
-            return (
-                tf.slice(images, [begin, 0, 0, 0], shape),
-                tf.slice(labels, [begin], [size]),
-            )
+            return (tf.slice(images, [begin, 0, 0, 0], shape), tf.slice(labels, [begin], [size]))
 
         return self._update(rate, iteration, batch, draws, fetch)

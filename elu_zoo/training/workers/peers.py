@@ -55,9 +55,8 @@ class Peers:
         ]
         if differing:
             raise errors.UsageError(
-                f"The machines differ in {'; '.join(differing)}. This is "
-                f"{self._name(self.index)}. Start all machines with the same command "
-                "on a shared disk."
+                f"The machines differ in {'; '.join(differing)}. This is {self._name(self.index)}. "
+                "Start all machines with the same command on a shared disk."
             )
 
     def any_signal(self, number: int) -> int:
@@ -94,10 +93,9 @@ class Peers:
             if not others and "ollective" not in error.message:  # C or c
                 raise
             raise errors.ResourceError(
-                f"{others[0] if others else 'Another machine'} stopped answering. "
-                "Start all machines again, which resume from the newest checkpoint if "
-                "there is one. If this happens at the start, compare the lists of "
-                "machines in TF_CONFIG."
+                f"{others[0] if others else 'Another machine'} stopped answering. Start all "
+                "machines again, which resume from the newest checkpoint if there is one. If this "
+                "happens at the start, compare the lists of machines in TF_CONFIG."
             ) from error
 
     def _others(self, message: str) -> list[str]:

@@ -22,7 +22,7 @@ def changed(**fields):
     ("now", "allowed", "error", "words"),
     [
         (changed(train={"epochs": 3}), False, errors.UsageError, "epochs: 2 -> 3.*allow_config"),
-        (changed(train={"batch_size": 32}), True, errors.UsageError, "examples of an epoch"),
+        (changed(train={"batch_size": 32}), False, errors.UsageError, "examples of an epoch"),
         (changed(train={"keep_best": True}), True, errors.UsageError, "cannot be resumed"),
         (changed(data={"name": "mnist"}), True, errors.UsageError, "examples of an epoch"),
         ({"images": "a-2"}, True, errors.DataError, "images have changed.*a-1.*a-2.*Restore"),
@@ -30,6 +30,8 @@ def changed(**fields):
     ],
 )
 def test_other_values_are_refused(tmp_path, now, allowed, error, words):
+    (tmp_path / "checkpoints").mkdir()
+    (tmp_path / "checkpoints" / "step-000000001.npz").touch()
     with pytest.raises(error, match=words):
         compare(BEGAN, RunIdentity(**{**vars(BEGAN), **now}), tmp_path, allowed)
 
@@ -39,6 +41,7 @@ def test_other_values_are_refused(tmp_path, now, allowed, error, words):
     [
         ({}, [], ""),
         (changed(train={"epochs": 3}), ["train.epochs: 2 -> 3"], ""),
+        (changed(train={"batch_size": 9}), ["train.batch_size: 64 -> 9"], ""),  # no checkpoint yet
         (changed(data={"name": "./b"}), ["data.name: './a' -> './b'"], ""),  # images are compared
         ({"code": "c2"}, ["code: c1 -> c2"], "network or activation has changed"),
         ({"code": ""}, [], ""),  # Python finds no source in some shells

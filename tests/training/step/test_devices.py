@@ -55,6 +55,7 @@ def created(monkeypatch):
         ("mirrored", 3, 0, "", "started with 2"),
         ("mirrored", 3, 2, "", "only 2 GPU"),
         ("multi_worker", None, 0, "", "TF_CONFIG"),
+        ("multi_worker", 2, 0, TWO, "CUDA_VISIBLE_DEVICES"),
     ],
 )
 def test_strategies_that_do_not_fit_the_devices_are_refused(
