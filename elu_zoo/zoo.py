@@ -123,7 +123,7 @@ def get_model(
     )
     if trained:
         _check_arguments(registered, trained.arguments)
-        requested, arguments = arguments, trained.merged(arguments)
+        requested, arguments = arguments, trained.merged(arguments, preprocessing is not False)
         if trained.saved:
             from elu_zoo.models import loading
 

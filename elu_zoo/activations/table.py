@@ -156,8 +156,8 @@ def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:
     saved = layer["config"]
     for name in _table:
         made = make(name, "activation", seed=0)
-        registered = layer.get("registered_name") or layer["class_name"]
-        is_class = keras.saving.get_registered_name(type(made)) == registered
+        stored = keras.saving.serialize_keras_object(made)
+        is_class = all(stored[k] == layer.get(k) for k in ("class_name", "registered_name"))
         if is_class and made.get_config().get("activation") == saved.get("activation"):
             keys = [k for k in _arguments(type(made)) if k in saved]
             return {"name": name, **{k: saved[k] for k in keys if k != "activation"}}

@@ -29,7 +29,8 @@ def main(_: list[str]) -> None:
     from elu_zoo.pairs.spec import changed_flags
 
     values, name, seeds, tune = absl_flags.FLAGS, "{}", 5, 7
-    config = original = configs.with_data(values.config, values.data)
+    usual = configs.usual(values["config"])
+    config = original = configs.with_data(values.config, values.data, usual)
     if values.budget == "smoke":
         config = configs.with_data(configs.smoke(values["config"]), values.data)
         seeds, tune, name = 2, 3, "{}-smoke"

@@ -139,7 +139,7 @@ def with_data(config: ConfigDict, data: str | None, usual: ConfigDict | None = N
     has_names = isinstance(section, ConfigDict) and "name" in section
     if data is None or not (has_names and isinstance(name, str)):
         return config  # `resolve` refuses a config without these names
-    if (stripped := data.rstrip(os.sep) or os.sep) not in (*load.names(), load.IMAGENET):
+    if data and (stripped := data.rstrip(os.sep) or os.sep) not in (*load.names(), load.IMAGENET):
         data = stripped  # photos/ and photos make equal configs; cifar10/ is a folder
     with contextlib.suppress(AttributeError, TypeError):  # `resolve` refuses such a config
         schedules.use_shares(config, usual)

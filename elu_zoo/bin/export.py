@@ -14,8 +14,7 @@ from elu_zoo.weights import hub
 flags.define_path("export_dir", None, "Folder for <name>/<version>/. Servers load the highest.")
 absl_flags.DEFINE_string("push", None, "hf:owner/repo, to publish the run in --weights there.")
 absl_flags.DEFINE_string("name", None, "Name on a server; by default the value of --model.")
-_EXTRAS = "Needs elu-zoo[onnx], elu-zoo[litert]."
-absl_flags.DEFINE_enum("format", "saved_model", list(versions.FILES), _EXTRAS)
+absl_flags.DEFINE_enum("format", "saved_model", list(versions.FILES), "Extras: onnx, litert.")
 absl_flags.DEFINE_enum("quantize", None, versions.QUANTIZATIONS, "Makes a LiteRT file smaller.")
 absl_flags.DEFINE_integer("version", None, "Version; by default the next free number.", 1)
 absl_flags.DEFINE_bool("replace", False, "Replace a version that has other weights.")

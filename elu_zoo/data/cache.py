@@ -71,6 +71,8 @@ def _read(path: Path) -> Arrays | None:
             return dict(stored)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except MemoryError:
+        raise
     except Exception as error:  # zipfile raises errors of many types
         logging.warning("%s is damaged: %s.", path, error)
         return None

@@ -83,7 +83,8 @@ def find(
     for split, root in roots.items():
         if not scanned[split]:
             raise errors.DataError(f"{root} holds no images (PNG, JPEG) in class folders. {LAYOUT}")
-    classes = sorted({class_names.normal(p.split("/")[0]) for p, _ in scanned["train"]})
+    raw = sorted({path.split("/")[0] for path, _ in scanned["train"]})
+    classes = list(dict.fromkeys(map(class_names.normal, raw)))
     if unreadable := [x for x in classes if not x.isprintable()]:
         raise errors.DataError(f"Rename the class folder {unreadable[0]!r} in {roots['train']}.")
     text = json.dumps({split: scanned[split] for split in sorted(scanned)})

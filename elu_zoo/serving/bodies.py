@@ -92,10 +92,10 @@ class Bodies:
         await self._converting.acquire()
         start = loop.time()
 
-        def release(_):
+        def release(done):
             loop.call_later(3 * (loop.time() - start), self._converting.release)
+            done.exception()  # or that of a cancelled request, whose thread goes on, is logged
 
-        # A request that is cancelled leaves its thread running.
         future = loop.run_in_executor(None, convert, *arguments)
         future.add_done_callback(release)
         return await asyncio.shield(future)

@@ -191,7 +191,7 @@ class Server:
         last_error = ""
         while True:
             await asyncio.sleep(self._settings.file_system_poll_wait_seconds)
-            # First, because a poll may fail or take long.
+            # First, because a poll may fail.
             self._set_health(bool(self._repository.serving()) and not self._rest_api.is_stuck())
             try:
                 await self._poll()

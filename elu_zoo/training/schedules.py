@@ -83,19 +83,21 @@ def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
 
 
 def use_shares(config: ConfigDict, usual: ConfigDict | None = None) -> None:
-    """Replaces boundaries in iterations by shares of a run, by default of `config`.
+    """Replaces boundaries in iterations by shares of the run, which fit any length.
 
-    Boundaries stay if the number of images is unknown, or if they are after the end.
+    Those that `config` shares with `usual` become shares of its run. Boundaries stay if the
+    number of images is unknown, or if they are after the end.
     """
-    data, train = config.data, config.train
-    if data.name not in load.names():
+    train = config.train
+    if config.data.name not in load.names():
         return
-    on_validation = get(config, "data.train_on_validation")
-    examples = get(config, "data.train_examples") or load.training_images(data.name, on_validation)
-    length = (usual or config).train
-    total = examples // max(1, length.batch_size) * length.epochs
     with config.unlocked():
         for key in [key for key in ("boundaries", "phase_boundaries") if key in train]:
+            of = usual if usual and usual.train.get(key) == train[key] else config
+            on_validation = get(of, "data.train_on_validation")
+            images = load.training_images(config.data.name, on_validation)
+            examples = get(of, "data.train_examples") or images
+            total = examples // max(1, of.train.batch_size) * of.train.epochs
             train[key] = tuple(
                 b / total if isinstance(b, numbers.Integral) and b < total else b
                 for b in train[key]

@@ -52,14 +52,14 @@ class Pretrained:
             saved=saved,
         )
 
-    def merged(self, requested: dict[str, Any]) -> dict[str, Any]:
+    def merged(self, requested: dict[str, Any], preprocesses: bool = True) -> dict[str, Any]:
         """Returns the builder arguments of the weights, updated with those of the user.
 
         Only `num_classes`, `seed` and the size may differ, which the contrast of `gcn` depends on.
         """
         from elu_zoo import activations
 
-        any_size = registry.entry(self.model).any_size and self.preprocessing["kind"] != "gcn"
+        one_size = preprocesses and self.preprocessing["kind"] == "gcn"
         for key, new in requested.items():
             if key not in self.arguments or key in ("num_classes", "seed"):
                 continue
@@ -67,7 +67,7 @@ class Pretrained:
             new = activations.describe(new) if key == "activation" else new
             new = list(new) if isinstance(new, tuple) else new
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
-            if is_shape and any_size:
+            if is_shape and not one_size and registry.entry(self.model).any_size:
                 trained = [*new[:2], trained[2]]
             if new != trained:
                 raise errors.UsageError(

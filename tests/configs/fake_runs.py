@@ -48,10 +48,9 @@ def loader(shape, classes, images=None):
 def observe(config, workdir, shape):
     """Runs a config on random images of a shape; returns what the run did.
 
-    Returns:
-        A namespace with config, entry, rows of metrics.jsonl, steps of checkpoints, model,
-        learner, data, rates, layers (of each iteration: {name: dropout rate or whether
-        heads are active}), draws, and the numbers of evaluated images.
+    These are config, entry, rows of metrics.jsonl, steps of checkpoints, model, learner, data,
+    rates, layers (of each iteration: {name: dropout rate or whether heads are active}), draws,
+    and the numbers of evaluated images.
     """
     run = SimpleNamespace(config=config, rates=[], layers=[], draws=[], evaluated=[])
 

@@ -35,8 +35,11 @@ def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
     assert schedules.in_iterations(photos.train[key], total) == list(cifar.train[key])
     halves = [round(b / 2) for b in cifar.train[key]]
     assert schedules.in_iterations(photos.train[key], total // 2) == halves
-    (small := get_config(name)).train.batch_size = 20
-    assert with_data(small, "my_photos", cifar).train[key] == photos.train[key]
+    small, own = get_config(name), get_config(name)
+    small.train.batch_size = own.train.batch_size = 20
+    own.train[key] = (own.train.epochs * 625,)
+    assert with_data(small, "x", cifar).train[key] == photos.train[key]
+    assert with_data(own, "x", cifar).train[key] == (0.25,)
 
 
 @pytest.mark.parametrize("entry", ["name", "data", "train"])

@@ -48,6 +48,7 @@ def test_weights_trained_on_normalised_contrast_fit_one_size(trained, is_refused
     expected = pytest.raises(errors.UsageError, match="trained with input_shape=")
     with expected if is_refused else contextlib.nullcontext():
         assert trained.merged(requested)["input_shape"] == (48, 48, 3)
+    assert trained.merged(requested, False)["input_shape"] == (48, 48, 3)
 
 
 def test_preprocessing_without_statistics_accepts_any_image_size():

@@ -69,21 +69,22 @@ def test_too_large_bodies_are_not_parsed(send):
         assert send(body, with_files=True) == (413, f'{{"error":"{text}"}}')
 
 
-def test_a_cancelled_conversion_lets_others_wait_until_it_ends():
+def test_a_cancelled_conversion_lets_others_wait_until_it_ends(caplog):
     starts, ends = threading.Event(), threading.Event()
 
     async def cancel():
         shared = bodies.Bodies(Settings(""))
-        convert = shared._convert(SMALL + 1, lambda: starts.set() or ends.wait(SECONDS))
-        conversion = asyncio.create_task(convert)
+        fail = shared._convert(SMALL + 1, lambda: starts.set() or ends.wait(SECONDS) / 0)
+        work = asyncio.create_task(fail)
         await asyncio.to_thread(starts.wait)
-        conversion.cancel()
+        work.cancel()
         await asyncio.sleep(0.2)
-        assert conversion.cancelled() and shared._converting.locked()
+        assert work.cancelled() and shared._converting.locked()
         ends.set()
         await shared._converting.acquire()
 
     asyncio.run(cancel())
+    assert not caplog.records
 
 
 def test_a_body_is_rejected_while_another_body_fills_the_memory(run, gate, monkeypatch):

@@ -79,9 +79,8 @@ def get_config(name):
 def watch(stop_after):
     """Checks each call of the step, and sends SIGTERM after `stop_after` iterations.
 
-    Returns:
-        A list with the number of iterations so far. Set this number to 0 before a run
-        that is to be stopped, and to a large number before any other run.
+    Returns a list with the number of iterations so far. Set it to 0 before a run that is to
+    be stopped, and to a large number before any other run.
     """
     from elu_zoo.training.step.jax_step import JaxStep
 

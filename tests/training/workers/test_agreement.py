@@ -20,9 +20,8 @@ HOSTS = ["a:1", "b:2", "c:3"]
 def machine(monkeypatch):
     """A function that makes the `Peers` of one of three machines with two devices each.
 
-    `respond` gets the values that this machine sends, and returns the values of all
-    three machines. By default all machines send equal values. The attribute `sent` of
-    the result lists the values that this machine sent.
+    `respond` gets the values that this machine sends, which `sent` of the result lists, and
+    returns the values of all three. By default all machines send equal values.
     """
 
     def make(number, respond=None):
