@@ -1,10 +1,10 @@
 """Results store of an experiment: a CSV file, independent of the folders of runs."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from elu_zoo import errors, results
+from elu_zoo import errors, files, results
 from elu_zoo.pairs.spec import BUDGETS, Trial
 
 Row = dict[str, Any]
@@ -40,17 +40,20 @@ class Points:
         Rows of other seeds of the same arm with another config or other observers go.
         """
         key = trial.key
-        remaining = [row for row in self.rows if not _is_replaced(row, key)]
-        new = [self._cells(key | row) for row in measured]
-        self.rows = sorted([*remaining, *new], key=_order)
-        results.write(self._path, self._columns, self.rows)
+        self._put((key | row for row in measured), lambda row: _is_replaced(row, key), _order)
 
     def put_all(self, budget: str, computed: Iterable[Row]) -> None:
         """Replaces all rows of a budget."""
-        remaining = [row for row in self.rows if row["budget"] != budget]
-        new = [self._cells({"budget": budget} | row) for row in computed]
-        self.rows = [*remaining, *new]
-        results.write(self._path, self._columns, self.rows)
+        new = ({"budget": budget} | row for row in computed)
+        self._put(new, lambda row: row["budget"] == budget, lambda row: 0)
+
+    def _put(self, new: Iterable[Row], is_replaced: Callable, order: Callable) -> None:
+        """Adds rows to the file, which another process may have changed, in place of others."""
+        self._path.parent.mkdir(parents=True, exist_ok=True)
+        with files.locked(self._path.parent):
+            rows = [row for row in results.read_file(self._path) if not is_replaced(row)]
+            self.rows = sorted([*rows, *map(self._cells, new)], key=order)
+            results.write(self._path, self._columns, self.rows)
 
     def of_budget(self, budget: str) -> list[dict[str, str]]:
         """Returns the rows of a budget."""

@@ -45,7 +45,8 @@ class View:
         longer = self.longer.rows if self.longer else []
         more = [row for row in longer if row.get("variant", "") not in known]
         budget = self.longer.budget if more else self.budget
-        return View(budget, self.rows + more, self.diverged)
+        diverged = *self.diverged, *(self.longer.diverged if more else ())
+        return View(budget, self.rows + more, diverged)
 
 
 def view(name: str, output: Path) -> View | None:

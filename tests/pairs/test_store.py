@@ -53,6 +53,9 @@ def test_rows_are_written_to_the_file(points, path):
         f"short,elu,False,,0,300,{TRIAL.arm_hash},2,",
     ]
     assert Points(path, COLUMNS).rows == points.rows
+    Points(path, COLUMNS).put(changed(seed=1), [{"epoch": 1}])  # another process
+    points.put(changed(seed=2), [{"epoch": 1}])
+    assert [row["seed"] for row in Points(path, COLUMNS).rows] == ["0", "0", "1", "2"]
 
 
 @pytest.mark.parametrize(

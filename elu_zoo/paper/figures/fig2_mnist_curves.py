@@ -34,6 +34,11 @@ _IMAGES = 1000  # recording their activations takes 3 to 4 % of a run's time
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
 _FLAT = 0.1  # largest change after epoch 25, as a fraction
 _LOSS_AT_CHANCE = math.log(10)
+# By what a change after this epoch is divided, a function of the loss in this epoch.
+_WHOLES = {
+    "by-fall": ("the change from chance until epoch 25", lambda loss: _LOSS_AT_CHANCE - loss),
+    "by-loss": ("the loss in epoch 25", lambda loss: loss),
+}
 _EARLY = 5  # epoch
 _ENDS = {
     "train_loss": "training loss",
@@ -131,30 +136,22 @@ def _claims() -> list[Claim]:
                 for other in PAPER[1:]
             ),
         ),
-        _flat(
-            "training",
-            "change of {}'s training loss after epoch 25, divided by the change from "
-            "chance until epoch 25",
-            lambda flat, last: abs((last - flat) / (_LOSS_AT_CHANCE - flat)),
-        ),
-        _flat(
-            "validation",
-            "change of {}'s validation loss after epoch 25, divided by the loss in epoch 25",
-            lambda flat, last: abs((last - flat) / flat),
-        ),
+        _flat("training"),
+        _flat("validation"),
     ]
 
 
-def _flat(split: str, measure: str, change: Callable[[float, float], float]) -> Claim:
+def _flat(split: str) -> Claim:
     """Returns the claim about a split's losses, from those in epoch 25 and at the end."""
 
-    def read(activation: str) -> Read:
+    def read(activation: str, whole: Callable[[float], float]) -> Read:
         arm, column = Arm(activation), f"{split.removesuffix('ing')}_loss"
 
         def read_changes(frame: pd.DataFrame) -> Values:
             flat = _loss_at(_FLAT_FROM, activation, column)(frame)
             last = final(arm, column)(frame)
-            return {seed: change(flat[seed], last[seed]) for seed in flat.keys() & last.keys()}
+            seeds = flat.keys() & last.keys()
+            return {seed: abs((last[seed] - flat[seed]) / whole(flat[seed])) for seed in seeds}
 
         return read_changes
 
@@ -165,11 +162,13 @@ def _flat(split: str, measure: str, change: Callable[[float, float], float]) -> 
         "a figure",
         tuple(
             ClaimTest(
-                f"mnist-{split}-flat-after-25-{activation}",
-                measure.format(palette.label(activation)),
-                mean_value(read(activation)),
+                f"mnist-{split}-flat-after-25-{activation}-{name}",
+                f"change of {palette.label(activation)}'s {split} loss after epoch 25, divided by "
+                f"{measure}",
+                mean_value(read(activation, whole)),
                 _FLAT,
             )
+            for name, (measure, whole) in _WHOLES.items()
             for activation in PAPER
         ),
     )
