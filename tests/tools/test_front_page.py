@@ -108,7 +108,7 @@ def worth_lines(rows):
 def test_units_are_compared_in_pairs_of_one_recipe():
     rows = [run("elu", seed, e) for seed, e in (("0", "30"), ("1", "28"), ("2", "10"))]
     rows += [run("relu", seed, e) for seed, e in (("1", "30"), ("0", "31"))]
-    rows += [run("elu", "0", "1", epochs="10"), run("prelu", "0", "1")]
+    rows += [run("elu", "0", "1", epochs="10"), run("relu", "7", "1", epochs="10")]
     rows += [run("relu", "0", "1", batch_norm="True"), run("relu", "2", "", epochs="3")]
     (line,) = worth_lines(rows)
     # The mean of -1 and -2; half of the interval is 12.706 * sqrt(1 / 2) / sqrt(2).
@@ -124,7 +124,7 @@ def test_one_pair_has_no_interval_and_parents_have_their_own_line():
     rows += [run(unit, "0", "40", config="elu_cifar_11-x", **ours) for unit in ("elu", "relu")]
     tuned, plain = worth_lines(rows)
     assert "fine-tuned from one cifar100 file per unit, 500 images | 1 | 20.00 %" in tuned
-    assert plain.endswith("| ours, 330 epochs | 1 | 40.00 % | 40.00 % | **+0.00** |  |")
+    assert plain.endswith("| ours, 330 epochs, x | 1 | 40.00 % | 40.00 % | **+0.00** |  |")
 
 
 def test_activations_have_their_verdicts_at_the_best_rate():

@@ -25,7 +25,8 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
         groups["mnist_mlp_8x128", "mnist", _BEST][name] = trained
     lines = []
     for (network, *recipe), own in groups.items():
-        if all(own.get(name) for name in _UNITS):
+        seeds = [{row["seed"] for row in own[name]} for name in _UNITS]
+        if set.intersection(*seeds):
             papers = [runs.papers_error(own[name], paper) for name in _UNITS]
             cells = *_compared(own), ", ".join(papers) if all(papers) else ""
             lines.append([f"`{network}`", *recipe, *cells])
@@ -35,7 +36,10 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
 
 def _recipe(row: dict[str, str]) -> str:
     if not row["config"].startswith("finetune-"):
-        return runs.schedule(row)
+        usual = f"table1_baselines-{row['model']}-{row['dataset']}".split("-")
+        usual += [row["schedule"] + row["epochs"]]
+        others = [word for word in row["config"].split("-") if word not in usual]
+        return ", ".join([runs.schedule(row), *others])
     _, _, parent, images = row["config"].rsplit("-", 3)  # -none-500@cifar10
     parent = "no weights" if parent == "none" else f"one {parent} file per unit"
     return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
