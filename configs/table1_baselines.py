@@ -12,7 +12,7 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            the ELU-Network.
 Ours:      results/results.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      hours on two CPU cores with schedule=quick: nin 2, allcnn_c 2.5, dsn with 15
-           epochs 1.2. H200: 2 minutes (nin, allcnn_c).
+           epochs 1.4. H200: 2 minutes (nin, allcnn_c).
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.

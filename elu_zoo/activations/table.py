@@ -1,7 +1,6 @@
 """The table of activations by name, and construction of activation layers."""
 
 import inspect
-import json
 import re
 from collections.abc import Callable
 from typing import Any
@@ -147,8 +146,8 @@ def describe(activation: Any) -> dict[str, Any]:
         return {"name": _name_of(layer.activation)}
     config = layer.get_config()
     arguments = {k: config[k] for k in _arguments(type(layer)) if k in config}
-    arguments = json.loads(json.dumps(arguments))  # JSON has no tuples
-    return {"name": _name_of(type(layer)), **arguments}
+    listed = {k: list(v) for k, v in arguments.items() if isinstance(v, tuple)}  # as in JSON
+    return {"name": _name_of(type(layer)), **arguments, **listed}
 
 
 def of_config(layer: dict[str, Any]) -> dict[str, Any] | None:

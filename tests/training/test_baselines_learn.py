@@ -22,8 +22,8 @@ NETS = [
 def make_config(net, schedule="quick", **entries):
     arg = f"net={net},dataset=cifar100,schedule={schedule},smoke=True"
     config = table1_baselines.get_config(arg)
-    config.data.train_examples = 200
-    config.train.batch_size = 20
+    config.data.train_examples, config.train.batch_size = 200, 20
+    config.model.update({"auxiliary_heads": True} if net == "dsn" else {})
     for name, value in entries.items():
         config.train[name] = value
     return config
@@ -54,7 +54,7 @@ def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_pa
 def test_a_resumed_run_drops_heads_after_the_same_iteration(tmp_path, stop_after):
     entries = {"heads_until": 0.34, "checkpoint_every": 100}
     config = make_config("dsn", **entries)
-    config.data.train_examples, config.model.auxiliary_heads = 60, True
+    config.data.train_examples = 60
     arguments = {"compile": "off", "steps_per_call": 1}
     unstopped = training.train(config, tmp_path / "unstopped", **arguments)
     first, second = read_losses(tmp_path / "unstopped")
