@@ -36,9 +36,7 @@ _STRINGS = {
     "name of a data set. By default the network's own, or another that has weights.",
 }
 _DEBUG = flags.DEFINE_bool(
-    "debug",
-    False,
-    "Print the traceback of an error, and all messages of libraries with time and file.",
+    "debug", False, "Print tracebacks of errors, and all messages of libraries with time and file."
 )
 
 

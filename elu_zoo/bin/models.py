@@ -5,6 +5,8 @@ elu-zoo-models elu_cifar_11.cifar100_elu-defd2541 --card
 elu-zoo-models 'mnist_mlp_*' --fetch
 """
 
+import os
+
 from absl import flags as absl_flags
 
 from elu_zoo import errors, registry, results
@@ -19,17 +21,17 @@ absl_flags.DEFINE_bool("fetch", False, "Download the weight files and print thei
 def check(argv: list[str]) -> None:
     """Checks that there is one pattern at most, and --data."""
     flags.no_arguments(argv[1:])
-    data = absl_flags.FLAGS.data
-    datasets = {entry["dataset"] for entry in manifest.published().values()}
-    if data and data not in datasets:
-        raise errors.unknown_name_error("data set", data, sorted(datasets))
+    if data := absl_flags.FLAGS.data:
+        datasets = sorted({entry["dataset"] for entry in manifest.published().values()})
+        errors.check_choice("data set", data, datasets)
 
 
 def main(argv: list[str]) -> None:
     values, pattern = absl_flags.FLAGS, argv[1] if argv[1:] else "*"
     listed = manifest.published()
     known = [tag for tag in listed if values.data in (None, listed[tag]["dataset"])]
-    tags = manifest.matching(known, pattern)
+    is_run = values.card and os.path.isdir(pattern)
+    tags = [] if is_run else manifest.matching(known, pattern)
     if values.data and not tags:
         raise errors.unknown_name_error("weights", pattern, known)
     if values.card:

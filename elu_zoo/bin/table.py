@@ -23,4 +23,4 @@ def show(rows: list[dict[str, str]]) -> None:
         # rich would read the file name [bold].png as markup.
         table.add_row(*(escape(errors.printable(row.get(name, ""))) for name in rows[0]))
     width = None if sys.stdout.isatty() else _UNBOUNDED
-    Console(width=width).print(table)
+    Console(width=width, emoji=False).print(table)

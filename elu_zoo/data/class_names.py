@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data.dataset import SPLITS, ImageData
@@ -17,9 +18,8 @@ _MAX_BYTES = 2**24
 def read(folder: Path, classes: Sequence[str]) -> tuple[str, ...]:
     """Returns the display name of each class, from the file `FILE` in a folder.
 
-    A line of the file is `<class> <name>`, with a tab between class and name if the
-    class contains blanks. Lines for other classes are ignored. Without a file, the
-    class is the display name.
+    A line of the file is `<class> <name>`, with a tab between class and name if the class contains
+    blanks. Lines for other classes are ignored. Without a file, the class is the display name.
     """
     path = folder / FILE
     try:
@@ -77,10 +77,9 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
     if unknown:
         raise errors.UsageError(
             f"{owner} has no class, or several, with the name of {len(unknown)} of the "
-            f"{len(present)} classes of the data set {data.name}: {errors.listed(unknown)}. It "
-            f"has {count} classes, {errors.listed(classes)}. "
-            f"{errors.did_you_mean(unknown[0], classes)}Rename or remove these classes "
-            "of the data set, or pass weights that were trained on them."
+            f"{len(present)} classes of the data set {data.name}: {errors.listed(unknown)}. It has "
+            f"{count} classes, {errors.listed(classes)}. {errors.did_you_mean(unknown[0], classes)}"
+            "Rename or remove these classes, or pass weights that were trained on them."
         )
     labels = np.array([known.index(x) if x in known else -1 for x in names], np.int32)
     parts = {name: part.relabelled(labels) for name, part in parts.items()}
@@ -88,15 +87,15 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
 
 
 def _in_order(data: ImageData, owner: str, count: int) -> ImageData:
-    """Returns a data set for a model that has no names of classes, with a note on that."""
+    """Returns a data set for a model that has no names of classes, after a warning."""
     if data.num_classes != count:
         raise errors.UsageError(
             f"{owner} has {count} classes without names, but the data set {data.name} has "
             f"{data.num_classes}: {errors.listed(data.class_names)}. Pass images of all its "
             "classes, in the order of its training."
         )
-    note = (
+    logging.warning(
         f"{owner} has no names of classes. Its classes 0, 1, ... are taken as "
         f"{errors.listed(data.class_names)}, in this order."
     )
-    return dataclasses.replace(data, note=f"{note} {data.note}".strip())
+    return data

@@ -59,12 +59,11 @@ def find(
 ) -> EncodedImages:
     """Finds the images `<folder>/<class>/<file>`.
 
-    The label of a class is its position in the sorted list of folders that hold images.
-    If `folder` has a subfolder `train/` of class folders, the splits are `train/` and
-    `val/`, or other names of `_SPLITS`. Otherwise all images are the training split. A
-    file is an image if its name ends in one of `formats.SUFFIXES`; a warning lists
-    images and folders that are not read. For display names, see `class_names.read`. The
-    fingerprint is a hash of the names and sizes of all images.
+    The label of a class is its position in the sorted list of folders that hold images. If `folder`
+    has a subfolder `train/` of class folders, the splits are `train/` and `val/`, or other names of
+    `_SPLITS`. Otherwise all images are the training split. A file is an image if its name ends in
+    one of `formats.SUFFIXES`; a warning lists images and folders that are not read. For display
+    names, see `class_names.read`. The fingerprint is a hash of the names and sizes of all images.
 
     Args:
         folder: the folder.

@@ -31,8 +31,7 @@ def is_webp(content: bytes) -> bool:
 
 def unsupported_error(content: bytes, expected: str = "PNG or JPEG") -> errors.DataError:
     """Returns an error that states the format of a file that is not as expected."""
-    name = _other_format(content)
-    found = f"it is {name}" if name else "its format is unknown"
+    found = f"it is {name}" if (name := _other_format(content)) else "its format is unknown"
     return errors.DataError(f"{found}; expected {expected}")
 
 

@@ -127,7 +127,7 @@ def _content(source: Any) -> bytes | np.ndarray:
         if image.mode.startswith("I;16"):
             image = Image.fromarray(np.asarray(image).astype("<u2"))
         elif image.mode not in ("1", "L", "LA", "P", "RGB", "RGBA"):
-            image = image.convert("RGB")
+            image = image.convert("RGBA" if image.mode in ("PA", "RGBa") else "RGB")
         image.save(buffer, "PNG")
         return buffer.getvalue()
     if hasattr(source, "read"):

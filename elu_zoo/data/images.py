@@ -97,8 +97,7 @@ def adapt(images: tf.Tensor, shape: Shape) -> tf.Tensor:
 
 def resize(grey: np.ndarray, size: tuple[int, ...]) -> np.ndarray:
     """Returns a float image `(height, width)` in another size, with antialiasing."""
-    resized = tf.image.resize(grey[..., None], size, "bilinear", antialias=True)
-    return resized.numpy()[..., 0]
+    return tf.image.resize(grey[..., None], size, "bilinear", antialias=True).numpy()[..., 0]
 
 
 def adapt_all(images: np.ndarray, shape: Shape) -> np.ndarray:
@@ -115,7 +114,10 @@ def _rounded(values: tf.Tensor) -> tf.Tensor:
 
 
 def webp_as_png(encoded: bytes) -> bytes:
-    """Returns the first image of a WebP file as PNG; exports cannot decode WebP."""
+    """Returns a WebP image as PNG; exports cannot decode WebP."""
+    # TensorFlow writes four channels of an animation into memory for three.
+    if encoded[12:16] == b"VP8X" and encoded[20:21] and encoded[20] & 2:
+        raise errors.DataError("it is an animation; expected a single image")
     try:
         frames = tf.io.decode_webp(encoded)
     except tf.errors.OpError as error:

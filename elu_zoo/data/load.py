@@ -46,8 +46,7 @@ def load(
             see `folder.find`; an .npz file, see `npz.read`; or the name of a data set
             that tensorflow-datasets prepared, with its config if it has one
             (`"beans"`, `"imagenet_resized/32x32"`), see `tfds.find`.
-        data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores
-            this argument.
+        data_dir: see `tfds.find_folder`. `mnist_5k` is part of a package and ignores this argument.
         image_shape: `(height, width, channels)` to which every image is adapted, see
             `images.adapt`. None keeps the shape of the images, which must be equal.
 

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import shapes
@@ -12,7 +13,7 @@ from elu_zoo.data.shapes import Shape
 # Accepted names of the arrays of images and labels, by split.
 _NAMES = {
     "train": (("x_train", "y_train"), ("images", "labels"), ("x", "y")),
-    "validation": (("x_validation", "y_validation"), ("x_val", "y_val")),
+    "validation": (("x_validation", "y_validation"), ("x_val", "y_val"), ("x_valid", "y_valid")),
     "test": (("x_test", "y_test"),),
 }
 _EXPECTED = (
@@ -28,7 +29,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
     Images are `(n, height, width[, channels])`, 0..255. They are adapted to a shape
     unless it is None. Labels are integers; without `class_names`, they name the classes.
     """
-    stored = _stored_arrays(path)
+    stored, used = _stored_arrays(path), {"class_names"}
     arrays: Arrays = {}
     for part, pairs in _NAMES.items():
         present = [pair for pair in pairs if {*pair} & {*stored}]
@@ -39,11 +40,14 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             raise errors.DataError(f"{path} has no array {missing.pop()}. {_EXPECTED}.")
         arrays[f"{part}_images"] = _images(stored[images], f"{path}: {images}", shape)
         arrays[f"{part}_labels"] = _labels(stored[labels], f"{path}: {labels}")
+        used |= {images, labels}
     if "train_images" not in arrays:
         raise errors.DataError(
             f"{path} has no training images. {_EXPECTED}. Received: "
             f"{', '.join(stored) or 'nothing'}."
         )
+    if unread := sorted({*stored} - used):
+        logging.warning("%s: %s are not read. %s.", path, errors.listed(unread), _EXPECTED)
     if "class_names" in stored:
         names = stored["class_names"].ravel()
         names = np.char.decode(names, errors="replace") if names.dtype.kind == "S" else names

@@ -29,9 +29,8 @@ _DEVIATIONS = {"gcn_zca": 0.53, "gcn": 1.0, "gcn_mean": 1.0}
 def find_or_fit(kind: str, data: ImageData, folder: Path | None = None) -> str:
     """Returns the name of the statistics that a kind of preprocessing needs.
 
-    Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`. The copy
-    in `folder`, a run's folder, is preferred, because another machine may compute other
-    statistics.
+    Missing statistics are computed and written to `$ELU_ZOO_HOME/statistics`. The copy in `folder`,
+    a run's folder, is preferred, because another machine may compute other statistics.
     """
     images = data.fingerprint + "_gcn" * (kind == "gcn_mean")
     stored = "zca" if kind == "gcn_zca" else "mean"

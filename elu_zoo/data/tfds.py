@@ -83,15 +83,14 @@ def find_folder(name: str, major: int | None, data_dir: str | Path | None) -> Pa
     versions = f"{'*' if major is None else major}.*.*"
     prepared = {
         tuple(map(int, info.parent.name.split("."))): info.parent
-        for info in root.glob(f"{name}/{versions}/dataset_info.json")
+        for info in (root / name).glob(f"{versions}/dataset_info.json")
         if re.fullmatch(r"\d+\.\d+\.\d+", info.parent.name)
     }
     if not prepared:
         raise errors.DataError(
-            f"Data set {name!r} is not prepared: there is no "
-            f"{root}/{name}/{versions}/dataset_info.json. Nothing is downloaded "
-            f"automatically. Run {_command(name, root)} on a machine with a network, and "
-            "copy the output to data_dir or $TFDS_DATA_DIR."
+            f"Data set {name!r} is not prepared: there is no {root}/{name}/{versions}/"
+            f"dataset_info.json. Nothing is downloaded automatically. Run {_command(name, root)} "
+            "on a machine with a network, and copy the output to data_dir or $TFDS_DATA_DIR."
         )
     return prepared[max(prepared)]
 

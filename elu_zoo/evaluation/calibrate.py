@@ -43,7 +43,8 @@ def evaluate(
 ) -> tuple[dict[str, float], list[str]]:
     """Returns the measures of a split, with calibration measures, and notes."""
     fitted, notes = None, []
-    if split == "test" and entry and entry["dataset"] == data.name:
+    same = entry and entry.get("images", data.fingerprint) == data.fingerprint
+    if split == "test" and entry and same and entry["dataset"] == data.name:
         fitted, source = temperature(entry, evaluator, data)
         few = entry.get("examples", {}).get("validation", 0) < calibration.FEW
         notes = [source] if not fitted or (few and "calibration" not in entry) else []

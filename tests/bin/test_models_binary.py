@@ -66,9 +66,11 @@ def test_networks_and_weights_are_listed(cli):
     assert "elu_imagenet_15" in cli("models", "elu_*").out
 
 
-def test_cards_are_printed(cli):
+def test_cards_are_printed(cli, tmp_path, monkeypatch):
     card = cli("models", "nin.", "--card").out
     assert card.startswith(f"# {manifest.list_weights('nin.')[0]}")
+    monkeypatch.chdir(tmp_path)
+    assert cli("models", ".", "--card").code == 2  # the folder of no run
 
 
 @pytest.mark.parametrize(("command", "code"), [("models", 0), ("serve", 0), ("export", 2)])

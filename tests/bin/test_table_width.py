@@ -6,7 +6,7 @@ import pytest
 
 from elu_zoo.bin import table
 
-NAME = "photos[bold]/" + "n02099601_golden_retriever_" * 9 + ".JPEG"
+NAME = "photos[bold]:cat:/" + "n02099601_golden_retriever_" * 9 + ".JPEG"
 
 
 @pytest.mark.parametrize(("is_terminal", "is_unbroken"), [(False, True), (True, False)])

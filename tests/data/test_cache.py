@@ -6,10 +6,7 @@ import pytest
 from elu_zoo import errors
 from elu_zoo.data import cache
 
-ARRAYS = {
-    "a": np.arange(600, dtype="uint8").reshape(20, 30),
-    "names": np.array(["x", "yz"]),
-}
+ARRAYS = {"a": np.arange(600, dtype="uint8").reshape(20, 30), "names": np.array(["x", "yz"])}
 
 
 def _build():

@@ -37,11 +37,7 @@ def test_classes_are_matched_by_their_names(names, known, labels):
 @pytest.mark.parametrize(
     ("names", "known", "words"),
     [
-        (
-            ["a", "c"],
-            ["a", "b"],
-            "name of 1 of the 2 classes of .* pets: c. It has",
-        ),
+        (["a", "c"], ["a", "b"], "name of 1 of the 2 classes of .* pets: c. It has"),
         (["a", "Bear"], ["bear", "a"], "pets: Bear. .* Did you mean 'bear'"),
         (["a", "b"], ["a", "b", "b"], "several, .* pets: b. "),
         (["b", "b", "a"], ["a", "b"], "of 2 of the 2 classes .* pets: b, b. "),
@@ -69,10 +65,10 @@ def test_names_in_utf16_are_refused_with_a_remedy(tmp_path):
         load.load(folder, image_shape=(8, 8, 3))
 
 
-def test_classes_without_names_are_taken_in_order_with_a_note():
+def test_classes_without_names_are_taken_in_order_after_a_warning(caplog):
     found = class_names.matched(data_of(["b", "a"]), "own.keras", [], 2)
     assert found.test.labels.tolist() == [0, 1]
-    assert "own.keras has no names of classes" in found.note and "b, a, in this" in found.note
+    assert "own.keras has no names of classes" in caplog.text and "b, a, in this" in caplog.text
 
 
 def test_numbers_of_classes_match_no_names(tmp_path):

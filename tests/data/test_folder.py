@@ -66,8 +66,7 @@ def test_each_layout_has_splits_classes_and_labels(tmp_path, paths, classes, spl
 
 
 @pytest.mark.parametrize(
-    "path",
-    ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", ".cache/1.jpg", "1.jpg", "b/1.md"],
+    "path", ["a/1.csv", "a/jpg", "a/1.jpeg.part", "a/.1.jpg", ".cache/1.jpg", "1.jpg", "b/1.md"]
 )
 def test_other_files_are_ignored(tmp_path, path):
     (tmp_path / "empty").mkdir()
@@ -207,8 +206,7 @@ def test_the_fingerprint_depends_on_names_and_sizes(tmp_path, change):
 
 
 @pytest.mark.parametrize(
-    ("folder", "name"),
-    [("a.b--c", "a_b_c"), ("x/..", "data"), ("Fotos-Käfer 1", "fotos_käfer_1")],
+    ("folder", "name"), [("a.b--c", "a_b_c"), ("x/..", "data"), ("Fotos-Käfer 1", "fotos_käfer_1")]
 )
 def test_the_name_of_a_data_set_comes_from_its_folder(tmp_path, folder, name):
     folder = tmp_path / "data" / folder

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from image_files import CMYK, classes, fill, jpeg, jpeg_of, noise, png, png_of
+from PIL import Image
 
 from elu_zoo import errors
 from elu_zoo.data import image_files, load
@@ -50,6 +51,20 @@ def test_unusable_files_of_a_folder_are_left_out(tmp_path):
         f"{tmp_path}/photo.heic cannot be used: it is a HEIC or an AVIF; expected PNG, JPEG or "
         "WebP.",
     ]
+
+
+def test_an_animated_webp_is_refused_before_it_is_decoded(tmp_path):
+    # TensorFlow's decoder writes it past the end of its memory.
+    still, *others = (Image.fromarray(noise(64, 64, seed)) for seed in range(3))
+    still.save(tmp_path / "a.webp", save_all=True, append_images=others)
+    with pytest.raises(errors.DataError, match="animation"):
+        image_files.read_image(tmp_path / "a.webp", SHAPE)
+
+
+@pytest.mark.parametrize("mode", ["PA", "RGBa"])
+def test_transparent_pixels_of_any_mode_are_white(mode):
+    read = image_files.read_image(Image.new("RGBA", (5, 6), (9, 9, 9, 0)).convert(mode), SHAPE)
+    assert read.pixels.min() == 255
 
 
 def test_a_folder_without_a_usable_file_is_refused(tmp_path):

@@ -85,10 +85,7 @@ GREY = noise(40, 40, channels=1)
         (png(GREY), np.repeat(GREY, 3, -1)),
         (png(noise(40, 40, channels=4)), on_white(noise(40, 40, channels=4))),
         (png(GREY.astype("uint16") * 257), np.repeat(GREY, 3, -1)),
-        (
-            png_of(40, 40, 3, (b"PLTE", PALETTE.tobytes()), rows_of_png(INDICES)),
-            PALETTE[INDICES],
-        ),
+        (png_of(40, 40, 3, (b"PLTE", PALETTE.tobytes()), rows_of_png(INDICES)), PALETTE[INDICES]),
         (jpeg(COLOUR), decoded_by_pillow(jpeg(COLOUR))),
         (jpeg(GREY), decoded_by_pillow(jpeg(GREY))),
     ],

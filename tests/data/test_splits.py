@@ -11,11 +11,7 @@ from elu_zoo.data import load
 def test_an_image_stays_in_its_split_when_other_images_are_removed(tmp_path):
     images = np.stack([noise(8, 8, seed) for seed in range(60)])
     assignments = []
-    for name, chosen in {
-        "a": range(60),
-        "b": range(7, 60),
-        "c": range(59, 2, -1),
-    }.items():
+    for name, chosen in {"a": range(60), "b": range(7, 60), "c": range(59, 2, -1)}.items():
         labels = np.arange(60) % 2
         chosen = list(chosen)
         np.savez(tmp_path / f"{name}.npz", x=images[chosen], y=labels[chosen])

@@ -72,6 +72,8 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
     assert set(unchanged) <= set(loaded)
     with pytest.raises(errors.UsageError, match="differ in shape"):
         load.load("photos", tmp_path)
+    with pytest.raises(errors.UsageError, match="'phot.' is not prepared"):
+        load.load("phot*", tmp_path)
 
 
 @pytest.mark.parametrize(

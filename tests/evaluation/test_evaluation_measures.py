@@ -79,6 +79,7 @@ STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."
         (TRAINED, "test", False, "absent", [calibrate.NO_TWIN]),
         (TRAINED | STORED, "test", False, 2.0, []),
         (HELD_OUT | {"dataset": "other"}, "test", False, "absent", []),
+        (HELD_OUT | {"images": "since changed"}, "test", False, "absent", []),
         (HELD_OUT, "validation", False, "absent", []),
         (None, "test", False, "absent", []),
     ],
