@@ -88,7 +88,8 @@ def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> t
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
     shape = trained.arguments.get("input_shape") if trained else None
-    return tuple(shape or registered.default("input_shape"))
+    is_fixed = shape and None not in shape
+    return tuple(shape if is_fixed else registered.default("input_shape"))
 
 
 def preprocess_input(
@@ -156,9 +157,9 @@ def decode_predictions(
         )
     errors.check_integer("top", top, minimum=1)
     values = np.asarray(predictions, dtype=np.float64)
-    if np.isnan(values).any():
+    if np.isnan(values).any() or np.isposinf(values).any():
         raise errors.UsageError(
-            "predictions must be the outputs of a model without NaN, such as "
+            "predictions must be the outputs of a model without NaN and infinity, such as "
             f"model(images). Received: {reprlib.repr(predictions)}."
         )
     found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)

@@ -70,7 +70,7 @@ def get_model(
             - num_classes: number of logits.
             - input_shape: `(height, width, channels)` of an image. Networks whose
               weights fit images of any size accept `(None, None, channels)`, with
-              `preprocessing=False` if the preprocessing has statistics.
+              `preprocessing=False` if theirs is `gcn` or has statistics.
             - width: factor on the number of units of every hidden layer.
             - seed: equal seeds give bit-equal initial weights for every activation,
               with or without batch normalisation.
@@ -190,5 +190,5 @@ def model_info(name: str, **builder_arguments: Unpack[BuilderArguments]) -> Mode
     """
     from elu_zoo.models import cost
 
-    model = get_model(name, **builder_arguments, preprocessing=False)
+    model = get_model(name, **{**builder_arguments, "preprocessing": False})
     return ModelInfo(cost.parameters(model), cost.multiply_accumulates(model))

@@ -76,14 +76,14 @@ def test_decode_refuses_predictions_without_class_names(published, values, name,
         elu_zoo.decode_predictions(values, name, **arguments)
 
 
-def test_a_keras_file_states_size_and_preprocessing_and_numbers_its_classes(tmp_path):
+@pytest.mark.parametrize(("size", "read"), [((20, 20), (20, 20)), ((None, None), (32, 32))])
+def test_a_keras_file_states_size_and_preprocessing_and_numbers_its_classes(tmp_path, size, read):
     path = tmp_path / "own.keras"
     rescale = {"kind": "rescale", "scale": 1 / 255, "offset": 0.0}
-    model = elu_zoo.get_model("nin", input_shape=(20, 20, 3), preprocessing=rescale)
-    model.save(path)
+    elu_zoo.get_model("nin", input_shape=(*size, 3), preprocessing=rescale).save(path)
     own = {"weights": path, "allow_unverified": True}
     (image,) = elu_zoo.load_image(np.zeros((8, 8, 3), np.uint8), "nin", **own)
-    assert image.shape == (20, 20, 3)
+    assert image.shape == (*read, 3)
     assert elu_zoo.preprocess_input(np.full((1, 8, 8, 3), 255), "nin", **own).max() == 1
     (best,) = elu_zoo.decode_predictions(np.eye(1, 10, 3), "nin", top=1, **own)
     assert best == [("3", 1.0)]

@@ -86,6 +86,7 @@ class ShiftedReLU(keras.layers.Layer):
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:
+        inputs = keras.ops.cast(inputs, self.compute_dtype)
         return keras.ops.maximum(inputs, keras.ops.cast(-1, inputs.dtype))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
@@ -131,6 +132,7 @@ class PReLU(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         # If the product contained positive inputs, the derivative with respect to the
         # slope would be 0 * inf at +inf.
+        inputs = keras.ops.cast(inputs, self.compute_dtype)
         positive = inputs > 0
         negative = keras.ops.where(positive, keras.ops.zeros_like(inputs), inputs)
         slope = keras.ops.cast(self.slope, inputs.dtype)
@@ -184,13 +186,9 @@ class RReLU(keras.layers.Layer):
         if not training:
             mean = (self.lower + self.upper) / 2
             return keras.ops.leaky_relu(inputs, negative_slope=mean)
-        slope = keras.random.uniform(
-            keras.ops.shape(inputs),
-            self.lower,
-            self.upper,
-            dtype=inputs.dtype,
-            seed=self.seed_generator,
-        )
+        inputs = keras.ops.cast(inputs, self.compute_dtype)
+        shape, dtype = keras.ops.shape(inputs), inputs.dtype
+        slope = keras.random.uniform(shape, self.lower, self.upper, dtype, self.seed_generator)
         return keras.ops.where(inputs > 0, inputs, slope * inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

@@ -84,6 +84,8 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
             f"underscores, and start with a letter. Received: {name!r}."
         )
     taken = _table.get(name, factory)
+    if _is_layer_class(factory):
+        _build(factory, {}, name, 0)  # an error names arguments without defaults
     # A notebook may run a cell twice.
     is_same = (taken.__module__, taken.__qualname__) == (factory.__module__, factory.__qualname__)
     if name in (*_ALIASES, _MAXOUT) or not is_same:
@@ -183,7 +185,7 @@ def _lookup(name: str) -> Callable:
     of_keras = name != "get" and inspect.isfunction(getattr(keras.activations, name, None))
     if name == _MAXOUT or of_keras:
         raise errors.UsageError(
-            f"The activation {name!r} does not act on each element separately. "
+            f"The activation {name!r} needs arguments, or does not act on each element separately. "
             f"Known: {', '.join(_table)}, and {_MAXOUT} in the network {_MAXOUT} only."
         )
     raise errors.UsageError(
@@ -250,7 +252,7 @@ def _build(
     if required:
         raise errors.UsageError(
             f"The layer class {entry.__name__} needs arguments: "
-            f"{', '.join(required)}. Pass `lambda: {entry.__name__}(...)`."
+            f"{', '.join(required)}. Give them defaults, or pass `lambda: {entry.__name__}(...)`."
         )
     if "seed" in parameters:
         arguments = {**arguments, "seed": seed}

@@ -2,6 +2,7 @@
 
 import contextlib
 import inspect
+import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def _rescale(scale: float, offset: float | Sequence[float] = 0.0) -> list[keras.
             "The preprocessing 'rescale' needs a 'scale' that is finite and not 0, and "
             f"an 'offset' that is finite. Received: scale={scale!r}, offset={offset!r}."
         )
-    return [keras.layers.Rescaling(scale, offset, name="rescale")]
+    return [keras.layers.Rescaling(scale, offset, name="rescale", dtype="float32")]
 
 
 def _gcn() -> list[keras.layers.Layer]:
@@ -33,12 +34,17 @@ def _gcn() -> list[keras.layers.Layer]:
 def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
     # For a data set's name, `statistics_file.find` returns the mean of raw images.
     is_file = "_mean-" in str(statistics)
-    return [*_gcn(), *_mean(statistics if is_file else f"{statistics}_gcn")]
+    return [*_gcn(), *_mean(statistics if is_file else f"{statistics}_gcn", "gcn_mean")]
 
 
-def _mean(statistics: str) -> list[keras.layers.Layer]:
+def _mean(statistics: str, kind: str = "mean") -> list[keras.layers.Layer]:
     from elu_zoo.layers.data_statistics import MeanSubtraction
 
+    found = "gcn_mean" if re.search("_gcn(_mean-.*)?$", str(statistics)) else "mean"
+    if found != kind:
+        raise errors.UsageError(
+            f"The mean image {statistics} is for the preprocessing {found!r}. Received: {kind!r}."
+        )
     return [MeanSubtraction(statistics, name="subtract_mean", dtype="float32")]
 
 
@@ -92,12 +98,12 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
               optional entry `"offset"`, a number, or a list of one for each channel.
             - `{"kind": "gcn"}` applies global contrast normalisation.
             - `{"kind": "mean", "statistics": name}` subtracts the mean image.
-            - `{"kind": "gcn_mean", "statistics": name}` applies global contrast
-              normalisation and subtracts the mean of normalised images.
-            - `{"kind": "gcn_zca", "statistics": name}` applies global contrast
-              normalisation and ZCA whitening.
-            - `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}`
-              subtracts the mean image and crops the centre.
+            - `{"kind": "gcn_mean", "statistics": name}` applies global contrast normalisation and
+              subtracts the mean of normalised images.
+            - `{"kind": "gcn_zca", "statistics": name}` applies global contrast normalisation and
+              ZCA whitening.
+            - `{"kind": "mean_crop", "statistics": name, "crop": (height, width)}` subtracts the
+              mean image and crops the centre.
 
     Raises:
         UsageError: the kind or an entry is unknown, or an entry is missing or wrong.
@@ -126,10 +132,9 @@ def image_input(
     """Returns the input `image` of a network and the output of its preprocessing.
 
     Args:
-        input_shape: `(height, width, channels)` of preprocessed images. Height and
-            width may be None if the preprocessing has no statistics.
-        preprocessing: see `preprocessing_layers`; None for a network whose input is
-            preprocessed images.
+        input_shape: `(height, width, channels)` of preprocessed images. Height and width may be
+            None if the preprocessing has no statistics.
+        preprocessing: see `preprocessing_layers`; None for a network of preprocessed images.
 
     Raises:
         UsageError: the preprocessing does not return images of `input_shape`.

@@ -5,6 +5,8 @@ from collections.abc import Iterator
 
 import keras
 
+from elu_zoo import errors
+
 _COUNTED = (
     keras.layers.Dense,
     keras.layers.Conv2D,
@@ -44,7 +46,12 @@ def multiply_accumulates(model: keras.Model) -> int:
     total = 0
     for layer in all_layers(model):
         if isinstance(layer, _COUNTED):
-            positions = math.prod(layer.output.shape[1:-1])
+            size = layer.output.shape[1:-1]
+            if None in size:
+                raise errors.UsageError(
+                    f"{layer.name} has maps of {size} pixels. Pass an input_shape without None."
+                )
+            positions = math.prod(size)
             kernels = (getattr(layer, name, None) for name in _KERNELS)
             sizes = (math.prod(k.shape) for k in kernels if k is not None)
             total += positions * sum(sizes)

@@ -37,10 +37,7 @@ def pooled_sizes() -> list[int]:
 INPUT = int(pooled_sizes()[0] * SHRINK + 0.5) + KERNEL_SIZES[0] - 1  # 94 pixels a side
 
 
-@register_model(
-    preprocessing={"kind": "rescale", "scale": 1 / 128, "offset": -1.0},
-    any_size=True,
-)
+@register_model(preprocessing={"kind": "rescale", "scale": 1 / 128, "offset": -1.0}, any_size=True)
 def fmp(
     activation="very_leaky_relu",
     *,
@@ -57,23 +54,20 @@ def fmp(
 ) -> keras.Model:
     """Fourteen convolutions, with max pooling by the cube root of 2 after twelve.
 
-    The network has 79,247,530 parameters with 10 classes and 79,449,220 with 100; with
-    `filters=32` it has 3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels,
-    is centred in a map of 94 x 94 zeros, which the layers reduce to 1 x 1. The paper's
-    table 1 lists test errors of 4.50 % on CIFAR-10 and 27.62 % on CIFAR-100. 4.50 % is
-    the original's error for a single test with regions drawn at random, as in training.
-    The source of 27.62 % is unknown.
+    The network has 79,247,530 parameters with 10 classes and 79,449,220 with 100; with `filters=32`
+    it has 3,176,490 and 3,216,900. The image, of at most 94 x 94 pixels, is centred in a map of 94
+    x 94 zeros, which the layers reduce to 1 x 1. The paper's table 1 lists test errors of 4.50 % on
+    CIFAR-10 and 27.62 % on CIFAR-100. 4.50 % is the original's error for a single test with regions
+    drawn at random, as in training. The source of 27.62 % is unknown.
 
     Args:
-        filters: number k of filters of the first convolution; the n-th convolution has
-            n k filters.
+        filters: number k of filters of the first convolution; the n-th convolution has n k filters.
         regions: how the pooling draws regions, `pseudorandom` or `random`. The
             original's smaller network, with `filters=32`, has `random`.
-        dropout: fraction of the maps of the last convolution that training drops, the
-            same maps for a whole batch. The fraction grows in equal steps from 0 at the
-            first convolution. As in the original, the number of kept maps is a multiple
-            of 32 if `filters` is a multiple of 32. The original's smaller network has
-            0.1.
+        dropout: fraction of the maps of the last convolution that training drops, the same maps for
+            a whole batch. The fraction grows in equal steps from 0 at the first convolution. As in
+            the original, the number of kept maps is a multiple of 32 if `filters` is one and
+            `width` is 1. The original's smaller network has 0.1.
 
     The other arguments are documented in `elu_zoo.get_model`.
 

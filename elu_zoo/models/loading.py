@@ -22,7 +22,7 @@ def check_saved(
     weights.saved.check(model, classifier)
     expected = hdf5.shapes(model)
     if not weights.has_classifier:
-        expected.pop(classifier, None)
+        expected = _body(expected, classifier)
     hdf5.read(weights.path, expected, None)
     if needs_classifier and not weights.has_classifier:
         raise errors.UsageError(
@@ -72,6 +72,11 @@ def _abstract(
         return pool.submit(contextvars.copy_context().run, build_abstract).result()
 
 
+def _body(values: dict[str, Any], classifier: str | None) -> dict[str, Any]:
+    """Returns values by layer without the classifier and the activation of its maps."""
+    return {k: v for k, v in values.items() if k not in (classifier, f"act_{classifier}")}
+
+
 def load(
     model: keras.Model, registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> None:
@@ -82,10 +87,10 @@ def load(
     is_equal = in_file in (None, num_classes)
     expected = hdf5.shapes(model if is_equal else _abstract(registered, arguments, weights))
     if weights.saved and not weights.has_classifier:
-        del expected[classifier]
+        expected = _body(expected, classifier)
     arrays = hdf5.read(weights.path, expected, weights.entry["sha256"] if weights.entry else None)
     if not is_equal or not weights.has_classifier:
-        arrays.pop(classifier, None)
+        arrays = _body(arrays, classifier)
         logging.info(
             "The layer %r keeps its initial weights; all other layers get those of %s.",
             classifier,

@@ -63,16 +63,16 @@ class Pretrained:
         for key, new in requested.items():
             if key not in self.arguments or key in ("num_classes", "seed"):
                 continue
-            trained = self.arguments[key]
+            trained, new = self.arguments[key], list(new) if isinstance(new, tuple) else new
             new = activations.describe(new) if key == "activation" else new
-            new = list(new) if isinstance(new, tuple) else new
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
             if is_shape and not one_size and registry.entry(self.model).any_size:
                 trained = [*new[:2], trained[2]]
             if new != trained:
                 raise errors.UsageError(
                     f"The weights {self.name} were trained with {key}={trained}. Received: "
-                    f"{key}={new}. Remove the argument {key}, or pass other weights."
+                    f"{key}={new}. Remove the argument {key}, or pass other weights"
+                    f"{' or preprocessing=False' * (is_shape and one_size)}."
                 )
         return {"activation": self.activation, **self.arguments, **requested}
 

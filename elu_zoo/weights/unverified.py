@@ -98,8 +98,8 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
             raise ValueError("it is too large")
         config = json.loads(text)
         kind = errors.printable(str(config["class_name"]), 100)
-        if kind == "Functional":
-            layers, name = _by_name(config), registered.classifier
+        layers, name = _by_name(config) if kind == "Functional" else {}, registered.classifier
+        if _INPUT in layers:
             arguments = _arguments(layers)
             if classifier := layers.get(name):
                 units = {"units", "filters"} & classifier["config"].keys()

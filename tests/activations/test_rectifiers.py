@@ -29,6 +29,12 @@ def test_values_equal_the_formula(layer, reference):
     assert layer.compute_output_shape(X.shape) == X.shape
 
 
+@pytest.mark.parametrize("layer", [ShiftedReLU(), PReLU(), RReLU(0.2, 0.3)])
+def test_integers_are_cast(layer):
+    ((negative, positive),) = np.asarray(layer(np.array([[-4, 3]]), training=True))
+    assert -1.2 <= negative <= -0.8 and positive == 3
+
+
 @pytest.mark.parametrize("shape", [(2, 5), (2, 3, 4, 5)])
 def test_prelu_has_one_slope_for_each_channel(shape):
     layer = PReLU()

@@ -74,7 +74,8 @@ def test_the_seed_of_make_determines_the_draws():
 # (argument of `make` and `describe`, part of the message)
 REFUSED = [
     ("eluu", "Unknown activation 'eluu'. Did you mean 'elu'"),
-    ("softmax", "'softmax' does not act on each element"),
+    ("softmax", "'softmax' .* does not act on each element"),
+    ("threshold", "'threshold' needs arguments"),
     ("mine", "with elu_zoo.register_activation. In a command, .* --module"),
     ({}, "needs a 'name'"),
     ({"name": "elu", "alhpa": 1}, "Did you mean 'alpha'"),
@@ -84,7 +85,7 @@ REFUSED = [
     (lambda x: x, "is not registered.*register_activation"),
     (lambda: 3, "must return a Keras layer. Received: 3"),
     (lambda layer=ELU(): layer, "the same layer twice"),  # noqa: B008
-    (keras.layers.Dense, "Dense needs arguments: units. Pass `lambda: Dense"),
+    (keras.layers.Dense, "Dense needs arguments: units. .* pass `lambda: Dense"),
     (None, "of type NoneType"),
 ]
 
@@ -151,6 +152,7 @@ def test_models_with_registered_classes_can_be_saved(tmp_path):
         ((3, keras.ops.sin), "must be a string"),
         (("three", 3), "layer class or a function"),
         ((lambda x: x**3,), "a function with a name"),
+        ((keras.layers.Dense,), "arguments: units. Give them defaults"),
     ],
 )
 def test_wrong_registrations_are_refused(arguments, message):

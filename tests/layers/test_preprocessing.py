@@ -37,6 +37,8 @@ def test_rescale_multiplies_and_adds():
         ({"kind": "rescale", "scale": 2, "offset": [0, "a"]}, "offset"),
         ({"kind": "rescale"}, "entry 'scale'"),
         ({"kind": "rescale", "ofset": -1}, "mean 'offset'"),
+        ({"kind": "mean", "statistics": "cifar100_gcn"}, "for the preprocessing 'gcn_mean'"),
+        ({"kind": "gcn_mean", "statistics": "small_mean-0"}, "for the preprocessing 'mean'"),
         ({**CROP, "statistics": "smal"}, "mean 'small'"),
         ({**CROP, "crop": (2, 4)}, "does not fit"),
         ({**CROP, "crop": (2.0, 2)}, "integers"),
@@ -67,9 +69,10 @@ def test_layers_compute_in_float32_under_any_policy(whitening, mean_name):
     policy = keras.config.dtype_policy()
     keras.config.set_dtype_policy("mixed_bfloat16")
     try:
-        for description in ({"kind": "gcn_zca", "statistics": whitening}, CROP):
+        rescale = {"kind": "rescale", "scale": 2.0}
+        for description in ({"kind": "gcn_zca", "statistics": whitening}, CROP, rescale):
             layers = preprocessing_layers(description)
-            assert [layer.compute_dtype for layer in layers] == ["float32", "float32"]
+            assert {layer.compute_dtype for layer in layers} == {"float32"}
     finally:
         keras.config.set_dtype_policy(policy)
 

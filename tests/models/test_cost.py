@@ -1,7 +1,10 @@
 """The cost of a model is compared with products that were written down by hand."""
 
 import keras
+import pytest
 
+import elu_zoo
+from elu_zoo import errors
 from elu_zoo.models import cost
 
 
@@ -31,3 +34,11 @@ def test_separable_depthwise_and_nested_convolutions_are_counted():
     # Maps of 4 x 4 and 3 x 3 positions.
     expected = 16 * 3 * 3 * 5 * 2 + 9 * (2 * 2 * 10 + 10 * 7)
     assert cost.multiply_accumulates(model) == expected
+
+
+def test_model_info_needs_the_size_of_the_images():
+    with pytest.raises(errors.UsageError, match="input_shape without None"):
+        elu_zoo.model_info("nin", width=0.1, input_shape=(None, None, 3))
+    assert elu_zoo.model_info("nin", width=0.1) == elu_zoo.model_info(
+        "nin", width=0.1, preprocessing=True
+    )
