@@ -68,10 +68,10 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
         classifier = registered.classifier if registered.classifier in layers else None
         return {"class_names": names, "autoencoder": None, "classifier": classifier}
     preprocessing = (weights or registered).preprocessing
-    if preprocessing["kind"] != "rescale":
+    if preprocessing["kind"] != "rescale" or preprocessing.get("offset"):
         raise errors.UsageError(
-            "Reconstructions need the preprocessing 'rescale'; the preprocessing of "
-            f"{name} is {preprocessing['kind']!r}."
+            "Reconstructions need the preprocessing 'rescale' without an offset; the preprocessing "
+            f"of {name} is {preprocessing}."
         )
     autoencoder = named_outputs.Autoencoder(
         code=registered.code,

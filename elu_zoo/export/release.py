@@ -31,7 +31,7 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
 
     Raises:
         UsageError: `to` has another form, huggingface_hub is missing, or the weights
-            have no entry.
+            have no entry or are of a smoke run.
         NotFoundError: there are no weights, or no statistics that they need.
         CorruptError: a file is damaged.
         ResourceError: the hub did not accept the files.
@@ -45,6 +45,8 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
         raise errors.UsageError(
             f"{path} has no entry beside it. Pass the folder of a finished run of elu-zoo-train."
         )
+    if entry["config"].get("smoke"):
+        raise errors.UsageError(f"{path} is of a smoke run. Train it without smoke=True.")
     statistics = [file.find() for file in fetch.files_of(entry)[1:]]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "release")

@@ -60,8 +60,9 @@ def table(judged: Sequence[Judged]) -> Table:
     rows = []
     for claim, experiment, view, effects, verdict in judged:
         first = next((pair for pair in effects if pair[1].n), None)
-        outcomes = [x.outcome for _, x in effects if x.outcome != "not measured"]
-        counts = [f"{outcome}: {n}" for outcome, n in Counter(outcomes).items()]
+        outcomes = Counter(x.outcome for _, x in effects)
+        counts = [f"{outcome}: {n}" for outcome, n in outcomes.items()]
+        counts = [] if {*outcomes} == {"not measured"} else counts
         row = {
             "id": claim.name,
             "section": claim.section,

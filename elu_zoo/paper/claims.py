@@ -234,7 +234,7 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
     undecided = {"no difference", "diverged", "too few pairs", "equal"}
     if not share or measured <= undecided:
         return "undecided" if share and "no difference" in measured else "not tested"
-    if measured == {"supports"}:
+    if measured == {"supports"} == set(outcomes):
         return "reproduced" if share >= 1 else "reproduced in early training"
     if measured == {"contradicts"}:
         return "contradicted" if share >= 1 else "not tested"

@@ -31,12 +31,12 @@ Each claim has the first of its measured tests with n, the number of runs, pairs
 timing rounds or draws, and the outcomes of all. The schedule is the length of our runs
 beside the paper's. The verdicts are:
 
-- *reproduced*: all measured tests support the claim. Where the paper has training runs,
+- *reproduced*: all tests support the claim. Where the paper has training runs,
   ours have their length; if they are shorter, it is *reproduced in early training*.
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's length.
 - *different*: our numbers differ from the paper's, in runs of the paper's length.
-- *mixed*: measured tests or single layers disagree, or only some tests find a
-  difference, or some runs diverged, in runs of the paper's length or shorter ones.
+- *mixed*: measured tests or single layers disagree, or only some tests find a difference or have
+  runs, or some runs diverged, in runs of the paper's length or shorter ones.
 - *undecided*: no test finds a difference.
 - *not tested*: there are no runs, too few, or only shorter ones that contradict the claim, or
   no measure could decide it. Runs with other optimizers or learning rates do not count.
@@ -44,9 +44,9 @@ beside the paper's. The verdicts are:
 A test supports or contradicts a claim if its two-sided Student's p, of at least five
 pairs of runs and corrected by Holm's method for all tests of the claim and their layers,
 is at most 0.05. Timings are decided by their 95 % bootstrap interval, theorems by the
-rounding errors of float64, statements about a whole training by the mean over runs in
-every stored epoch, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at
-least ten pairs. A number of the paper is supported if ours is equivalent: if the 95 %
+rounding errors of float64, statements about a whole training by the stored epoch that supports
+them least, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at least ten
+pairs. A number of the paper is supported if ours is equivalent: if the 95 %
 interval of our mean minus the paper's, by the deviation and number of the paper's runs,
 is within a stated limit. It *differs* if that interval excludes 0, even if our error is
 lower. A damping and a limit of a loss are our choice: each has tests at three values. Differences

@@ -92,10 +92,7 @@ def expected(autoencoders):
         code = keras.Model(model.inputs, model.get_layer("code").output)
         values = model.predict(images, verbose=0)
         pixels = 255 / (1 + np.exp(-values)) if readout == "sigmoid" else 64 * values
-        return {
-            "reconstructions": pixels,
-            "codes": code.predict(images, verbose=0),
-        }
+        return {"reconstructions": pixels, "codes": code.predict(images, verbose=0)}
 
     return outputs
 
@@ -107,10 +104,7 @@ def class_names():
 
 @pytest.fixture(scope="session")
 def models():
-    return {
-        "colour": make_model((12, 12, 3)),
-        "grey": make_model((28, 28, 1), keras.layers.ELU),
-    }
+    return {"colour": make_model((12, 12, 3)), "grey": make_model((28, 28, 1), keras.layers.ELU)}
 
 
 @pytest.fixture(scope="session")

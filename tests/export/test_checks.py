@@ -87,20 +87,11 @@ def autoencoder(scale, readout="linear", units=2):
 # The largest allowed difference is 1e-5 * max(1, largest |value|).
 @pytest.mark.parametrize(
     ("scale", "error", "passes"),
-    [
-        (0.1, 0.9e-5, True),
-        (0.1, 1.2e-5, False),
-        (1000, 0.8e-2, True),
-        (0.1, np.nan, False),
-    ],
+    [(0.1, 0.9e-5, True), (0.1, 1.2e-5, False), (1000, 0.8e-2, True), (0.1, np.nan, False)],
 )
 @pytest.mark.parametrize(
     ("make", "output"),
-    [
-        (classifier, "logits"),
-        (autoencoder, "reconstructions"),
-        (autoencoder, "codes"),
-    ],
+    [(classifier, "logits"), (autoencoder, "reconstructions"), (autoencoder, "codes")],
 )
 @pytest.mark.parametrize("argument", ["error", "bytes_error"])
 def test_only_small_differences_pass(make, output, scale, error, passes, argument):

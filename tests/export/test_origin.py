@@ -32,10 +32,7 @@ def read(path):
 
 @pytest.mark.parametrize(
     ("activation", "alpha"),
-    [
-        ({"name": "elu", "alpha": 0.5}, 0.5),
-        pytest.param("relu", None, marks=pytest.mark.slow),
-    ],
+    [({"name": "elu", "alpha": 0.5}, 0.5), pytest.param("relu", None, marks=pytest.mark.slow)],
 )
 def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
     entry, content, _ = made_weights.make(activation=activation)

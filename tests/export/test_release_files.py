@@ -84,6 +84,14 @@ def test_what_cannot_be_pushed_is_refused(hub, tmp_path, monkeypatch, weights, t
     assert hub.commits == []
 
 
+def test_the_weights_of_a_smoke_run_are_not_pushed(hub, monkeypatch):
+    entry = {"config": {"smoke": True}}
+    monkeypatch.setattr(release.local, "with_entry", lambda path: (path, entry))
+    with pytest.raises(errors.UsageError, match="smoke run"):
+        elu_zoo.push_weights("run", TO)
+    assert hub.commits == []
+
+
 def test_an_older_release_is_kept_until_the_new_one_is_written(tmp_path, monkeypatch):
     def fail(entry, new):
         raise OSError("No space")

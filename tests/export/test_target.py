@@ -42,12 +42,7 @@ def publish(target):
 @pytest.mark.parametrize("file", [versions.SAVED_MODEL, versions.ONNX])
 @pytest.mark.parametrize(
     ("existing", "version", "source"),
-    [
-        ({}, None, None),
-        ({1: WITHOUT_DATASET}, None, A),
-        ({1: B, 2: A}, None, A),
-        ({5: A}, 3, A),
-    ],
+    [({}, None, None), ({1: WITHOUT_DATASET}, None, A), ({1: B, 2: A}, None, A), ({5: A}, 3, A)],
 )
 def test_version_of_the_same_model_is_written(tmp_path, caplog, file, existing, version, source):
     for number, origin_ in existing.items():

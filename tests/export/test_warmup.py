@@ -37,10 +37,7 @@ CLASSIFIER = [  # (signature, shape of the input) of each request
 
 @pytest.mark.parametrize(
     ("directory", "name", "expected"),
-    [
-        ("exports", "colour", CLASSIFIER),
-        ("autoencoder_exports", "sigmoid", CLASSIFIER[:3]),
-    ],
+    [("exports", "colour", CLASSIFIER), ("autoencoder_exports", "sigmoid", CLASSIFIER[:3])],
 )
 def test_requests_run_on_every_signature(request, log, directory, name, expected):
     path = request.getfixturevalue(directory) / name / "1"

@@ -5,14 +5,7 @@ from pathlib import Path
 
 import pytest
 from synthetic_rows import FULL, set_errors, view, write
-from synthetic_worlds import (
-    CLAIMS,
-    DECIDING_TESTS,
-    TESTS,
-    judged,
-    outcomes,
-    world,
-)
+from synthetic_worlds import CLAIMS, DECIDING_TESTS, TESTS, judged, outcomes, world
 
 from elu_zoo import results
 from elu_zoo.pairs.spec import Plan

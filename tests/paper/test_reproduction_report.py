@@ -75,10 +75,7 @@ def test_the_first_sentence_says_on_which_data_verdicts_rest():
 
 @pytest.mark.parametrize(
     ("name", "budget", "epochs"),
-    [
-        ("fig4", "short", "10 of 330 epochs"),
-        ("depth", "full", "40 of figure 2's 300 epochs"),
-    ],
+    [("fig4", "short", "10 of 330 epochs"), ("depth", "full", "40 of figure 2's 300 epochs")],
 )
 def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
     seen = view(name, plan(budget))

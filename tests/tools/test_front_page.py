@@ -16,10 +16,7 @@ def entry(activation="elu", **changes):
         "schedule": "ours",
         "epochs": 30,
         "schedule_share": 1.0,
-        "config": {
-            "name": "elu_cifar_11-cifar100",
-            "train": {"loss": "softmax_cross_entropy"},
-        },
+        "config": {"name": "elu_cifar_11-cifar100", "train": {"loss": "softmax_cross_entropy"}},
         "seed": 0,
         "arguments": {"activation": {"name": activation}, "batch_norm": False},
         "metrics": {"test_error_percent": 35.0},
@@ -110,6 +107,7 @@ def test_units_are_compared_in_pairs_of_one_recipe():
     rows += [run("relu", seed, e) for seed, e in (("1", "30"), ("0", "31"))]
     rows += [run("elu", "0", "1", epochs="10"), run("relu", "7", "1", epochs="10")]
     rows += [run("relu", "0", "1", batch_norm="True"), run("relu", "2", "", epochs="3")]
+    rows += [run("relu", "2", "99.0")]  # at chance
     (line,) = worth_lines(rows)
     # The mean of -1 and -2; half of the interval is 12.706 * sqrt(1 / 2) / sqrt(2).
     assert line == (

@@ -40,14 +40,18 @@ def error(runs: Rows) -> str:
     """Returns the test error of runs as text: the result of `spread`, and the unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
-    errors = [float(r["test_error_percent"]) for r in runs]
-    entry = catalog.ENTRIES.get(runs[0].get("dataset", ""))
-    classes = entry.num_classes if entry else 0
-    trained = [error for error in errors if results.is_trained(error, classes)]
+    trained = [float(r["test_error_percent"]) for r in runs if is_trained(r)]
     parts = [spread(trained) + " %"] if trained else []
-    if left_out := len(errors) - len(trained):
+    if left_out := len(runs) - len(trained):
         parts.append(f"{left_out} at chance, not trained")
     return "; ".join(parts)
+
+
+def is_trained(run: Mapping[str, Any]) -> bool:
+    """Whether the test error of a run is clearly below that of guessing."""
+    entry = catalog.ENTRIES.get(run.get("dataset", ""))
+    error = float(run["test_error_percent"])
+    return results.is_trained(error, entry.num_classes if entry else 0)
 
 
 def schedule(run: Mapping[str, Any]) -> str:

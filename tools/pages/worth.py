@@ -16,7 +16,8 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
     groups: dict = defaultdict(lambda: defaultdict(list))
     for row in rows:
         classifies = row["batch_norm"] == "False" and row["test_error_percent"]
-        if classifies and not row["config"].startswith("mnist_depth-"):
+        is_shown = classifies and not row["config"].startswith("mnist_depth-")
+        if is_shown and runs.is_trained(row):
             key = row["model"], row["dataset"], _recipe(row)
             groups[key][row["activation"]].append(row)
     ours = {"schedule": "ours", "schedule_share": 1}

@@ -28,8 +28,7 @@ def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
 
 
 @pytest.mark.parametrize(
-    ("diverged", "lengths"),
-    [(("relu",), [4, 4, 2, 2]), (fig3_autoencoders._UNITS, [3, 3, 2, 2])],
+    ("diverged", "lengths"), [(("relu",), [4, 4, 2, 2]), (fig3_autoencoders._UNITS, [3, 3, 2, 2])]
 )
 def test_figure_3_has_no_panel_of_a_rate_at_which_all_runs_diverge(drawn, diverged, lengths):
     rows = rows_of("fig3", Plan("short", 2, Path("runs")))
