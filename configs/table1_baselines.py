@@ -19,7 +19,7 @@ of the network's authors; results/baselines.md has each recipe and our deviation
 `quick` is our schedule, of 30 epochs or of `epochs`: batches of 100, crops of images
 padded by 4 zeros, Muon with the learning rates of elu_cifar_11, a quarter of the
 dropout, dsn without its auxiliary heads, and fmp as its author's smaller network.
-Initial kernels of nin and dsn were tried (results/tuning.md), those of others were not.
+Initial kernels of nin, dsn and highway_19 were tried (results/tuning.md), others were not.
 """
 
 from typing import Any
