@@ -87,9 +87,9 @@ def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> t
     preprocessing = trained.preprocessing if trained else untrained(registered)
     if preprocessing["kind"] == "mean_crop":
         return statistics_file.read_mean(preprocessing["statistics"]).shape
-    shape = trained.arguments.get("input_shape") if trained else None
-    is_fixed = shape and None not in shape
-    return tuple(shape if is_fixed else registered.default("input_shape"))
+    default = registered.default("input_shape")
+    shape = (trained.arguments.get("input_shape") if trained else None) or default
+    return tuple(usual if n is None else n for n, usual in zip(shape, default, strict=True))
 
 
 def preprocess_input(
@@ -159,7 +159,7 @@ def decode_predictions(
     values = np.asarray(predictions, dtype=np.float64)
     if np.isnan(values).any() or np.isposinf(values).any():
         raise errors.UsageError(
-            "predictions must be the outputs of a model without NaN and infinity, such as "
+            "predictions must be the outputs of a model without NaN and +infinity, such as "
             f"model(images). Received: {reprlib.repr(predictions)}."
         )
     found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)

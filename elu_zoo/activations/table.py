@@ -251,8 +251,8 @@ def _build(
     ]
     if required:
         raise errors.UsageError(
-            f"The layer class {entry.__name__} needs arguments: "
-            f"{', '.join(required)}. Give them defaults, or pass `lambda: {entry.__name__}(...)`."
+            f"The layer class {entry.__name__} needs arguments: {', '.join(required)}. Give them "
+            f"defaults, or pass `lambda: {entry.__name__}(...)` as the activation."
         )
     if "seed" in parameters:
         arguments = {**arguments, "seed": seed}

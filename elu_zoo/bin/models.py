@@ -5,8 +5,6 @@ elu-zoo-models elu_cifar_11.cifar100_elu-defd2541 --card
 elu-zoo-models 'mnist_mlp_*' --fetch
 """
 
-import os
-
 from absl import flags as absl_flags
 
 from elu_zoo import errors, registry, results
@@ -30,8 +28,8 @@ def main(argv: list[str]) -> None:
     values, pattern = absl_flags.FLAGS, argv[1] if argv[1:] else "*"
     listed = manifest.published()
     known = [tag for tag in listed if values.data in (None, listed[tag]["dataset"])]
-    is_run = values.card and os.path.isdir(pattern)
-    tags = [] if is_run else manifest.matching(known, pattern)
+    is_folder = "/" in pattern or not pattern.strip(".")
+    tags = [] if values.card and is_folder else manifest.matching(known, pattern)
     if values.data and not tags:
         raise errors.unknown_name_error("weights", pattern, known)
     if values.card:

@@ -17,8 +17,8 @@ _NAMES = {
     "test": (("x_test", "y_test"),),
 }
 _EXPECTED = (
-    "Expected arrays x_train and y_train (or images and labels); x_val, y_val, x_test, "
-    "y_test and class_names are optional"
+    "Expected arrays x_train and y_train (or images and labels); x_val and y_val (or x_valid and "
+    "y_valid), x_test, y_test and class_names are optional"
 )
 _NUMBER_LABELS = "Use np.unique(labels, return_inverse=True)[1], for one-hot labels argmax(1)."
 
@@ -47,7 +47,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
             f"{', '.join(stored) or 'nothing'}."
         )
     if unread := sorted({*stored} - used):
-        logging.warning("%s: %s are not read. %s.", path, errors.listed(unread), _EXPECTED)
+        logging.warning("%s: arrays not read: %s. %s.", path, errors.listed(unread), _EXPECTED)
     if "class_names" in stored:
         names = stored["class_names"].ravel()
         names = np.char.decode(names, errors="replace") if names.dtype.kind == "S" else names

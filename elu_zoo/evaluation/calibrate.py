@@ -22,6 +22,8 @@ def temperature(entry: Entry, evaluator: Evaluator, data: ImageData) -> tuple[fl
         return None, NO_TWIN
     if data.train.is_encoded:
         return None, "No temperature: the validation images of ImageNet are test images."
+    if entry.get("images", data.fingerprint) != data.fingerprint:
+        return None, f"No temperature: the images have changed since {entry['tag']} was trained."
     try:
         return fit(entry, evaluator, data)
     except errors.DataError as error:  # an evaluation goes on without a temperature
@@ -43,8 +45,7 @@ def evaluate(
 ) -> tuple[dict[str, float], list[str]]:
     """Returns the measures of a split, with calibration measures, and notes."""
     fitted, notes = None, []
-    same = entry and entry.get("images", data.fingerprint) == data.fingerprint
-    if split == "test" and entry and same and entry["dataset"] == data.name:
+    if split == "test" and entry and entry["dataset"] == data.name:
         fitted, source = temperature(entry, evaluator, data)
         few = entry.get("examples", {}).get("validation", 0) < calibration.FEW
         notes = [source] if not fitted or (few and "calibration" not in entry) else []

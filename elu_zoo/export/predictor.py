@@ -68,7 +68,7 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
         classifier = registered.classifier if registered.classifier in layers else None
         return {"class_names": names, "autoencoder": None, "classifier": classifier}
     preprocessing = (weights or registered).preprocessing
-    if preprocessing["kind"] != "rescale" or preprocessing.get("offset"):
+    if preprocessing["kind"] != "rescale" or np.any(preprocessing.get("offset", 0)):
         raise errors.UsageError(
             "Reconstructions need the preprocessing 'rescale' without an offset; the preprocessing "
             f"of {name} is {preprocessing}."

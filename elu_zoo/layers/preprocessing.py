@@ -2,7 +2,6 @@
 
 import contextlib
 import inspect
-import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,10 +39,11 @@ def _gcn_mean(statistics: str) -> list[keras.layers.Layer]:
 def _mean(statistics: str, kind: str = "mean") -> list[keras.layers.Layer]:
     from elu_zoo.layers.data_statistics import MeanSubtraction
 
-    found = "gcn_mean" if re.search("_gcn(_mean-.*)?$", str(statistics)) else "mean"
-    if found != kind:
+    is_gcn = "_gcn_mean-" in statistics_file.find(statistics, "mean").name
+    if is_gcn != (kind == "gcn_mean"):
         raise errors.UsageError(
-            f"The mean image {statistics} is for the preprocessing {found!r}. Received: {kind!r}."
+            f"{statistics} is the mean of {'normalised' if is_gcn else 'raw'} images. Received: "
+            f"the preprocessing {kind!r}."
         )
     return [MeanSubtraction(statistics, name="subtract_mean", dtype="float32")]
 
@@ -71,7 +71,7 @@ def _mean_crop(statistics: str, crop: Sequence[int]) -> list[keras.layers.Layer]
         )
     margins = (rows // 2, rows - rows // 2), (columns // 2, columns - columns // 2)
     return [
-        *_mean(statistics),
+        *_mean(statistics, "mean_crop"),
         keras.layers.Cropping2D(margins, name="centre_crop", dtype="float32"),
     ]
 

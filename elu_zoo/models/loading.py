@@ -92,7 +92,7 @@ def load(
     if not is_equal or not weights.has_classifier:
         arrays = _body(arrays, classifier)
         logging.info(
-            "The layer %r keeps its initial weights; all other layers get those of %s.",
+            "The layer %r and its activation stay initial; other layers get the weights of %s.",
             classifier,
             weights.name,
         )

@@ -35,8 +35,8 @@ beside the paper's. The verdicts are:
   ours have their length; if they are shorter, it is *reproduced in early training*.
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's length.
 - *different*: our numbers differ from the paper's, in runs of the paper's length.
-- *mixed*: measured tests or single layers disagree, or only some tests find a difference or have
-  runs, or some runs diverged, in runs of the paper's length or shorter ones.
+- *mixed*: measured tests or single layers disagree, or only some tests find a difference, or
+  measured tests support the claim and others have no runs, or some runs diverged.
 - *undecided*: no test finds a difference.
 - *not tested*: there are no runs, too few, or only shorter ones that contradict the claim, or
   no measure could decide it. Runs with other optimizers or learning rates do not count.
@@ -51,7 +51,7 @@ interval of our mean minus the paper's, by the deviation and number of the paper
 is within a stated limit. It *differs* if that interval excludes 0, even if our error is
 lower. A damping and a limit of a loss are our choice: each has tests at three values. Differences
 that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
-*diverged* if its runs diverged and left no pair. [All tests](claim_tests.csv) have their p
+*diverged* if its runs diverged and left no pair. [All measured tests](claim_tests.csv) have their p
 and intervals, without correction.
 """
 

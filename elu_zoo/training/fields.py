@@ -71,8 +71,8 @@ _IN_MEMORY = Need(
 )
 _HELD_OUT = Need(
     "validation images that are no test images and are not trained on: another data set than "
-    "imagenet2012, and data.train_on_validation=False (an argument of finetune and of the "
-    "configs of CIFAR: validation=True)",
+    "imagenet2012, and data.train_on_validation=False (an argument of finetune, elu_cifar_11 and "
+    "table1_baselines: validation=True)",
     lambda config: not (_is_encoded(config) or get(config, "data.train_on_validation")),
 )
 _PHASED = Need(

@@ -114,7 +114,7 @@ def freeze(model: keras.Model, config: ConfigDict) -> None:
     layers = [layer for layer in model.layers if layer.weights]
     for name in config.train.freeze:
         if name == "body":
-            chosen = [x for x in layers if x.name != classifier]
+            chosen = [x for x in layers if x.name not in (classifier, f"act_{classifier}")]
         else:
             part = re.compile(rf"(^|_){re.escape(name)}(_|$)")
             chosen = [x for x in layers if part.search(x.name)]

@@ -28,7 +28,7 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.elu([[1.0], []]), "real numbers"),
         (lambda: elu_zoo.elu_xla(None), "real numbers"),
         (lambda: elu_zoo.register_model("nin"), "needs a function"),
-        (lambda: elu_zoo.decode_predictions([[np.inf]], "nin"), "and infinity"),
+        (lambda: elu_zoo.decode_predictions([[np.inf]], "nin"), "infinity"),
         (lambda: elu_zoo.training.train("quickstart", "run"), "a ConfigDict"),
     ],
 )

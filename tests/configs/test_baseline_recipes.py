@@ -20,9 +20,8 @@ HEADS = {
 }
 CONVOLUTIONS = {f"h{i}/{kind}": 0.05 for i in (0, 1, 2) for kind in ("kernel", "bias")}
 NIN, ALLCNN = 390, 195  # iterations per epoch
-# (network, data set): (iterations, batch size, {iteration: learning rate}, momentum,
-# whether the momentum is Nesterov's, factors on learning rates, padding in pixels on
-# each side, other fields).
+# (network, data set): (iterations, batch size, {iteration: learning rate}, momentum, whether the
+# momentum is Nesterov's, factors on learning rates, padding in pixels on each side, other fields).
 RECIPES = {
     ("alexnet_cifar", "both"): (
         *(70_000, 100),

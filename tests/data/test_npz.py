@@ -47,7 +47,7 @@ def test_validation_and_test_arrays_are_read(tmp_path, caplog, part):
     arrays |= {f"x_{part}": COLOUR[:1], f"y_{part}": LABELS[:1]}
     arrays |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
     read = npz.read(save(tmp_path, **arrays), None)
-    assert "own.npz: x, y are not read" in caplog.text
+    assert "own.npz: arrays not read: x, y" in caplog.text
     np.testing.assert_array_equal(read["validation_images"], COLOUR[:1])
     np.testing.assert_array_equal(read["test_labels"], [2, 1])
     assert list(map(str, read["class_names"])) == ["0", "1", "2"]

@@ -60,15 +60,14 @@ class Classifier:
 
 
 HELD_OUT = {
-    "tag": "net",
+    "tag": "x",
     "dataset": "own",
     "config": {"data": {"train_on_validation": False}},
     "examples": {"validation": 6},
 }
 TRAINED = HELD_OUT | {"config": {"data": {"train_on_validation": True}}}
-OF_SIX = (
-    "The temperature was fitted on the 6 validation images of own, on which net was not trained."
-)
+OF_SIX = "The temperature was fitted on the 6 validation images of own, on which x was not trained."
+CHANGED = "No temperature: the images have changed since x was trained."
 STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."}}
 
 
@@ -79,7 +78,7 @@ STORED = {"calibration": {"temperature": 2.0, "temperature_source": "Of a twin."
         (TRAINED, "test", False, "absent", [calibrate.NO_TWIN]),
         (TRAINED | STORED, "test", False, 2.0, []),
         (HELD_OUT | {"dataset": "other"}, "test", False, "absent", []),
-        (HELD_OUT | {"images": "since changed"}, "test", False, "absent", []),
+        (HELD_OUT | {"images": "others"}, "test", False, "absent", [CHANGED]),
         (HELD_OUT, "validation", False, "absent", []),
         (None, "test", False, "absent", []),
     ],

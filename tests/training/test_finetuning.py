@@ -7,6 +7,7 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
+from ml_collections import ConfigDict
 
 from elu_zoo import errors, images, training, zoo
 from elu_zoo.configs import finetune, quickstart
@@ -108,18 +109,15 @@ def test_only_layers_that_are_not_frozen_change(parent, npz, train, tuned, tmp_p
 def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
     for classes in (3, 10):  # the parent has ten classes
         config, weights = finetuning.resolve(make_config(parent, npz))
-        arguments = {"width": 0.1, "activation": "relu", "batch_norm": True}
-        arguments["hidden_layers"] = 3
-        seeded = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
+        arguments = {"width": 0.1, "activation": "relu", "batch_norm": True, "hidden_layers": 3}
+        new = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
         model = zoo.get_model(MLP, seed=config.seed, **arguments)
         trained = read_layers(Path(parent))
         for layer in (x for x in model.layers if x.weights):
-            values = [np.asarray(w) for w in layer.weights]
-            expected = trained[layer.name]
-            if layer.name == "classifier":
-                expected = seeded.get_layer("classifier").get_weights()
-            for a, b in zip(values, expected, strict=True):
+            is_new = layer.name == "classifier"
+            expected = new.get_layer("classifier").get_weights() if is_new else trained[layer.name]
+            for a, b in zip(layer.get_weights(), expected, strict=True):
                 np.testing.assert_array_equal(a, b.astype("float32"))
 
 
@@ -127,10 +125,15 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     config = make_config(parent, npz, "freeze=body")
     config.train.precision = "bfloat16_matmuls"
     resolved, placement = resolve(config), backends.choose_devices(False, "one", None)
-    data = build.load_data(resolved, None)
-    run = build.build(resolved, data, placement, ("off", None, 1))
+    run = build.build(resolved, build.load_data(resolved, None), placement, ("off", None, 1))
     reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]
     assert reduced == ["dense1", "dense2", "dense3"]
+
+
+def test_a_frozen_body_leaves_the_slopes_of_the_class_maps():
+    model = zoo.get_model("nin", width=0.05, activation="prelu")
+    finetuning.freeze(model, ConfigDict({"model": {"name": "nin"}, "train": {"freeze": ("body",)}}))
+    assert {x.name for x in model.layers if x.trainable_weights} == {"classifier", "act_classifier"}
 
 
 @pytest.mark.slow

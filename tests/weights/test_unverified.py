@@ -97,6 +97,7 @@ def test_another_classifier_keeps_the_body(save, caplog, name, activation, cut):
     with caplog.at_level("INFO", "absl"):
         loaded = load(save(model), name, num_classes=5)
     assert loaded.output_shape == (None, 5) and "layer 'classifier'" in caplog.text
+    assert np.shape(loaded.weights[-1]) == (5,)  # the bias or the slopes of the new classifier
     expected = get(name, num_classes=5).get_layer("classifier").kernel
     np.testing.assert_array_equal(loaded.get_layer("classifier").kernel, expected)
     bodies = [[np.asarray(w) for w in m.weights[:16]] for m in (loaded, model)]

@@ -85,8 +85,7 @@ def _create_logical_cpus(count: int) -> None:
             cpu, [tf.config.LogicalDeviceConfiguration()] * count
         )
     except RuntimeError:
-        # TensorFlow has already started, as in a notebook, with a fixed number of
-        # devices.
+        # TensorFlow has already started, as in a notebook, with a fixed number of devices.
         available = len(tf.config.list_logical_devices("CPU"))
         if available < count:
             raise errors.UsageError(

@@ -7,6 +7,7 @@ from synthetic_rows import rows_of
 
 from elu_zoo.pairs import grouping
 from elu_zoo.pairs.spec import Plan
+from elu_zoo.paper.claims import ClaimTest
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import fig2_mnist_curves, fig3_autoencoders
 
@@ -25,6 +26,20 @@ from elu_zoo.paper.figures import fig2_mnist_curves, fig3_autoencoders
 def test_crossings_are_interpolated_on_a_logarithmic_axis(loss, epoch):
     curve = [(1.0, 1.0), (3.0, 0.01), (8.0, 1e-4)]
     assert fig2_mnist_curves._crossing(curve, loss) == pytest.approx(epoch)
+
+
+def test_a_statement_about_a_whole_training_is_decided_by_its_worst_epoch():
+    differences = {1: [-9, 1, -9, 1, -9], 2: [-1.0, -1.1, -1.2, -1.1, -1.0]}  # ELU - ReLU
+    usual = {"batch_norm": "False", "variant": "", "diverged": ""}
+    rows = [
+        {**usual, "activation": unit, "epoch": epoch, "seed": seed, "median_activation": value}
+        for epoch, values in differences.items()
+        for seed, difference in enumerate(values)
+        for unit, value in (("elu", 20 + difference), ("relu", 20))
+    ]
+    test = ClaimTest("", "", fig2_mnist_curves._worst_epoch("elu", "relu"))
+    effect = test.measured(grouping.frame(rows))
+    assert (effect.n, effect.effect) == (5, -5) and effect.high > 0
 
 
 @pytest.mark.parametrize(

@@ -115,11 +115,9 @@ def test_wrong_factors_and_rises_are_refused(entries, word):
 
 @pytest.mark.parametrize("precision", ["float32", "bfloat16_conv"])
 def test_muon_takes_its_arguments_from_the_config(precision):
-    entries = {"optimizer": "muon", "nesterov": True}
-    entries |= {"sgd_factor": 2.0, "sgd_decay": 0.1, "momentum": 0.8}
-    muon = config(precision=precision, **entries)
-    arguments = create(muon, build_network(), STEPS).get_config()
-    expected = {"momentum": 0.8, "sgd_factor": 2.0, "sgd_decay": 0.1}
-    expected["sgd_layers"] = ["classifier"]
+    sgd = {"sgd_factor": 2.0, "sgd_decay": 0.1}
+    entries = {"optimizer": "muon", "nesterov": True, "momentum": 0.8, **sgd}
+    arguments = create(config(precision=precision, **entries), build_network(), STEPS).get_config()
+    expected = {"momentum": 0.8, **sgd, "sgd_layers": ["classifier"]}
     expected["compute_dtype"] = precision.removesuffix("_conv")
     assert {key: arguments[key] for key in expected} == expected
