@@ -125,7 +125,7 @@ def tape_memory() -> dict[str, dict[str, float]]:
 
     The peak includes no input. On CPUs without oneDNN, TensorFlow counts no memory: {}.
     """
-    device = "GPU:0" if tf.config.list_physical_devices("GPU") else "CPU:0"
+    device = "GPU:0" if tf.config.get_visible_devices("GPU") else "CPU:0"
     statistics = functools.partial(tf.config.experimental.get_memory_info, device)
     x = tf.random.stateless_normal([MEMORY_FLOATS], [0, 0])
     dy = tf.ones_like(x)

@@ -151,7 +151,7 @@ def _run(main: Callable, *settings: Callable | bool) -> None:
         app.run(functools.partial(_run_parsed, main, *settings), flags_parser=_parse)
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
-    except OSError as error:
+    except (MemoryError, OSError) as error:
         _fail(str(error), errors.ResourceError.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted", 130)

@@ -41,7 +41,7 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
             f"Received: a {type(config).__name__}."
         )
     config, parent = config.copy_and_resolve_references(), None
-    if config.get("model", {}).get("weights") is not None:
+    if fields.get(config, "model.weights") is not None:
         from elu_zoo.training import finetuning
 
         config, parent = finetuning.resolve(config)

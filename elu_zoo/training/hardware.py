@@ -29,6 +29,6 @@ def accelerators() -> list[str]:
         return [] if device.platform == "cpu" else [device.device_kind]
     import tensorflow as tf
 
-    gpus = tf.config.list_physical_devices("GPU")
+    gpus = tf.config.get_visible_devices("GPU")
     details = [tf.config.experimental.get_device_details(gpu) for gpu in gpus]
     return [str(each.get("device_name", "GPU")) for each in details]

@@ -71,8 +71,8 @@ def train(
         strategy, num_devices: see `devices.create_strategy`.
         compile, steps_per_call: see `compilation.choose`.
         accumulate: number of parts into which each device splits its examples of a
-            batch, to save memory. Results change by rounding only, except that batch
-            normalisation uses the statistics of one part.
+            batch, to save memory. Results change by rounding only, except with batch
+            normalisation, of the statistics of one part, and with draws of RReLU or Keras' layers.
         checkpoint_seconds: skips checkpoints of `train.checkpoint_every` until so many
             seconds have passed since the last one or the start, except at the end of the
             run and after a signal. None for 0 on CPUs and 30 on GPUs.

@@ -10,7 +10,7 @@ from elu_zoo.training import hardware
 def test_processor_cores_and_gpus_are_described(gpus, monkeypatch, tmp_path):
     """Without /proc, the module `platform` names the processor."""
     details = {"device_name": "H100"}
-    monkeypatch.setattr(tf.config, "list_physical_devices", lambda _: ["gpu"] * gpus)
+    monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["gpu"] * gpus)
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
     expected = [hardware.processor(), f"{os.cpu_count()} cores", *["H100"] * gpus]
     assert hardware.describe() == ", ".join(expected)

@@ -16,7 +16,7 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
     `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
     devices (by default all GPUs, or one CPU), and otherwise `one`.
     """
-    gpus = tf.config.list_physical_devices("GPU")
+    gpus = tf.config.get_visible_devices("GPU")
     if not gpus and Path("/proc/driver/nvidia/version").exists():
         logging.warning(
             "This machine has an NVIDIA driver, but TensorFlow sees no GPU and will "

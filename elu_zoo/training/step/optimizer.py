@@ -74,8 +74,8 @@ def _sgd(train: ConfigDict, model: keras.Model, iterations: int) -> keras.optimi
     if train.learning_rate_factors or until:
         (rise,) = schedules.in_iterations([until], iterations)
         factors = _factors(model, train.learning_rate_factors)
-        return SGD(train.momentum, train.nesterov, factors, first, rise)
-    return keras.optimizers.SGD(momentum=train.momentum, nesterov=train.nesterov)
+        return SGD(float(train.momentum), train.nesterov, factors, first, rise)
+    return keras.optimizers.SGD(momentum=float(train.momentum), nesterov=train.nesterov)
 
 
 def check_sgd_fields(train: ConfigDict, iterations: int) -> None:

@@ -27,8 +27,8 @@ def gpus(monkeypatch):
     """A function that makes TensorFlow list a number of GPUs."""
 
     def fake(count):
-        devices = {"GPU": [f"GPU:{i}" for i in range(count)], "CPU": ["CPU:0"]}
-        monkeypatch.setattr(tf.config, "list_physical_devices", devices.__getitem__)
+        names = [f"GPU:{i}" for i in range(count)]
+        monkeypatch.setattr(tf.config, "get_visible_devices", lambda kind: names)
         monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: {})
 
     return fake

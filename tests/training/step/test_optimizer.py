@@ -53,7 +53,7 @@ FACTORS = (("classifier/bias", 0.5), ("bias", 2.0), ("first/kernel", 0.1))
             (3, 1, 3, 1),
             [0.0, 0.3, 0.6, 0.9, 0.9, 0.9],
         ),
-        ({"momentum": 0.0, "learning_rate_factors": (("bias", 2.0),)}, (1, 2, 1, 2), [0.0] * STEPS),
+        ({"momentum": 0, "learning_rate_factors": (("bias", 2.0),)}, (1, 2, 1, 2), [0.0] * STEPS),
     ],
 )
 def test_updates_equal_float64(entries, factors, momenta, nesterov):
