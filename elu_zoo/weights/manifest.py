@@ -59,8 +59,7 @@ def loss(entry: Entry) -> str:
     return entry["config"]["train"]["loss"]
 
 
-# What the fields that are used before the network is built must be; a function that
-# raises an error finds a field of another type.
+# What the fields that are used early must be; a function that raises finds another type.
 _RULES: dict[str, Callable[[Entry], Any]] = {
     "tag must be a printable file name": lambda e: (
         re.fullmatch(r"(?!\.)[^/\\]{1,200}", e["tag"]) and e["tag"].isprintable()
@@ -77,6 +76,7 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
     "num_classes must be the number of classes": lambda e: (
         e["arguments"].get("num_classes", len(e["classes"])) == len(e["classes"])
     ),
+    "temperature must be > 0": lambda e: e.get("calibration", {}).get("temperature", 1) > 0,
     "preprocessing must have a kind": lambda e: e["preprocessing"]["kind"].isprintable(),
     f"config.train.loss must be one of {', '.join(registry.OUTPUT_ACTIVATION)}": lambda e: (
         loss(e) in registry.OUTPUT_ACTIVATION

@@ -1,5 +1,7 @@
 """Entries of the manifest are checked, and the default entry is chosen by rank."""
 
+import math
+
 import published_weights as made_weights
 import pytest
 
@@ -36,6 +38,7 @@ ARGUMENTS = {"activation": {"name": "elu"}, "batch_norm": False}
         ({"sources": [3]}, "sources"),
         ({"classes": "x" * 10**6}, "classes"),
         ({"preprocessing": {}}, "preprocessing"),
+        *(({"calibration": {"temperature": x}}, "temperature") for x in (0.0, math.nan, "1")),
         *(({"config": x}, "train.loss") for x in ("", {}, {"train": {"loss": "hinge"}})),
         ({"dataset": "fashion"}, "contradicts itself"),
     ],
