@@ -55,8 +55,7 @@ def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     """Returns the temperature with the smallest negative log-likelihood.
 
-    The negative log-likelihood is convex in 1 / T, so that bisection of its derivative
-    finds the smallest value.
+    It is convex in 1 / T, so that bisection of its derivative finds the smallest value.
     """
     logits = np.asarray(logits, np.float64)
     label_logit = np.take_along_axis(logits, np.asarray(labels)[:, None], 1).mean()
@@ -68,9 +67,8 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     low, high = 1 / _HIGHEST, 1 / _LOWEST
     if not slope(low) < 0 < slope(high):
         raise errors.DataError(
-            f"No temperature from {_LOWEST:g} to {_HIGHEST:g} has the smallest "
-            f"negative log-likelihood on these {len(logits)} images. Fit the "
-            "temperature on more images, of which some are classified wrongly."
+            f"No temperature from {_LOWEST:g} to {_HIGHEST:g} minimizes the negative log-likelihood"
+            f" of these {len(logits)} images. Fit it on more, some of which are classified wrongly."
         )
     for _ in range(60):  # halvings
         middle = (low * high) ** 0.5

@@ -21,8 +21,7 @@ def model_card(tag: str | os.PathLike) -> None:
     """Prints the model card of published weights or of a finished training run.
 
     Args:
-        tag: a tag of `list_weights()`, the path of a weight file, or the folder of a
-            finished run.
+        tag: a tag of `list_weights()`, the path of a weight file, or the folder of a finished run.
 
     Raises:
         UsageTypeError: `tag` is neither a string nor a path.
@@ -126,16 +125,24 @@ def _texts(entry: Entry) -> dict[str, Any]:
 
 def _results(entry: Entry, rows: Sequence[results.Row]) -> dict[str, Any]:
     """Returns the errors of an entry and of its recipe as card.md states them."""
-    ours, theirs = results.file_error(entry), results.paper_error(entry, results.read("paper.csv"))
+    paper = results.read("paper.csv")
+    ours, theirs = results.file_error(entry), results.paper_error(entry, paper)
     lines = filter(None, (ours, results.recipe_error(entry, rows), theirs))
-    changes = results.read("image_changes.csv")
     return {
         "error": ours.value,
         "interval": f" (95 %: {ours.interval})" if ours.interval else "",
-        "comparison": f"; {theirs.name}: {theirs.value}" if theirs else "",
+        "comparison": f"; {theirs.name}: {theirs.value}" if theirs else _gap(entry, paper),
         "error_rows": "\n".join(f"| {' | '.join(line)} |" for line in lines),
-        "changed_images": measures.changed_images(entry["tag"], changes),
+        "changed_images": measures.changed_images(entry["tag"], results.read("image_changes.csv")),
     }
+
+
+def _gap(entry: Entry, paper: Sequence[results.Row]) -> str:
+    """Returns how far the error is above the lowest of the network's authors, if by 1.5 points."""
+    same = [r for r in paper if r["model"] == entry["model"] and r["dataset"] == entry["dataset"]]
+    authors = min((float(row["test_error_percent"]) for row in same), default=100.0)
+    gap = entry["metrics"].get("test_error_percent", 0.0) - authors
+    return f", **{gap:.1f} points above** its authors' best, {authors:.2f} %" * (gap > 1.5)
 
 
 def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | None]:

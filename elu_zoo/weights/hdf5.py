@@ -1,9 +1,8 @@
 """Writing and checked reading of weight files in the layout of Keras.
 
-An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group
-`vars`, or of the group around it, is the name of the layer. `keras.Model.load_weights`
-loads the files of `write`, with values of `rounded`, and `read` reads files of
-`keras.Model.save_weights`.
+An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group `vars`, or
+of the group around it, is the name of the layer. `keras.Model.load_weights` loads the files of
+`write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
 
 Only these groups, hard links and contiguous arrays are read: others could take values
 from another file or fill the memory. A forged file can still crash or stop the C library

@@ -26,9 +26,8 @@ SUFFIX = ".weights.h5"
 MEANING_HASH = "meaning_sha256"
 FIELDS = frozenset(
     "format tag model dataset arguments preprocessing classes sha256 bytes parameters schedule "
-    "schedule_share config seed step epochs metrics commit backend versions hardware "
-    "wall_time_seconds licence data_terms sources examples multiply_accumulates "
-    f"{MEANING_HASH}".split()
+    "schedule_share config seed step epochs metrics commit backend versions hardware licence "
+    f"wall_time_seconds data_terms sources examples multiply_accumulates {MEANING_HASH}".split()
 )
 # The fields that determine the network and the meaning of its outputs.
 _MEANING = "model dataset arguments preprocessing classes sha256 config".split()

@@ -137,11 +137,8 @@ def _arguments(layers: Layers) -> dict[str, Any]:
     if crop := layers.get("centre_crop"):
         (top, bottom), (left, right) = crop["config"]["cropping"]
         height, width = height - top - bottom, width - left - right
-    kinds = {layer["class_name"] for layer in layers.values()}
-    arguments = {
-        "input_shape": [height, width, channels],
-        "batch_norm": "BatchNormalization" in kinds,
-    }
+    normed = "BatchNormalization" in {layer["class_name"] for layer in layers.values()}
+    arguments: Layer = {"input_shape": [height, width, channels], "batch_norm": normed}
     first = next((n for n in layers if n.startswith("act_")), None)
     if first and (activation := table.of_config(layers[first])):
         arguments["activation"] = activation

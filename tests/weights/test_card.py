@@ -69,6 +69,7 @@ CROPPED = {
         (IMAGES, {}, "Test error **3.17, squared**; the paper: no number.", "| classes"),
         (CIFAR, {}, "beetle, bicycle, bottle and 90 more |", "| data.cutout"),
         (CIFAR, {}, "- One seed: ", "| also at"),
+        (CIFAR, {"metrics": {"test_error_percent": 31.75}}, "**3.0 points above** its", "section"),
         (CIFAR, {"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD", "| parent"),
         (CIFAR, {"kept_step": 33}, "after step 33, which had the lowest", "the last step"),
         (CIFAR, {"command": None}, "The config was made in Python.", "```sh"),
