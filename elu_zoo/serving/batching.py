@@ -136,13 +136,14 @@ class Batcher:
         return jobs
 
     def _run(self, requests: list[Arrays]) -> list[Arrays | StatusError]:
-        """Runs one batch. If the batch fails, runs each request alone to find the cause."""
+        """Runs one batch. If the batch fails, runs its halves, to find the cause."""
         try:
             return [self._limited(outputs) for outputs in self._signature.run(requests)]
         except Exception as error:
             if len(requests) == 1:
                 return [_status_error(error)]
-        return [self._run([arrays])[0] for arrays in requests]
+        middle = len(requests) // 2
+        return self._run(requests[:middle]) + self._run(requests[middle:])
 
     def _limited(self, outputs: Arrays) -> Arrays | StatusError:
         """Returns the outputs, or an error if they are too large to be written."""

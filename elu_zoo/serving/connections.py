@@ -59,7 +59,8 @@ class Connections:
             if (oldest := next(waiting, None)) is None:
                 return False
             self.remove(oldest)
-            oldest.force_close()
+            if oldest.transport:  # `force_close` would wait for a client that does not read
+                oldest.transport.abort()
         self._requests[connection] = None
         return True
 

@@ -82,6 +82,7 @@ class GrpcApi(grpc.GenericRpcHandler):
         finally:
             with self._lock:
                 self.running -= 1
+        error.__traceback__ = None  # a cycle with this frame, which holds the request
         names = [name for name in error.available if name.isascii()]
         context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
         context.abort(error.code, errors.printable(error.message, _MAX_MESSAGE))
@@ -104,8 +105,7 @@ class GrpcApi(grpc.GenericRpcHandler):
             response.model_spec.version.value = model.version
             response.model_spec.signature_name = signature.name
             for name in selected:
-                tensor = signature.outputs[name]
-                tensors.write(outputs[name], tensor, response.outputs[name])
+                tensors.write(outputs[name], signature.outputs[name], response.outputs[name])
             return response
 
     def _get_metadata(self, request: Message, context: grpc.ServicerContext) -> Message:

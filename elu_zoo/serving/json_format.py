@@ -1,7 +1,6 @@
 """JSON requests and responses, in TensorFlow Serving's row and column formats.
 
-The parser rejects NaN and infinities, which are not JSON, although TensorFlow Serving
-accepts them.
+The parser rejects NaN and infinities, which are not JSON, although TensorFlow Serving accepts them.
 """
 
 import base64

@@ -173,8 +173,10 @@ class RestApi:
             async with asyncio.timeout(self._timeout_seconds):
                 # The page sends small images; aiohttp limits the body to a megabyte.
                 image = await request.read()
-                async with self._one_digit:
-                    content = await asyncio.to_thread(_digit, image)
+                await self._one_digit.acquire()  # until the thread ends, perhaps after the request
+                future = asyncio.get_running_loop().run_in_executor(None, _digit, image)
+                future.add_done_callback(lambda _: self._one_digit.release())
+                content = await asyncio.shield(future)
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
         except errors.DataError as error:

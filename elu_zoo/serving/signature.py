@@ -13,7 +13,7 @@ from elu_zoo import errors
 from elu_zoo.serving.status_errors import invalid_argument, shorten
 
 BYTES = "_bytes"  # suffix in the name of a tensor whose values are base64 in JSON
-_MAX_DIMENSIONS = 32
+MAX_DIMENSIONS = 32
 
 Arrays = dict[str, np.ndarray]
 
@@ -48,7 +48,7 @@ class Tensor:
     def check_shape(self, shape: Sequence[int]) -> None:
         """Checks the shape of a tensor in a request."""
         if self.shape is None:
-            fits = len(shape) <= _MAX_DIMENSIONS and min(shape, default=0) >= 0
+            fits = len(shape) <= MAX_DIMENSIONS and min(shape, default=0) >= 0
         else:
             fits = len(shape) == len(self.shape) and all(
                 size >= 0 and expected in (None, size)
@@ -128,12 +128,8 @@ class Signature:
         return [{name: values[i] for name, values in parts.items()} for i in range(len(requests))]
 
     def _call(self, arrays: Arrays) -> Arrays:
-        outputs = self._function(
-            **{
-                name: tf.constant(array, self.inputs[name].data_type)
-                for name, array in arrays.items()
-            }
-        )
+        inputs = {k: tf.constant(x, self.inputs[k].data_type) for k, x in arrays.items()}
+        outputs = self._function(**inputs)
         # asarray is needed because numpy() returns a scalar string as bytes.
         return {
             name: np.asarray(outputs[name].numpy(), tensor.dtype)

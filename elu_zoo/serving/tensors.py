@@ -7,7 +7,7 @@ import numpy as np
 import tensorflow as tf
 from tensorflow.core.framework import tensor_pb2, types_pb2
 
-from elu_zoo.serving.signature import Arrays, Signature, Tensor, data_type_name
+from elu_zoo.serving.signature import MAX_DIMENSIONS, Arrays, Signature, Tensor, data_type_name
 from elu_zoo.serving.status_errors import invalid_argument
 
 # Outputs are written to these fields instead of tensor_content, because clients of
@@ -43,9 +43,9 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
         )
     if proto.tensor_shape.unknown_rank:
         raise invalid_argument(f"Tensor {tensor.name} has no shape")
-    shape = [dim.size for dim in proto.tensor_shape.dim]
+    shape = [dim.size for dim in proto.tensor_shape.dim[: MAX_DIMENSIONS + 1]]
     tensor.check_shape(shape)
-    values = _values(proto, tensor)
+    values = _values(proto, tensor, math.prod(shape))
     # TensorFlow would replace missing values by repeating the last value.
     if values is None or values.size != math.prod(shape):
         raise invalid_argument(
@@ -57,7 +57,7 @@ def _array(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray:
     return values.reshape(shape)
 
 
-def _values(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray | None:
+def _values(proto: tensor_pb2.TensorProto, tensor: Tensor, count: int) -> np.ndarray | None:
     """Returns the values of a message, without a shape; None if they cannot be read."""
     if proto.tensor_content:
         if tensor.is_string or len(proto.tensor_content) % tensor.dtype.itemsize:
@@ -66,7 +66,8 @@ def _values(proto: tensor_pb2.TensorProto, tensor: Tensor) -> np.ndarray | None:
     if tensor.data_type not in _FIELDS:
         return None
     try:
-        return np.array(list(getattr(proto, _FIELDS[tensor.data_type])), tensor.dtype)
+        field = getattr(proto, _FIELDS[tensor.data_type])
+        return np.array(list(field), tensor.dtype) if len(field) == count else None
     except OverflowError:  # integers of 8 and 16 bits are sent as int32
         return None
 

@@ -94,10 +94,7 @@ def _save(path):
     vector = tf.TensorSpec((None,), tf.float32, "values")
     functions = {
         "serving_default": (_mixed, SPECS),
-        "scaled": (
-            lambda values: {"values": values * module.scale},
-            {"values": vector},
-        ),
+        "scaled": (lambda values: {"values": values * module.scale}, {"values": vector}),
         "roots": (_roots, {"values": vector}),
         "fixed": (_fixed, {"numbers": tf.TensorSpec((3,), tf.float32, "numbers")}),
         "any_shape": (

@@ -172,7 +172,7 @@ def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog
     assert results_of([first, futures[0], futures[2]]) == ["1", "A", "C"]
     error = status_error_of(futures[1].result, SECONDS)
     assert error.code is grpc.StatusCode.INTERNAL and "secret" not in error.message
-    assert signature.batches == [["1"], ["a", "bad", "c"], ["a"], ["bad"], ["c"]]
+    assert signature.batches == [["1"], ["a", "bad", "c"], ["a"], ["bad", "c"], ["bad"], ["c"]]
     assert sizes == [1, 5]
     assert len(caplog.records) == 1 and "ValueError: a secret" in caplog.text
 

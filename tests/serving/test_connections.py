@@ -5,6 +5,7 @@ import json
 import resource
 import socket
 import time
+from unittest import mock
 
 import pytest
 from running import SECONDS, until
@@ -59,6 +60,12 @@ def test_new_connection_replaces_the_longest_idle_connection(limited, connect):
     connect(limited, b"")
     until(lambda: is_closed(clients[1]))
     assert not is_closed(clients[0])
+
+
+def test_a_replaced_connection_is_cut_though_its_client_does_not_read():
+    limited, old = connections.Connections(1), mock.Mock()
+    assert limited.add(old) and limited.add(mock.Mock())
+    old.transport.abort.assert_called_once_with()
 
 
 def test_running_request_keeps_its_connection(limited, connect, gate):

@@ -61,11 +61,7 @@ def test_requests_are_counted_by_status(counters, error, status):
         count_request(counters, error)
     count_request(counters)
     count_request(counters, model="other")
-    assert samples(counters, COUNT) == {
-        ("net", status): 1,
-        ("net", "OK"): 1,
-        ("other", "OK"): 1,
-    }
+    assert samples(counters, COUNT) == {("net", status): 1, ("net", "OK"): 1, ("other", "OK"): 1}
 
 
 def test_latency_is_recorded_for_successful_requests_only(counters, monkeypatch):

@@ -13,12 +13,7 @@ served = pytest.importorskip("served")
 SEED = 20_160_107
 THREADS = 8
 Code = grpc.StatusCode
-CODES = {
-    Code.INVALID_ARGUMENT,
-    Code.NOT_FOUND,
-    Code.FAILED_PRECONDITION,
-    Code.RESOURCE_EXHAUSTED,
-}
+CODES = {Code.INVALID_ARGUMENT, Code.NOT_FOUND, Code.FAILED_PRECONDITION, Code.RESOURCE_EXHAUSTED}
 LITERALS = (
     *("null", "true", '"x"', "[]", "{}", '{"b64": "?"}', "1e400", "-1e39", "NaN"),
     *('"\\ud800"', "1" * 400, *("[" * depth + "]" * depth for depth in (3, 500, 20_000))),

@@ -134,10 +134,7 @@ def test_metadata_has_the_signatures(server, model, suffix):
     signatures = document["metadata"]["signature_def"]["signature_def"]
     images = signatures["serving_default"]["inputs"]["images"]
     assert images["dtype"] == "DT_FLOAT"
-    assert [dim["size"] for dim in images["tensor_shape"]["dim"]] == [
-        "-1",
-        *map(str, model.shape),
-    ]
+    assert [dim["size"] for dim in images["tensor_shape"]["dim"]] == ["-1", *map(str, model.shape)]
     assert images["tensor_shape"]["unknown_rank"] is False
     assert signatures["serving_default"]["method_name"] == "tensorflow/serving/predict"
     assert set(signatures["serving_default"]["outputs"]) == set(model.outputs["serving_default"])
