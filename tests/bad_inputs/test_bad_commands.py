@@ -83,13 +83,6 @@ def test_a_task_that_is_not_in_the_cluster_is_refused(refused, monkeypatch):
     assert "2 task" in refused(2, "train", SMOKE)
 
 
-def test_the_flag_debug_shows_the_traceback(here):
-    result = run_here("train", SMOKE, "--config.train.epochs=0", "--debug")
-    assert result.code == 2 and "Traceback" in result.err
-    assert result.err.splitlines()[-1].startswith("error: ")
-    assert not list(here.iterdir())
-
-
 def test_arrays_without_images_are_refused(refused, here):
     np.savez(here / "x.npz", x=np.zeros((0, 28, 28), np.uint8), y=np.zeros(0, int))
     assert "0 train im" in refused(1, "train", SMOKE, "--data=x.npz")

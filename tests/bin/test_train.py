@@ -32,13 +32,6 @@ def test_the_rerun_of_a_finished_run_prints_its_results(cli, tmp_path):
     assert again.err.splitlines()[-1] == f"{RUN} is finished."
 
 
-@pytest.mark.slow
-def test_another_config_is_refused_in_the_folder_of_a_run(cli, trained):
-    result = cli("train", SMOKE, "--config.seed=1", "--workdir", trained)
-    assert result.code == 2
-    assert "seed: 0 -> 1" in result.error and "Pass another --workdir" in result.error
-
-
 def test_a_config_is_loaded_by_path_with_an_argument(cli, tmp_path):
     (tmp_path / "mine.py").write_text(CONFIG)
     result = cli("train", "--config", "mine.py:other", "--config.train.epochs=1")

