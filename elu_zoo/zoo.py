@@ -186,9 +186,9 @@ def model_info(name: str, **builder_arguments: Unpack[BuilderArguments]) -> Mode
 
     Args:
         name: a name from `list_models()`.
-        **builder_arguments: arguments of `get_model`.
+        **builder_arguments: arguments of `get_model` except `preprocessing`.
     """
     from elu_zoo.models import cost
 
-    model = get_model(name, **{**builder_arguments, "preprocessing": False})
+    model = get_model(name, **builder_arguments, preprocessing=False)
     return ModelInfo(cost.parameters(model), cost.multiply_accumulates(model))

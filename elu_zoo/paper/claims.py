@@ -93,7 +93,7 @@ class Claim:
 
 def difference(first: Read, second: Read) -> Find:
     """Measures the mean difference of two measures in pairs of runs."""
-    return lambda frame, test: _compared(first(frame), second(frame), test)
+    return lambda frame, test: compared(first(frame), second(frame), test)
 
 
 def mean_value(read: Read) -> Find:
@@ -101,7 +101,7 @@ def mean_value(read: Read) -> Find:
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         values = read(frame)
-        return _compared(values, dict.fromkeys(values, 0.0), test)
+        return compared(values, dict.fromkeys(values, 0.0), test)
 
     return find
 
@@ -137,8 +137,8 @@ def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         a, b = first(frame), second(frame)
-        layers = tuple(_compared(a[name], b.get(name, {}), test) for name in a)
-        return _compared(_mean_of_layers(a), _mean_of_layers(b), test)._replace(layers=layers)
+        layers = tuple(compared(a[name], b.get(name, {}), test) for name in a)
+        return compared(_mean_of_layers(a), _mean_of_layers(b), test)._replace(layers=layers)
 
     return find
 
@@ -156,7 +156,7 @@ def wilcoxon(first: Read, second: Read) -> Find:
         outcome = outcomes.get(verdict, "no difference")
         if len(pair[0]) < 10:
             outcome = "too few pairs"  # p cannot be as small
-        effect = _compared(first(frame), second(frame), test)
+        effect = compared(first(frame), second(frame), test)
         return effect._replace(p=comparison.p, outcome=outcome)
 
     return find
@@ -175,7 +175,8 @@ def _mean_of_layers(layers: Mapping[str, Values]) -> Values:
     }
 
 
-def _compared(first: Values, second: Values, test: ClaimTest) -> Effect:
+def compared(first: Values, second: Values, test: ClaimTest) -> Effect:
+    """Returns the mean difference of two measures in pairs of runs."""
     pair, limit = grouping.pairs(first, second), test.limit or 0.0
     if not pair[0]:
         return Effect()

@@ -39,6 +39,3 @@ def test_separable_depthwise_and_nested_convolutions_are_counted():
 def test_model_info_needs_the_size_of_the_images():
     with pytest.raises(errors.UsageError, match="input_shape without None"):
         elu_zoo.model_info("nin", width=0.1, input_shape=(None, None, 3))
-    assert elu_zoo.model_info("nin", width=0.1) == elu_zoo.model_info(
-        "nin", width=0.1, preprocessing=True
-    )

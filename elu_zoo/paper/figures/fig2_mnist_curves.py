@@ -17,6 +17,7 @@ from elu_zoo.paper.claims import (
     Find,
     Read,
     Values,
+    compared,
     difference,
     final,
     mean_value,
@@ -247,8 +248,7 @@ def _worst_epoch(first: str, second: str) -> Find:
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         own, others = (_sizes(frame, name) for name in (first, second))
         epochs = own.columns.intersection(others.columns)
-        pairs = [(own[epoch].to_dict(), others[epoch].to_dict()) for epoch in epochs]
-        effects = [difference(lambda _, x=a: x, lambda _, x=b: x)(frame, test) for a, b in pairs]
+        effects = [compared(own[e].to_dict(), others[e].to_dict(), test) for e in epochs]
         return max(effects, key=lambda effect: np.nan_to_num(effect.high), default=Effect())
 
     return find
