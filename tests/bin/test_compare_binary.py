@@ -79,7 +79,7 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,ellu"], "Did you mean 'elu'"),
         ([f"{QUICK}:activation=rleu", "--activations=elu,relu"], "Did you mean 'relu'"),
         ([QUICK, "--activations=shifted_relu,srelu"], "names shifted_relu twice"),
-        ([QUICK, "--activations=elu,softmax"], "softmax.* does not act on each element"),
+        ([QUICK, "--activations=elu,softmax"], "does not act on each element"),
         ([QUICK, "--activations=elu"], "must be two or more names"),
         ([QUICK, "--activations=elu,relu", "--tune=0"], "must be an integer >= 1"),
         ([QUICK, "--activations=elu,relu", "--output=file/x"], "file is no folder"),
