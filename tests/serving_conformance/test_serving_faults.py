@@ -63,11 +63,14 @@ def check_outputs(limited, conv_model):
 
 def count_requests(server, status):
     """Returns how many requests had a status, according to the server's metrics."""
-    line = rf'^:tensorflow:serving:request_count{{.*status="{status}"}} (.*)$'
+    return metric(server, rf':tensorflow:serving:request_count{{.*status="{status}"}}')
+
+
+def metric(server, name):
     url = f"http://{server.host}:{server.port}/monitoring/prometheus/metrics"
     with urllib.request.urlopen(url, timeout=20) as response:
         text = response.read().decode()
-    return sum(map(float, re.findall(line, text, re.MULTILINE)))
+    return sum(map(float, re.findall(rf"^{name} (.*)$", text, re.MULTILINE)))
 
 
 def slow_request(count=BATCH):
@@ -79,7 +82,9 @@ def slow_request(count=BATCH):
 @pytest.mark.slow
 def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
     limited.predict(slow_request(1), timeout=60)  # the queue is empty now
+    batches = metric(limited, "elu_zoo_batch_size_count{.*}")
     running = limited.predict.future(slow_request(), timeout=60)
+    served.wait_until(lambda: metric(limited, "elu_zoo_batch_size_count{.*}") > batches)
     single = served.predict_request(
         CONV, {"image_bytes": np.array([blank(8)], object)}, "serve_bytes"
     )
