@@ -66,8 +66,8 @@ def fmp(
             original's smaller network, with `filters=32`, has `random`.
         dropout: fraction of the maps of the last convolution that training drops, the same maps for
             a whole batch. The fraction grows in equal steps from 0 at the first convolution. As in
-            the original, the number of kept maps is a multiple of 32 if `filters` is
-            such a multiple and `width` is 1. The original's smaller network has 0.1.
+            the original, a multiple of 32 maps is kept if `filters` is such a multiple and `width`
+            is 1. The original's smaller network has 0.1.
 
     The other arguments are documented in `elu_zoo.get_model`.
 

@@ -249,7 +249,7 @@ def _worst_epoch(first: str, second: str) -> Find:
         own, others = (_sizes(frame, name) for name in (first, second))
         epochs = own.columns.intersection(others.columns)
         effects = [compared(own[e].to_dict(), others[e].to_dict(), test) for e in epochs]
-        return max(effects, key=lambda effect: np.nan_to_num(effect.high), default=Effect())
+        return max(effects, key=lambda x: np.nan_to_num(x.high, nan=-np.inf), default=Effect())
 
     return find
 
