@@ -1,13 +1,14 @@
 """Trains a queue of runs on a lent machine with a GPU, JAX and no TensorFlow.
 
 python tools/gpu_queue.py pack KIT [--queue=tools/gpu_queue.txt] [--max_mb=60]
-    On this machine: writes the folder KIT with the queue's remaining lines, the data
-    sets that they need, wheels that the other machine lacks, and stopped runs.
+    On this machine: writes the folder KIT with the queue's remaining lines, the data sets that they
+    need, wheels that the other machine lacks, and stopped runs. Copy each part of KIT/data and
+    KIT/runs in a call of its own, the rest with `run`.
 python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8 [--again]
-    On the other machine, in a copy of the checkout: trains runs until the time is up,
-    several at once, and writes ended and then stopped runs as files below 16 MB, as many
-    as a call brings back. The next call writes the rest; --minutes=0 does nothing else,
-    and --again writes all ended runs again, after a call whose files were lost.
+    On the other machine, in a copy of the checkout: trains runs until the time is up, several at
+    once, and writes ended and then stopped runs as files below 16 MB, as many as a call brings
+    back. The next call writes the rest; --minutes=0 does nothing else, and --again writes all ended
+    runs again, after a call whose files were lost.
 python tools/gpu_queue.py with KIT COMMAND...
     On the other machine: runs a command, such as tools/gpu_probe.py, as runs are run.
 python tools/gpu_queue.py collect OUTPUT
@@ -15,9 +16,9 @@ python tools/gpu_queue.py collect OUTPUT
     folders of runs in --runs.
 
 A line of tools/gpu_queue.txt is an elu-zoo-train command, or `<experiment> <budget>
-<activation>[_bn] <seed> [<variant>]` for a run of elu-zoo-reproduce, whose curves are
-measured too. `pack` leaves out lines whose rows are stored. A run with a validation
-error but no test error has a row in trials.csv, any other run in results.csv.
+<activation>[_bn] <seed> [<variant>]` for a run of elu-zoo-reproduce, whose curves are measured too.
+`pack` leaves out lines whose rows are stored. A run with a validation error but no test error has a
+row in trials.csv, any other run in results.csv.
 """
 
 import argparse
@@ -42,7 +43,7 @@ ROOT = Path(__file__).resolve().parent.parent
 QUEUE = ROOT / "tools" / "gpu_queue.txt"
 RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
-START_SECONDS = 30.0  # of a run before its first iteration
+START_SECONDS = 60.0  # of a run outside its iterations, as for compilation
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
 _UNSENT = "unsent"  # in the folder of a stopped run
 
@@ -64,19 +65,16 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
             gpu_kit.pack_data(name, kit / "data")
     if not any((kit / "wheels").iterdir()):
         gpu_kit.download_wheels(kit / "wheels")
-    for job in jobs:
-        if (runs / job.name / "checkpoints").is_dir():
-            shutil.copytree(runs / job.name, kit / "runs" / job.name)
-    paths = [*sorted(kit.iterdir()), *sorted(kit.glob("data/*"))]
-    sizes = {str(path): gpu_kit.size(path) for path in paths}
-    parts = [size for path, size in sizes.items() if ".zip." in path]
-    rest = sum(size for path, size in sizes.items() if Path(path).parent == kit)
-    largest = gpu_kit.tree_size() + rest - sum(parts) + max(parts, default=0)
+    for name in (job.name for job in jobs if (runs / job.name / "checkpoints").is_dir()):
+        shutil.copytree(runs / name, kit / "runs" / name)
+    parts = {path: gpu_kit.size(path) for path in [*kit.glob("data/*"), *kit.glob("runs/*")]}
+    rest = gpu_kit.size(kit) - sum(parts.values())
+    largest = gpu_kit.tree_size() + max([rest, *parts.values()])
     print(f"{len(jobs)} runs. The checkout has {gpu_kit.tree_size() / 1e6:.1f} MB.")
-    print("\n".join(f"{size / 1e6:8.1f} MB {path}" for path, size in sizes.items()))
+    print("\n".join(f"{size / 1e6:8.1f} MB {path}" for path, size in parts.items()))
     if largest > max_mb * 1e6:
         raise SystemExit(
-            f"A call with one part of the data would carry {largest / 1e6:.1f} MB; "
+            f"A call with one part of the kit would carry {largest / 1e6:.1f} MB; "
             f"--max_mb is {max_mb}. Leave files out with git sparse-checkout."
         )
 
@@ -95,12 +93,13 @@ def run(
         del waiting[job]
         if again:
             gpu_files.add(runs / job.name, output, later)
-    running: dict[Job, subprocess.Popen] = {}
+    running, statuses = dict[Job, subprocess.Popen](), list[int]()
     with mps(_prepare(kit, runs)) as environment:
         while waiting or running:
             for job in [job for job in running if running[job].poll() is not None]:
-                _end(job, running.pop(job).returncode, runs, output)
-            if (left := end - time.monotonic()) <= 0:
+                statuses.append(running.pop(job).returncode)
+                _end(job, statuses[-1], runs, output)
+            if (left := end - time.monotonic()) <= 0 or len(statuses) >= jobs and all(statuses):
                 break
             fitting = [j for j in waiting if _seconds(j, waiting[j], networks, runs) <= left]
             # A run that cannot end is better than none: its checkpoint may come back.
@@ -154,9 +153,18 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
         yield environment
         return
     try:
-        yield with_mps
-    finally:
-        subprocess.run([control], input="quit\n", text=True, env=with_mps)
+        works = _succeeds([sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 40, with_mps)
+        print("with MPS" if works else "without MPS, which starts but does not work")
+        yield with_mps if works else environment
+    finally:  # which waits for clients that were killed
+        _succeeds([control], 5, with_mps, input=b"quit\n")
+
+
+def _succeeds(command: list[str], timeout: float, environment: dict[str, str], **options) -> bool:
+    try:
+        return not subprocess.run(command, timeout=timeout, env=environment, **options).returncode
+    except subprocess.TimeoutExpired:
+        return False
 
 
 def _prepare(kit: Path, runs: Path) -> dict[str, str]:
@@ -192,8 +200,11 @@ def _prepare(kit: Path, runs: Path) -> dict[str, str]:
 
 def _seconds(job: Job, images: int, nets: dict[str, str], runs: Path) -> float:
     """Returns an estimate of a run's time by the speeds of its network's runs."""
-    timings = (x for x in runs.glob("*/timing.jsonl") if nets.get(x.parent.name) == nets[job.name])
-    speed = statistics.median_low([*map(_speed, timings), math.inf])
+    speeds = {path.parent.name: _speed(path) for path in runs.glob("*/timing.jsonl")}
+    own = [speeds[name] for name in speeds if nets.get(name) == nets[job.name]]
+    speed = statistics.median_low([*own, math.inf])
+    if math.isinf(speed):  # It may be as slow as the slowest other network.
+        speed = min([*speeds.values(), math.inf])
     rows = gpu_files.rows(runs / job.name / "timing.jsonl")
     done = rows[-1]["step"] / rows[0]["iterations"] if rows else 0
     return START_SECONDS + images * (1 - done) / speed
@@ -214,8 +225,9 @@ def _end(job: Job, status: int, runs: Path, output: Path) -> None:
     else:
         marker.touch()
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
-    speed = _speed(runs / job.name / "timing.jsonl")
-    print(f"status {status}, {speed:.0f} images/s, {job.line}", rows[-1:], flush=True)
+    speed, log = _speed(runs / job.name / "timing.jsonl"), runs / job.name / "log.txt"
+    end = rows[-1:] if status in (0, 143) else log.read_text()[-1000:]
+    print(f"status {status}, {speed:.0f} images/s, {job.line}", end, flush=True)
 
 
 def work(kit: Path, runs: Path, job: Job) -> None:
@@ -294,8 +306,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--runs", type=Path, default=Path.home() / "runs" / "gpu")
     verbs = parser.add_subparsers(dest="verb", required=True)
-    names = "pack", "run", "with", "collect", "job"
-    verb = {name: verbs.add_parser(name) for name in names}
+    verb = {name: verbs.add_parser(name) for name in ("pack", "run", "with", "collect", "job")}
     for name in "pack", "run", "with", "job":
         verb[name].add_argument("kit", type=Path)
     verb["pack"].add_argument("--queue", type=Path, default=QUEUE)
@@ -309,6 +320,8 @@ def main() -> None:
     verb["job"].add_argument("job_runs", type=Path)
     verb["job"].add_argument("line")
     given = parser.parse_args()
+    if given.verb in ("pack", "collect") and not (RESULTS / "results.csv").is_file():
+        raise SystemExit(f"{RESULTS} lacks results.csv: bring it back by git sparse-checkout.")
     if given.verb == "pack":
         pack(given.kit, given.runs, RESULTS, given.queue, given.max_mb)
     elif given.verb == "run":

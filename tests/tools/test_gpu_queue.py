@@ -1,6 +1,9 @@
 """tools/gpu_queue.py: a kit, runs that stop and go on, and their rows, on a CPU."""
 
+import functools
 import json
+import subprocess
+import sys
 
 import gpu_files
 import gpu_kit
@@ -11,6 +14,7 @@ from gpu_jobs import Job, read_queue
 
 from elu_zoo import files, results
 from elu_zoo.data import cache, load
+from elu_zoo.training.config import resolve
 
 LONG = (
     "elu-zoo-train --config=mnist_mlp_8x128:smoke=True,seed=7 --config.data.name="
@@ -41,6 +45,8 @@ def test_the_queues_hold_configs_that_can_be_trained():
     jobs = [job for queue in queues for job in read_queue(queue)]
     assert len({job.name for job in jobs}) == len(jobs) > 0
     assert all(job.images() > 0 and len(job.name) < 250 for job in jobs)
+    for job in jobs:
+        resolve(job.config())  # refuses fields that do not exist
 
 
 def test_folders_travel_in_parts_of_which_ended_runs_wait_for_room(tmp_path, monkeypatch):
@@ -69,13 +75,38 @@ def test_folders_travel_in_parts_of_which_ended_runs_wait_for_room(tmp_path, mon
 
 def test_the_time_of_a_run_is_estimated_by_its_network_and_its_rest(tmp_path):
     rows = [{"step": 0, "iterations": 20}, {"step": 10, "examples_per_second": 5.0}]
-    for name in "small", "other":
+    for name, speed in (("small", 5.0), ("other", 2.0)):
+        rows[1]["examples_per_second"] = speed
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         files.write_bytes(tmp_path / name / "timing.jsonl", text.encode())
     networks = {"small": "a", "new": "a", "other": "b", "large": "c"}
-    for name, seconds in (("small", 10.0), ("new", 20.0), ("large", 0.0)):  # large may fit
+    for name, seconds in (("small", 10.0), ("new", 20.0), ("large", 50.0)):
         found = gpu_queue._seconds(Job(name), 100, networks, tmp_path)
         assert found == gpu_queue.START_SECONDS + seconds
+    nothing = gpu_queue._seconds(Job("new"), 100, networks, tmp_path / "none")
+    assert nothing == gpu_queue.START_SECONDS  # the first runs may fit
+
+
+def test_a_queue_whose_first_runs_all_fail_stops_and_shows_why(tmp_path, monkeypatch, capsys):
+    (tmp_path / "queue.txt").write_text("".join(f"1 net line{i}\n" for i in range(10)))
+    monkeypatch.setattr(gpu_queue, "_prepare", lambda kit, runs: {})
+    failing = [sys.executable, "-c", "raise SystemExit('no such card')"]
+    popen = functools.partial(subprocess.Popen, failing)
+    monkeypatch.setattr(subprocess, "Popen", lambda _, env, **streams: popen(**streams))
+    gpu_queue.run(tmp_path, tmp_path / "output", 1.0, 2, tmp_path / "runs")
+    printed = capsys.readouterr().out
+    assert "no such card" in printed and 2 <= printed.count("status 1") <= 4
+
+
+def test_processes_share_a_gpu_by_time_if_its_service_starts_but_fails(tmp_path, monkeypatch):
+    control = tmp_path / "nvidia-cuda-mps-control"
+    control.write_text("#!/bin/sh\nexit 0\n")
+    control.chmod(0o755)
+    for platform, works in (("cpu", True), ("none", False)):
+        environment = {"PATH": str(tmp_path), "JAX_PLATFORMS": platform}
+        monkeypatch.setenv("PATH", str(tmp_path))
+        with gpu_queue.mps(environment) as given:
+            assert ("CUDA_MPS_PIPE_DIRECTORY" in given) == works
 
 
 @pytest.mark.slow
