@@ -64,7 +64,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
     """
     alpha = errors.positive_float32("alpha", alpha)
     if keras.backend.is_keras_tensor(x):
-        return ELU(alpha)(x)
+        return ELU(alpha, dtype=keras.backend.result_type(x.dtype, float))(x)
     return _stock(_floating(x), alpha)
 
 
@@ -117,13 +117,13 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
         )
     alpha = errors.positive_float32("alpha", alpha)
     if keras.backend.is_keras_tensor(x):
-        return ELU(alpha, jit_compile=True)(x)
+        return ELU(alpha, True, dtype=keras.backend.result_type(x.dtype, float))(x)
     from elu_zoo.activations import xla
 
     return xla.elu_compiled(_floating(x), alpha)
 
 
-def _floating(x: Any) -> Any:
+def _floating(x: Any, default: str | None = None) -> Any:
     """Returns `x` as a floating-point tensor; what is no real number is refused."""
     try:
         tensor = keras.ops.convert_to_tensor(x)
@@ -142,7 +142,7 @@ def _floating(x: Any) -> Any:
             f"ELU needs a tensor of real numbers. Received: a tensor of {dtype}. Pass "
             "the real part."
         )
-    return keras.ops.cast(tensor, keras.backend.floatx())
+    return keras.ops.cast(tensor, default or keras.backend.floatx())
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -190,7 +190,7 @@ class ELU(keras.layers.Layer):
     def call(self, inputs: Any) -> Any:
         # Keras passes tensors; another conversion would take as long as a small ELU.
         is_float = keras.backend.standardize_dtype(inputs.dtype) in _FLOATS
-        x = inputs if is_float else _floating(inputs)
+        x = inputs if is_float else _floating(inputs, self.compute_dtype)
         if _form.get() == "plain" or keras.backend.backend() != "tensorflow":
             return _stock(x, self.alpha)
         from elu_zoo.activations import xla

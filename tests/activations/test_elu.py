@@ -1,5 +1,7 @@
 """The ELU is accurate in every form and has stock operations in saved models."""
 
+import itertools
+
 import keras
 import numpy as np
 import pytest
@@ -53,6 +55,10 @@ def test_elu_of_a_symbolic_tensor_adds_a_layer():
     x = keras.Input([2])
     model = keras.Model(x, elu(x, 0.5))
     np.testing.assert_allclose(model(np.array([[-1.0, 2]])), exact([[-1, 2]], 0.5))
+    for function, dtype in itertools.product((elu, elu_xla), ("float64", "bfloat16", "int32")):
+        kept = "float32" if dtype == "int32" else dtype
+        assert function(keras.Input([2], dtype=dtype)).dtype == kept
+    assert ELU(dtype="float16")(np.array([1, 2])).dtype == "float16"
 
 
 def test_a_dense_layer_with_elu_can_be_saved(tmp_path):
