@@ -88,7 +88,7 @@ def register_model(
         preprocessing: the description of the layers on raw 0..255 images; the
             default is pixels / 255.
         fallback: the description for a network without weights, if `preprocessing`
-            subtracts a mean image that is not on this machine or of another size.
+            subtracts a mean image that the package does not have.
         code: the name of the layer whose output is an autoencoder's code.
         loss: a name of `elu_zoo.evaluation.loss`.
         any_size: whether the weights fit images of any height and width, and

@@ -57,16 +57,14 @@ def get_model(
             activation, `batch_norm`, preprocessing, input shape and classes; all its
             layers are compared with the network, and no code in it runs.
         **builder_arguments: the arguments below, and further arguments of the network,
-            see its module, for instance `help("elu_zoo.models.nin")`. With weights,
-            arguments that are not passed are those of the weights. A different
-            `num_classes` keeps the body and leaves the classifier at its initial
-            weights. Any other difference raises an error.
+            see its module, for instance `help("elu_zoo.models.nin")`. With weights, arguments that
+            are not passed are those of the weights. A different `num_classes` keeps the body and
+            leaves the classifier at its initial weights. Any other difference raises an error.
 
-            - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer
-              class, a registered function or a factory; see
-              `elu_zoo.activations.make`.
-            - batch_norm: whether batch normalisation is between each hidden layer and
-              its activation.
+            - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a
+              registered function or a factory; see `elu_zoo.activations.make`.
+            - batch_norm: whether batch normalisation (momentum .9, epsilon 1e-5, ours: the paper
+              states neither) is between each hidden layer and its activation.
             - num_classes: number of logits.
             - input_shape: `(height, width, channels)` of an image. Networks whose
               weights fit images of any size accept `(None, None, channels)`, with
@@ -129,9 +127,7 @@ def get_model(
 
             needs_classifier = include_top and features is None and "num_classes" not in requested
             loading.check_saved(registered, arguments, trained, needs_classifier)
-    layers = preprocessing_of.resolve(
-        registered, preprocessing, trained, arguments.get("input_shape")
-    )
+    layers = preprocessing_of.resolve(registered, preprocessing, trained)
     if layers is not None:
         arguments["preprocessing"] = layers
     model = building.build(registered, arguments, trained)

@@ -62,10 +62,10 @@ def elu_imagenet_15(
     exactly, and the paper's training times are plausible. The default levels are those
     of Caffe's pyramid of height 3.
 
-    The paper subtracts the mean image of ImageNet. Only training on ImageNet writes
-    this image. Without it, and for other sizes than 224 x 224, an untrained model
-    subtracts the channel means of ILSVRC-2012: 123.68 (red), 116.779 and 103.939. With
-    the mean image, it takes 256 x 256 images and crops the centre.
+    The paper subtracts the mean image of ImageNet, which only training on ImageNet
+    writes. An untrained model subtracts the channel means of ILSVRC-2012: 123.68 (red),
+    116.779 and 103.939. With `preprocessing="imagenet2012"`, or the name of the set that
+    training wrote, it subtracts the mean image of 256 x 256 and crops the centre.
 
     Args:
         stem_stride: stride of the first convolution, in pixels.

@@ -91,9 +91,8 @@ def load(
     arrays = hdf5.read(weights.path, expected, weights.entry["sha256"] if weights.entry else None)
     if not is_equal or not weights.has_classifier:
         arrays = _body(arrays, classifier)
-        logging.info(
-            "The layer %r and its activation stay initial; other layers get the weights of %s.",
-            classifier,
-            weights.name,
+        initial = f"The layer {classifier!r} and its activation stay initial; other" * bool(
+            classifier
         )
+        logging.info("%s layers get the weights of %s.", initial or "All", weights.name)
     hdf5.assign(model, arrays)

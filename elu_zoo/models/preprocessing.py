@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from elu_zoo import errors
-from elu_zoo.registry import ModelEntry, check_image_shape
+from elu_zoo.registry import ModelEntry
 from elu_zoo.weights.pretrained import Pretrained
 
 
@@ -12,7 +12,6 @@ def resolve(
     registered: ModelEntry,
     argument: bool | str | Mapping[str, Any],
     trained: Pretrained | None,
-    input_shape: Any = None,
 ) -> dict[str, Any] | None:
     """Returns the description that the argument selects, or None for no layers."""
     name = registered.name
@@ -36,7 +35,7 @@ def resolve(
         )
     default = (trained or registered).preprocessing
     if argument is True and not trained:
-        default = untrained(registered, input_shape)
+        default = untrained(registered)
     description = _describe(name, default, argument)
     if trained and description != default:
         raise errors.UsageError(
@@ -46,21 +45,9 @@ def resolve(
     return description
 
 
-def untrained(registered: ModelEntry, input_shape: Any = None) -> dict[str, Any]:
+def untrained(registered: ModelEntry) -> dict[str, Any]:
     """Returns the description of the preprocessing of a network without weights."""
-    exact, default = registered.preprocessing, registered.default("input_shape")
-    if registered.fallback is None:
-        return exact
-    shape = check_image_shape(default if input_shape is None else input_shape, True)
-    if shape != tuple(default):
-        return registered.fallback
-    from elu_zoo.layers import statistics_file
-
-    try:
-        statistics_file.find(exact["statistics"], "mean")
-    except errors.NotFoundError:
-        return registered.fallback
-    return exact
+    return registered.fallback or registered.preprocessing
 
 
 def _describe(

@@ -116,13 +116,14 @@ def test_raw_images_are_cropped_and_the_mean_is_subtracted(write_mean):
         small(preprocessing=crop, input_shape=(64, 64, 3))
 
 
-def test_the_preprocessing_is_the_mean_image_where_it_exists(write_mean):
+def test_the_preprocessing_is_the_mean_image_where_it_is_chosen(write_mean):
     entry = registry.entry("elu_imagenet_15")
     assert not entry.takes("dropout_placement")
     write_mean("imagenet2012", np.full((256, 256, 3), 120))
     other = elu_zoo.get_model("elu_imagenet_15", width=0.01, input_shape=(97, 99, 3))
     assert other.input_shape == (None, 97, 99, 3)
-    raw = elu_zoo.get_model("elu_imagenet_15", width=0.01, preprocessing=True)
+    assert elu_zoo.get_model("elu_imagenet_15", width=0.01).input_shape == (None, 224, 224, 3)
+    raw = elu_zoo.get_model("elu_imagenet_15", width=0.01, preprocessing="imagenet2012")
     assert raw.input_shape == (None, 256, 256, 3)
     assert raw.get_layer("centre_crop").output.shape == (None, 224, 224, 3)
     assert raw.get_layer("stack1_conv1").input.shape == (None, 224, 224, 3)
