@@ -60,6 +60,8 @@ def build(args: dict) -> ConfigDict:
     config.schedule = schedule
     complete = PAPER_EPOCHS if schedule == "paper" else args["epochs"] or 30
     epochs = args["epochs"] or complete
+    if epochs > complete:
+        raise errors.UsageError(f"The paper's schedule has {complete} epochs. Received: {epochs}.")
     config.schedule_epochs = complete
     config.name = f"elu_cifar_11-{args['dataset']}"
     if schedule != "paper" or epochs != PAPER_EPOCHS:

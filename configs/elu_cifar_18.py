@@ -2,7 +2,7 @@
 
 Command:   elu-zoo-train --config=elu_cifar_18:dataset=cifar10,activation=elu,seed=0
 Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
-           padding, schedule, epochs, smoke
+           padding (caffe, same), schedule, epochs, smoke
 Paper:     as in elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, then
            0.001; at the end, 50,000 iterations with dropout after every layer and
            40,000 iterations with rates 1.5 times as high. The test error is 6.55 % on
@@ -10,10 +10,10 @@ Paper:     as in elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, th
 Ours:      not trained yet.
 Time:      not measured; 5e17 floating-point operations, or 2.3e17 with padding=same.
 
-Not in the paper: the number of iterations before the last 90,000, which is 165,000 here
-as for the small network; the learning rate of the last 90,000, which stays 0.001; the
-dropout rate of the last hidden stack, which is 0.5 here because the paper's list has
-seven rates for eight stacks.
+Not in the paper: what elu_cifar_11.py lists, except the batches of 100; the number of
+iterations before the last 90,000, which is 165,000 here as for the small network; the
+learning rate of the last 90,000, which stays 0.001; the dropout rate of the last hidden
+stack, which is 0.5 here because the paper's list has seven rates for eight stacks.
 
 `schedule=quick` is our schedule of elu_cifar_11 with 30 epochs by default, taken over
 without trials.
@@ -43,6 +43,8 @@ def get_config(arg: str = "") -> ConfigDict:
 
 
 def build(args: dict) -> ConfigDict:
+    # `valid` leaves no pixels of 32 x 32 images after stack 4.
+    errors.check_choice("padding", args["padding"], ("caffe", "same"))
     config = common.elu_cifar(args)
     config.name = f"elu_cifar_18-{args['dataset']}"
     if args["padding"] == "same":

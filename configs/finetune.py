@@ -13,13 +13,15 @@ Time:      elu_cifar_11, 300 batches of 100: two minutes on one CPU core.
 
 Every layer except the classifier starts from the weights. Images get the shape and the
 preprocessing of the weights; at another size, the mean and scale of the training images
-replace what fits one size. The rest is the network's own config, except for half of
-elu_cifar_11's dropout, Nesterov's momentum, and a learning rate that rises for 15 % of
-the run and falls to zero. `freeze=body` trains only the classifier. `validation=False`
-trains on the validation images too, and measures no validation error. The weights of
-the last iteration are kept; with `keep_best=True`, those of the lowest validation loss.
-The learning rate is .01 for most networks, .001 for the MLPs and alexnet_cifar, .0001 for the
-autoencoder, so that steps are at most as long as with the network's own config.
+replace what fits one size. The rest is the network's own config, except for half of the
+dropout of elu_cifar_11 and the networks of Table 1, Nesterov's momentum, and a learning
+rate that rises for 15 % of the run and falls to zero. Table 1's networks also have
+batches of 100, crops after padding by 4 pixels, float32, one learning rate, and the
+decay of their CIFAR-100 recipe. `freeze=body` trains only the classifier.
+`validation=False` trains on the validation images too. The weights of the last
+iteration are kept; with `keep_best=True`, those of the lowest validation loss.
+The learning rate is .01 for most networks, .001 for the MLPs and alexnet_cifar, .0001
+for the autoencoder, so that steps are at most as long as with the network's own config.
 Errors at other learning rates and sizes: results/tuning.md.
 """
 

@@ -17,8 +17,9 @@ Time:      hours on two CPU cores with schedule=quick: nin 2, allcnn_c 2.5; with
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.
 `quick` is our schedule, of 30 epochs or of `epochs`: batches of 100, crops of images
-padded by 4 zeros, Muon with the learning rates of elu_cifar_11, a quarter of the
-dropout, dsn without its auxiliary heads, and fmp as its author's smaller network.
+padded by 4 zeros, Muon with the learning rates of elu_cifar_11, a quarter of the dropout
+(above 60 epochs a half, with cutout), dsn without its auxiliary heads, and fmp as its
+author's smaller network.
 Initial kernels of nin, dsn and highway_19 were tried (results/tuning.md), others were not.
 """
 

@@ -3,6 +3,7 @@
 import csv
 import io
 import math
+import re
 import statistics
 from collections.abc import Collection, Iterable, Sequence
 from importlib import resources
@@ -20,6 +21,8 @@ COLUMNS = (
     "validation_squared_error test_loss test_error_percent test_top5_error_percent "
     "test_squared_error wall_time_seconds hardware sha256"
 ).split()
+_FIELD = re.compile(r"--config\.([\w.]+)")  # in the command of a run
+_NO_RECIPE = {"data.measure_test", "train.checkpoint_every", "train.evaluate_every"}
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -168,7 +171,8 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     if entry["schedule"] != "paper":
         return None
     in_paper = published(_key(entry), paper)
-    if in_paper is None or entry["arguments"].get("width", 1.0) != 1.0:
+    changed = set(_FIELD.findall(entry.get("command") or "")) - _NO_RECIPE
+    if in_paper is None or changed or entry["arguments"].get("width", 1.0) != 1.0:
         return ErrorLine("the paper", "no number")
     runs, share = in_paper["runs"], entry["schedule_share"]
     # The baselines of table 1 have no number of runs.

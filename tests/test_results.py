@@ -68,18 +68,12 @@ def test_the_error_of_a_file_has_wilsons_interval():
         # Without the run itself, the rows may be of another learning rate or width.
         (ENTRY, [row(1), row(2)], ("its recipe", "", "no run in results.csv")),
         (ENTRY, [row()], ("its recipe, seed 0", "2.50 %", "one run: no interval")),
-        (
-            ENTRY,
-            [row(10), row(2), row(0)],
-            ("its recipe, 3 runs (seeds 0, 2, 10)", "6.50 ± 5.29 %", "0.00 to 19.64 %"),
-        ),
-        (
-            SQUARED,
-            [row(0), row(1)],
-            ("its recipe, 2 runs (seeds 0, 1)", "3.50 ± 0.71, squared", "0.00 to 9.85, squared"),
-        ),
+        (ENTRY, [row(10), row(2), row(0)],
+         ("its recipe, 3 runs (seeds 0, 2, 10)", "6.50 ± 5.29 %", "0.00 to 19.64 %")),
+        (SQUARED, [row(0), row(1)],
+         ("its recipe, 2 runs (seeds 0, 1)", "3.50 ± 0.71, squared", "0.00 to 9.85, squared")),
     ],
-)
+)  # fmt: skip
 def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
     error = results.recipe_error(entry, rows)
     assert (error.name, error.value, error.interval) == expected
@@ -96,6 +90,7 @@ PAPER = RUN | {"test_error_percent": "28.75", "standard_deviation": "0.24"}
 PAPER |= {"section": "4.2", "runs": "10"}
 SCHEDULE = {"schedule": "paper", "schedule_share": 1.0, "config": {"name": "net-mnist"}}
 ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
+UNKNOWN = "the paper", "no number"
 
 
 @pytest.mark.parametrize(
@@ -104,9 +99,9 @@ ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
         ({}, PAPER, ("the paper, section 4.2, 10 runs", "28.75 ± 0.24 %")),
         ({}, ONE_RUN, ("the paper, section 4.2, 1 run", "28.75 %")),
         ({}, ONE_RUN | {"runs": ""}, ("the paper, section 4.2, as others reported it", "28.75 %")),
-        ({"width": 0.5}, PAPER, ("the paper", "no number")),
-        ({"batch_norm": True}, PAPER, ("the paper", "no number")),
-        ({}, PAPER | {"dataset": "cifar10"}, ("the paper", "no number")),
+        ({"width": 0.5}, PAPER, UNKNOWN),
+        ({"batch_norm": True}, PAPER, UNKNOWN),
+        ({}, PAPER | {"dataset": "cifar10"}, UNKNOWN),
     ],
 )
 def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected):
@@ -115,7 +110,11 @@ def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected
     assert (error.name, error.value, error.interval) == (*expected, "")
 
 
-def test_the_papers_error_states_the_share_of_its_schedule():
+def test_the_papers_error_is_of_its_recipe_and_states_the_share_of_its_schedule():
+    for field, has_number in (("model.padding", False), ("train.evaluate_every", True)):
+        command = {"command": f"elu-zoo-train --config=net --config.{field}=5"}
+        error = results.paper_error(ENTRY | SCHEDULE | command, [PAPER])
+        assert (error.value != UNKNOWN[1]) == has_number
     shorter = {"schedule_share": 0.0212, "config": {"name": "net-mnist-paper30"}}
     error = results.paper_error(ENTRY | SCHEDULE | shorter, [PAPER])
     assert error.name.endswith(" runs, after its whole schedule; this file had 2% of it")

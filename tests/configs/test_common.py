@@ -78,6 +78,8 @@ WRONG = [
     *((name, "smoke=1", "smoke must be of type bool") for name in MODULES),
     ("elu_cifar_11", "schedule=papr", "Unknown schedule 'papr'. .* 'paper'"),
     ("elu_cifar_18", "schedule=quik", "Unknown schedule 'quik'. .* 'quick'"),
+    ("elu_cifar_11", "epochs=331", "330 epochs"),
+    ("elu_cifar_18", "padding=valid", "Known: caffe, same"),
     ("elu_cifar_18", "epochs=9", "Only schedule=quick.*epochs=9"),
     ("table1_baselines", "net=nim", "Did you mean 'nin'"),
     ("table1_baselines", "schedule=quik", "Did you mean 'quick'"),
