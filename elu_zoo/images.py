@@ -37,10 +37,9 @@ def load_image(
     like the light digits on black on which the model was trained.
 
     Args:
-        path: path of a PNG, JPEG or WebP file; or the content of the file, an open
-            file, an image of Pillow, an array of pixels 0..255 `(height, width)`,
-            `(height, width, channels)` or `(batch, height, width, channels)`; or a
-            list of these.
+        path: path of a PNG, JPEG or WebP file; or the content of the file, an open file, an image
+            of Pillow, an array of pixels 0..255 `(height, width)`, `(height, width, channels)` or
+            `(batch, height, width, channels)`; or a list of these.
         name: the model's name.
         weights: see `get_model`; None for the default input shape of the model.
         invert: whether to return 255 - pixels, for dark digits on white that are

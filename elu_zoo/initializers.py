@@ -1,8 +1,7 @@
 """Initializers whose draws depend only on the run's seed and the layer's name.
 
-All draws come from NumPy's Philox generator. Therefore two networks with equal seeds
-start from equal weights for every activation, with or without batch normalisation, on
-TensorFlow and on JAX.
+All draws come from NumPy's Philox generator. Therefore two networks with equal seeds start from
+equal weights for every activation, with or without batch normalisation, on TensorFlow and on JAX.
 """
 
 import hashlib

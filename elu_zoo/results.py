@@ -21,8 +21,8 @@ COLUMNS = (
     "validation_squared_error test_loss test_error_percent test_top5_error_percent "
     "test_squared_error wall_time_seconds hardware sha256"
 ).split()
-_FIELD = re.compile(r"--config\.([\w.]+)")  # in the command of a run
-_NO_RECIPE = {"data.measure_test", "train.checkpoint_every", "train.evaluate_every"}
+_FIELD = re.compile(r"--config(?:\.([\w.]+)|[= ]\S*\.py)")  # in the command of a run
+_NO_RECIPE = {"data.measure_test", "train.epochs", "train.evaluate_every"}
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -171,8 +171,7 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     if entry["schedule"] != "paper":
         return None
     in_paper = published(_key(entry), paper)
-    changed = set(_FIELD.findall(entry.get("command") or "")) - _NO_RECIPE
-    if in_paper is None or changed or entry["arguments"].get("width", 1.0) != 1.0:
+    if in_paper is None or changed(entry) or entry["arguments"].get("width", 1.0) != 1.0:
         return ErrorLine("the paper", "no number")
     runs, share = in_paper["runs"], entry["schedule_share"]
     # The baselines of table 1 have no number of runs.
@@ -181,6 +180,11 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"
     return ErrorLine(name, published_error(in_paper))
+
+
+def changed(entry: Entry) -> set[str]:
+    """Returns the fields by which a recipe differs from its config, "" if they are unknown."""
+    return set(_FIELD.findall(entry.get("command") or "mine.py --config=mine.py")) - _NO_RECIPE
 
 
 def published(run: Row, paper: Sequence[Row]) -> Row | None:
@@ -204,11 +208,12 @@ def published_error(row: Row) -> str:
 
 
 def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns the rows of an entry's recipe; none without the row of the entry itself."""
+    """Returns a row a seed of an entry's recipe; none without the row of the entry itself."""
     wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
     # Rows do not state the learning rate, so the others may be of another recipe.
-    return runs if any(run["sha256"] == entry["sha256"] for run in runs) else []
+    by_seed = {run["seed"]: run for run in runs}
+    return [*by_seed.values()] if any(run["sha256"] == entry["sha256"] for run in runs) else []
 
 
 def _key(entry: Entry) -> Row:

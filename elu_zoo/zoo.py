@@ -32,17 +32,15 @@ def get_model(
 
     Args:
         name: a name from `list_models()`.
-        weights: None for the seeded initial weights; a data set's name, such as
-            `"mnist"`, for the weights trained on it with this activation (if none is
-            passed, with the default, or else with another, and a warning); a tag of
-            `list_weights()`; a finished run's folder; the path of a `.weights.h5` or
-            `.keras` file; `"hf:owner/repo[@revision]"`, a repository of the Hugging
-            Face Hub; or a result of `elu_zoo.weights.pretrained.find`.
-        preprocessing: True for a model of raw 0..255 images, with weights or without;
-            False for a model of preprocessed images, see `preprocess_input`. Without
-            weights, `preprocessing` may also be the name of the data set whose
-            statistics the network uses, or a description, see
-            `elu_zoo.layers.preprocessing_layers`.
+        weights: None for the seeded initial weights; a data set's name, such as `"mnist"`, for the
+            weights trained on it with this activation (if none is passed, with the default, or else
+            with another, and a warning); a tag of `list_weights()`; a finished run's folder; the
+            path of a `.weights.h5` or `.keras` file; `"hf:owner/repo[@revision]"`, a repository of
+            the Hugging Face Hub; or a result of `elu_zoo.weights.pretrained.find`.
+        preprocessing: True for a model of raw 0..255 images, with weights or without; False for a
+            model of preprocessed images, see `preprocess_input`. Without weights, `preprocessing`
+            may also be the name of the data set whose statistics the network uses, or a
+            description, see `elu_zoo.layers.preprocessing_layers`.
         include_top: False for a model that returns the input of the classifier instead
             of logits, or the code of an autoencoder.
         pooling: with `include_top=False`, `"avg"` or `"max"` for the means or maxima of
@@ -155,8 +153,7 @@ def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[s
     """Returns the names of the zoo's models, in natural order.
 
     Args:
-        pattern: part of a name, such as `"elu"`, or a shell pattern such as
-            `"mnist_*"`.
+        pattern: part of a name, such as `"elu"`, or a shell pattern such as `"mnist_*"`.
         pretrained: True for models with pretrained weights, or the weights' data set.
     """
     published = manifest.published().values()

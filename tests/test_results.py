@@ -82,13 +82,14 @@ def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
 def test_only_runs_of_the_same_recipe_are_found():
     other = {"config": "net-fast24", "model": "other", "dataset": "mnist_5k", "activation": "relu"}
     other |= {"batch_norm": "True", "schedule": "paper", "epochs": "3"}
-    rows = [row(), *(row(1, **{key: value}) for key, value in other.items())]
+    rows = [row(sha256="9"), row(), *(row(1, **{key: value}) for key, value in other.items())]
     assert results.find_runs(ENTRY, rows) == [row()]
 
 
 PAPER = RUN | {"test_error_percent": "28.75", "standard_deviation": "0.24"}
 PAPER |= {"section": "4.2", "runs": "10"}
 SCHEDULE = {"schedule": "paper", "schedule_share": 1.0, "config": {"name": "net-mnist"}}
+SCHEDULE["command"] = "elu-zoo-train --config=net"
 ONE_RUN = PAPER | {"runs": "1", "standard_deviation": ""}
 UNKNOWN = "the paper", "no number"
 
@@ -111,10 +112,10 @@ def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected
 
 
 def test_the_papers_error_is_of_its_recipe_and_states_the_share_of_its_schedule():
-    for field, has_number in (("model.padding", False), ("train.evaluate_every", True)):
-        command = {"command": f"elu-zoo-train --config=net --config.{field}=5"}
-        error = results.paper_error(ENTRY | SCHEDULE | command, [PAPER])
-        assert (error.value != UNKNOWN[1]) == has_number
+    changes = "train --config=net --config.model.padding=5", "train --config=my/net.py:a=1", None
+    for command in (*changes, "train --config=net --config.train.evaluate_every=5"):
+        error = results.paper_error(ENTRY | SCHEDULE | {"command": command}, [PAPER])
+        assert (error.value == UNKNOWN[1]) == (command in changes)
     shorter = {"schedule_share": 0.0212, "config": {"name": "net-mnist-paper30"}}
     error = results.paper_error(ENTRY | SCHEDULE | shorter, [PAPER])
     assert error.name.endswith(" runs, after its whole schedule; this file had 2% of it")

@@ -41,14 +41,12 @@ _TWIN = flags.DEFINE_string("twin", None, "Folder of a finished twin run.")
 
 def check_run(workdir: Path, entry: manifest.Entry | None) -> None:
     """Checks that a run is finished, can be reproduced, and that its weights are whole."""
-    if entry is None:
-        raise errors.UsageError(f"{workdir} is not the folder of a finished run.")
-    if entry["config"]["smoke"]:
-        raise errors.UsageError(f"{workdir} is a smoke run; it cannot be released.")
-    if "config_changes" in entry:
+    if entry is None or entry["config"]["smoke"] or results.metric(entry) not in entry["metrics"]:
+        raise errors.UsageError(f"{workdir} is no finished run, a smoke run or without test error.")
+    if "config_changes" in entry or results.changed(entry):
         raise errors.UsageError(
-            f"The config of {workdir} changed during the run, so that no config "
-            "reproduces the weights. Train again with one config."
+            f"The config of {workdir} was changed during the run or by {results.changed(entry)}, "
+            "so that its name does not state the recipe. Train again with an own config."
         )
     path = workdir / (entry["tag"] + manifest.SUFFIX)
     if files.sha256(path) != entry["sha256"]:
@@ -124,6 +122,7 @@ def _store(entry: manifest.Entry) -> None:
     """Lists an entry, which is also beside its weight file if the repository has the file."""
     for path in _WEIGHTS.glob(f"*/{entry['tag']}{manifest.SUFFIX}*"):
         files.write_json(path.with_name(f"{entry['tag']}.json"), entry)
+    manifest.published.cache_clear()  # Another process may have added entries.
     table = {**manifest.published(), entry["tag"]: entry}
     files.write_json(_WEIGHTS / "manifest.json", {"entries": table})
     manifest.published.cache_clear()
@@ -131,9 +130,9 @@ def _store(entry: manifest.Entry) -> None:
 
 def measure(tag: str, twin: manifest.Entry | None) -> None:
     """Writes outputs, and of a classifier calibration and errors on changed images."""
-    entry, golden = manifest.published()[tag], json.loads(_GOLDEN.read_text())
-    golden.setdefault(tag, outputs(entry))
-    files.write_json(_GOLDEN, golden)
+    entry = manifest.published()[tag]
+    own = {tag: outputs(entry)}
+    files.write_json(_GOLDEN, own | json.loads(_GOLDEN.read_text()))
     if entry["classes"]:
         data, evaluator = load.load(entry["dataset"]), _evaluator(entry, tag)
         is_paired = twin is not None and calibration.is_twin(entry, twin)

@@ -72,10 +72,7 @@ def _run_pool(
     trials: Sequence[Trial], plan: Plan, measure: Measure, jobs: int, stopped: list[int]
 ) -> Iterator[tuple[Trial, list[Row] | str]]:
     pool = concurrent.futures.ProcessPoolExecutor(
-        min(jobs, len(trials)),
-        worker.Context(),
-        initializer=worker.start,
-        initargs=(plan.workdir,),
+        min(jobs, len(trials)), worker.Context(), initializer=worker.start, initargs=(plan.workdir,)
     )
     try:
         # Workers inherit the mask, because SIGTERM would end a worker without a handler.

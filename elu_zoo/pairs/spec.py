@@ -26,8 +26,7 @@ class Plan:
 
     Attributes:
         budget: `full` is the paper's length, where the paper has the experiment;
-            `short` takes hours or a day on two CPU cores; `smoke` tests that everything
-            runs.
+            `short` takes hours or a day on two CPU cores; `smoke` tests that everything runs.
         seeds: number of seeds; None for the default of each experiment.
         imagenet: folder of ImageNet's images; None for tensorflow-datasets.
         module: a user's file or module that registers activations.

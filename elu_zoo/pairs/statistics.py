@@ -116,10 +116,9 @@ def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:
     """Returns P(W <= w) and P(W >= w), where a fair coin adds each rank to W.
 
-    The probabilities are exact for any number of pairs and any ties, because mean ranks
-    are multiples of 1/2 and the distribution of W is a short table. With ties,
-    scipy.stats.wilcoxon enumerates all signs, which takes 8 s for 16 pairs; it does not
-    accept a single pair.
+    The probabilities are exact for any number of pairs and any ties, because mean ranks are
+    multiples of 1/2 and the distribution of W is a short table. With ties, scipy.stats.wilcoxon
+    enumerates all signs, which takes 8 s for 16 pairs; it does not accept a single pair.
     """
     mass = np.ones(1)  # probabilities of W = 0, 1/2, 1, ...
     for step in (2 * ranks).astype(int):

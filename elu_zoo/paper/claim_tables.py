@@ -93,11 +93,7 @@ def table_of_tests(judged: Sequence[Judged]) -> Table:
         for test, effect in effects:
             if effect.outcome == "not measured":
                 continue
-            row = {
-                "id": test.name,
-                "claim": claim.name,
-                "experiment": experiment,
-            }
+            row = {"id": test.name, "claim": claim.name, "experiment": experiment}
             rows.append(row | _of_test(test, effect))
     return rows
 

@@ -103,15 +103,18 @@ def _section(name: str, view: View | None) -> list[str]:
     if not view:
         return [*parts, f"Not run yet: `{command}`."]
     length = schedule(name, view) or "No training"
-    parts.append(f"{length}. Command: `{command} --budget={view.budget}`.")
+    parts.append(f"{length}. Command: `{command} --budget={view.budget}{_seeds(name, view)}`.")
     parts += _shown(name, view, experiment.title, name)
     if longer := view.longer:
-        flag, count = f"--budget={longer.budget}", len({row["seed"] for row in longer.rows})
-        seeds = "one seed" if count == 1 else f"{count} seeds"
-        length = f"{schedule(name, longer)}, {seeds} so far."
-        parts += [f"### {flag}", f"{length} Command: `{command} {flag}`."]
+        flag, length = f"--budget={longer.budget}", f"{schedule(name, longer)}, too few seeds."
+        parts += [f"### {flag}", f"{length} Command: `{command} {flag}{_seeds(name, longer)}`."]
         parts += _shown(name, longer, f"{experiment.title}, {flag}", f"{name}_{longer.budget}")
     return parts
+
+
+def _seeds(name: str, view: View) -> str:
+    seeds = {row["seed"] for row in view.rows if row.get("seed")}
+    return f" --seeds={len(seeds)}" if EXPERIMENTS[name].trials and seeds else ""
 
 
 def _shown(name: str, view: View, title: str, stem: str) -> list[str]:

@@ -80,7 +80,8 @@ def test_the_first_sentence_says_on_which_data_verdicts_rest():
 def test_an_experiment_that_was_run_has_its_section(name, budget, epochs):
     seen = view(name, plan(budget))
     text = section(name, {name: seen})
-    command = f"`elu-zoo-reproduce {name} --budget={budget}`"
+    seeds = len({row["seed"] for row in seen.rows})
+    command = f"`elu-zoo-reproduce {name} --budget={budget} --seeds={seeds}`"
     assert f"{epochs}. Command: {command}" in text
     assert f"![{EXPERIMENTS[name].title}](figures/{name}.png)" in text
     assert EXPERIMENTS[name].summary(seen.frame) in text
@@ -105,8 +106,8 @@ def test_runs_of_a_longer_budget_have_their_own_part():
     full = View("full", full.rows, ("fig4: relu, 3",))
     text = section("fig4", {"fig4": View("short", view("fig4", plan()).rows, (), full)})
     part = text.partition("### --budget=full")[2]
-    assert "330 of 330 epochs, one seed so far. " in part
-    assert "Command: `elu-zoo-reproduce fig4 --budget=full`.\n" in part
+    assert "330 of 330 epochs, too few seeds. " in part
+    assert "Command: `elu-zoo-reproduce fig4 --budget=full --seeds=1`.\n" in part
     assert "Left out because they diverged: fig4: relu, 3." in part
     assert "(figures/fig4_full.png)" in part
     assert EXPERIMENTS["fig4"].summary(full.frame) in part

@@ -62,7 +62,7 @@ def test_several_runs_of_a_recipe_have_mean_and_deviation(seeds, cell):
     rows = [
         run
         | {"activation": name, "epochs": epochs, "test_error_percent": f"{seed + 2}"}
-        | {"sha256": f"{seed}"}
+        | {"sha256": f"{seed}", "seed": f"{seed}"}
         for seed in seeds
         for name, epochs in (("elu", "30"), ("relu", "30"), ("elu", "3"))
     ]

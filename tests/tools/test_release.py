@@ -106,6 +106,8 @@ def test_outputs_stay_and_other_measures_are_new(repository, monkeypatch):
     [
         ({"config": {"smoke": True, "train": {"loss": "squared_hinge"}}}, "smoke"),
         ({"config_changes": ["after iteration 20: seed: 0 -> 1"]}, "config"),
+        ({"command": "elu-zoo-train --config=net --config.model.padding=same"}, "padding"),
+        ({"metrics": {"test_loss": 0.1}}, "error"),
         ({"preprocessing": {"kind": "mean", "statistics": "x"}}, "statistics"),
     ],
 )

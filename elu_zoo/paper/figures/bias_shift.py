@@ -157,9 +157,8 @@ def _claims() -> list[Claim]:
         Claim(
             "theory-bias-shift-reduced",
             "abstract, 1",
-            "Mean shifts toward zero speed up learning by bringing the normal gradient "
-            "closer to the unit natural gradient because of a reduced bias shift "
-            "effect.",
+            "Mean shifts toward zero speed up learning by bringing the normal gradient closer to "
+            "the unit natural gradient because of a reduced bias shift effect.",
             "an argument",
             _differences("cosine", "uncorrected_shift"),
         ),

@@ -15,7 +15,7 @@ from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiment import Experiment
 
 PAPER = 12.15 / 11.48  # hours of 10,000 iterations, with ELU and with ReLU
-_ROUNDS = 5, 250, 250  # by budget
+_ROUNDS = 5, 40, 40  # by budget
 _RATIOS = "ratio", "ratio_low", "ratio_high"
 _COLUMNS = "case", "form", "rounds", "value", *_RATIOS
 

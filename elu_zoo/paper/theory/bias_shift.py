@@ -37,8 +37,7 @@ class BiasShift:
             rounded up, of the components whose incoming unit varies.
         shift: bias shift of the natural gradient.
         uncorrected_shift: the bias shift with b = 0 and s = 1 / c.
-        cosine: cosine of the angle between gradient and natural gradient, NaN for a
-            gradient of 0.
+        cosine: cosine of the angle between gradient and natural gradient, NaN for a gradient of 0.
     """
 
     k: np.ndarray
@@ -56,10 +55,9 @@ def bias_shift(
 ) -> dict[str, list[BiasShift]]:
     """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
 
-    The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the
-    model's softmax. A bias shift is the change of the unit's mean net input when the
-    natural gradient is added to the unit's weights. No other thread may use the model
-    meanwhile.
+    The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the model's
+    softmax. A bias shift is the change of the unit's mean net input when the natural gradient is
+    added to the unit's weights. No other thread may use the model meanwhile.
 
     Args:
         model: model with one input and one output, the logits `(batch, classes)`.

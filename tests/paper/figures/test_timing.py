@@ -53,7 +53,7 @@ def test_the_table_has_times_and_ratios(commands, tmp_path):
 
 @pytest.mark.parametrize(
     ("budget", "flags"),
-    [("short", ["--rounds=250"]), ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"])],
+    [("short", ["--rounds=40"]), ("smoke", ["--rounds=5", "--models=mnist_mlp_8x128"])],
 )
 def test_the_budget_decides_the_flags_of_the_command(commands, budget, flags):
     timing.compute(plan(budget))
