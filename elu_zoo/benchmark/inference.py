@@ -25,8 +25,7 @@ def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.nd
     takes_raw = registered.preprocessing["kind"] == "rescale"
     model = zoo.get_model(name, preprocessing=takes_raw)
     shape = batch_size, *registered.default("input_shape")
-    images = np.random.Generator(np.random.Philox(0)).random(shape, "float32")
-    images = np.floor(256 * images) if takes_raw else images
+    images = np.floor(256 * np.random.Generator(np.random.Philox(0)).random(shape, "float32"))
     description: dict = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
     if registered.is_autoencoder:
         description = predictor.description(model, name)
