@@ -40,7 +40,7 @@ def check_writable(folder: Path, needed: int = 0) -> None:
     if (free := shutil.disk_usage(existing).free) < needed:
         raise errors.ResourceError(
             f"The disk of {folder} has {free} bytes free; {needed} are needed. "
-            "Free disk space, or pass another folder."
+            "Free disk space, or pass another folder ($ELU_ZOO_HOME is the cache)."
         )
 
 

@@ -123,12 +123,12 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
     counts = {split: info.splits[split].num_examples for split in SPLITS if split in info.splits}
     shapes.check_memory(sum(counts.values()), target)
 
-    # AutoGraph has nothing to convert here, and changes the messages of errors.
-    @tf.autograph.experimental.do_not_convert
+    @tf.autograph.experimental.do_not_convert  # AutoGraph would change the messages of errors.
     def select(example):
         pixels = example[image] if decoders is None else _decode(example[image], target)
         selected = {"images": pixels, "labels": example[label]}
-        return selected if label == "label" else selected | {"usual_labels": example["label"]}
+        is_coarse = not decoders and label != "label"  # cifar100_coarse
+        return selected | ({"usual_labels": example["label"]} if is_coarse else {})
 
     names, terms = features[label].names, _terms(info)
     arrays = {"class_names": np.array(names), "terms": np.array(terms)}

@@ -157,6 +157,10 @@ def _preprocessing(
     """Returns the preprocessing, with statistics of the data or the parent weights."""
     description = (parent or registry.entry(config.model.name)).preprocessing
     kind, shape = description["kind"], data.image_shape
+    if parent and kind == "mean_crop" and config.data.crop_size != description["crop"][0]:
+        raise errors.UsageError(
+            f"{parent.name} needs --config.data.crop_size={description['crop'][0]}, of its weights."
+        )
     # The scale of images after the kind `gcn` depends on their size.
     is_sized = "statistics" in description or (parent and kind == "gcn")
     if not is_sized or (parent and kind == "mean_crop"):

@@ -76,7 +76,7 @@ def write(
         "bytes": len(content),
         "parameters": cost.parameters(model),
         "multiply_accumulates": cost.multiply_accumulates(model),
-        "examples": _examples(run, config.data.train_examples),
+        "examples": _examples(run),
         "schedule": config.schedule,
         "schedule_share": round(config.train.epochs / config.schedule_epochs, 4),
         "config": state.identity.config,
@@ -164,14 +164,9 @@ def _arguments(settings: ConfigDict, run: Run) -> dict[str, Any]:
     return arguments
 
 
-def _examples(run: Run, train_examples: int) -> dict[str, int]:
-    data, validation = run.data, run.validation
-    trained = len(data.train) + (len(data.validation) if validation is None else 0)
-    return {
-        "train": train_examples or trained,
-        "validation": 0 if validation is None else len(validation),
-        "test": len(data.test),
-    }
+def _examples(run: Run) -> dict[str, int]:
+    validation = 0 if run.validation is None else len(run.validation)
+    return {"train": run.length.examples, "validation": validation, "test": len(run.data.test)}
 
 
 def commit() -> str:

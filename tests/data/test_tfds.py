@@ -49,9 +49,9 @@ def test_images_of_any_format_are_decoded_as_in_predictions(tmp_path):
     Image.fromarray(pixels).save(bitmap, "BMP")
     usual = [with_exif(jpeg(noise(20, 10, 3)), 6), png(np.zeros((16, 16, 4), "uint8"))]
     usual += [png(noise(16, 16, i)) for i in range(9)]
-    types = features()
+    types = {"kind": features()["label"]}  # any name
     types["image"] = tfds.features.Image(shape=(None, None, None))
-    contents = [{"image": x, "label": i % 2} for i, x in enumerate([bitmap.getvalue(), *usual])]
+    contents = [{"image": x, "kind": i % 2} for i, x in enumerate([bitmap.getvalue(), *usual])]
     write_tfds(tmp_path / "t/1.0.0", {"train": contents}, types)
     data = load.load("t", tmp_path, SHAPE)
     loaded = {image for _, image in rows(data.train, data.validation, data.test)}

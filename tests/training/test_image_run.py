@@ -52,6 +52,14 @@ def test_the_entry_of_a_finished_run_describes_the_images(finished, folder):
 
 
 @pytest.mark.slow
+def test_the_crop_of_weights_is_kept(finished, folder, tmp_path):
+    config = small_images.get_config(folder)
+    config.model.weights, config.data.crop_size = str(finished[0]), 12
+    with pytest.raises(errors.UsageError, match="crop_size=16"):
+        training.train(config, tmp_path)
+
+
+@pytest.mark.slow
 def test_a_run_on_unchanged_images_is_resumed_bit_for_bit(
     finished, folder, tmp_path, stop_after, last_arrays, assert_same_bits
 ):
