@@ -73,9 +73,7 @@ def define_model() -> None:
 def define_budget(default: str, help: str) -> None:
     """Defines the flags of commands that train many runs."""
     flags.DEFINE_enum("budget", default, ["smoke", "short", "full"], help)
-    flags.DEFINE_integer(
-        "jobs", None, "Simultaneous runs; by default one per core, if memory permits.", 1
-    )
+    flags.DEFINE_integer("jobs", None, "Runs at once; default: one per core, if memory permits.", 1)
 
 
 def define_training() -> list[flags.FlagHolder]:
@@ -155,6 +153,10 @@ def _run(main: Callable, *settings: Callable | bool) -> None:
         _fail(str(error), errors.ResourceError.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
+    except Exception as error:  # of TensorFlow or JAX
+        if not re.search("resource_?exhausted", f"{type(error).__name__} {error}", re.IGNORECASE):
+            raise
+        _fail(f"Memory is full; reduce train.batch_size, or --batch_size. {error}"[:500], 1)
 
 
 def _run_parsed(

@@ -24,9 +24,8 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
 
     Args:
         name: name of the data set.
-        arrays: `<split>_images` uint8 `(n, height, width, channels)` and
-            `<split>_labels` of one or more of `SPLITS`, and `class_names`;
-            `<split>_paths` of the images if they are files.
+        arrays: `<split>_images` uint8 `(n, height, width, channels)` and `<split>_labels` of one or
+            more of `SPLITS`, and `class_names`; `<split>_paths` of the images if they are files.
         terms: see `ImageData`.
     """
     dataset.check(name, arrays)

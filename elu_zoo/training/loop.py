@@ -89,9 +89,8 @@ def train(
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
             another config.
-        DataError: the data set is missing; the data set or the parent weights have
-            changed since the run began; or the run is finished and lacks records of
-            `observers`.
+        DataError: the data set is missing; the data set or the parent weights have changed since
+            the run began; or the run is finished and lacks records of `observers`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.

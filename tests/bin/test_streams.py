@@ -27,6 +27,8 @@ def main(argv):
     print("result", "\\N{SNOWMAN}", flush=True)
     if argv[1:] == ["fail"]:
         raise errors.DataError("no data \\N{SNOWMAN}")
+    if argv[1:] == ["memory"]:
+        raise RuntimeError("RESOURCE_EXHAUSTED: Out of memory")  # JAX
     return 1 if argv[1:] == ["one"] else 0
 
 flags.binary(main, lambda argv: None)()
@@ -89,3 +91,8 @@ def test_characters_outside_ascii_are_escaped(run, argument):
     assert (code, out) == (bool(argument), "result \\u2603\n")
     if argument:
         assert error.splitlines()[-1] == FAILURE + " \\u2603"
+
+
+def test_a_full_device_has_a_remedy(run):
+    code, _, messages = run("", "memory")
+    assert code == 1 and "train.batch_size" in messages

@@ -35,8 +35,7 @@ class Muon(keras.optimizers.Optimizer):
     not kernels change by `-learning_rate * sgd_factor * u`.
 
     Args:
-        learning_rate: step length relative to the norm of a kernel; a float or a
-            schedule.
+        learning_rate: step length relative to the norm of a kernel; a float or a schedule.
         momentum: the momentum, in [0, 1).
         compute_dtype: the dtype of the Newton-Schulz steps.
         sgd_layers: names of layers whose kernels use SGD, such as the classifier.
