@@ -15,8 +15,8 @@ Not in the paper: 80 epochs of batches of 256, about 400,000 iterations; momentu
 learning rate 0.01 in the first half of the run, 0.001 in the third quarter and 0.0001
 in the last; a stride of 2 in the first layer; pyramid levels (1, 2, 4); zero biases
 without decay; activations and products in bfloat16; initial kernels normal with
-variance 1 / fan-in (reason: results/tuning.md). Without the mean image of a run,
-`get_model` subtracts ILSVRC's channel means, 123.68, 116.779 and 103.939, instead.
+variance 1 / fan-in (reason: results/tuning.md). An untrained model of `get_model`
+subtracts ILSVRC's channel means, 123.68, 116.779 and 103.939, not the mean image.
 
 The images can be imagenet2012 of tensorflow-datasets, or a folder <class>/<file>.JPEG
 (or train/<class>/ and val/<class>/).

@@ -21,8 +21,8 @@ COLUMNS = (
     "validation_squared_error test_loss test_error_percent test_top5_error_percent "
     "test_squared_error wall_time_seconds hardware sha256"
 ).split()
-_FIELD = re.compile(r"--config(?:\.([\w.]+)|[= ]\S*\.py)")  # in the command of a run
-_NO_RECIPE = {"data.measure_test", "train.epochs", "train.evaluate_every"}
+_FIELD = re.compile(r"-config(?:\.([\w.]+)|[= ][^:\s]*\.py)")  # in the command of a run
+_NO_RECIPE = {"data.measure_test", "train.checkpoint_every", "train.epochs", "train.evaluate_every"}
 _ROUNDING = 1e-12  # differences up to this share of the values are no differences
 # The 0.975 quantiles of Student's t for 1, 2, ... degrees of freedom.
 _STUDENT = (
@@ -171,11 +171,11 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     if entry["schedule"] != "paper":
         return None
     in_paper = published(_key(entry), paper)
-    if in_paper is None or changed(entry) or entry["arguments"].get("width", 1.0) != 1.0:
+    share, width = entry["schedule_share"], entry["arguments"].get("width", 1.0)
+    if in_paper is None or changed(entry) or share > 1 or width != 1.0:
         return ErrorLine("the paper", "no number")
-    runs, share = in_paper["runs"], entry["schedule_share"]
-    # The baselines of table 1 have no number of runs.
-    whose = f"{runs} run" + "s" * (runs != "1") if runs else "as others reported it"
+    runs = in_paper["runs"]
+    whose = f"{runs} run" + "s" * (runs != "1") if runs else "as others reported it"  # Table 1
     name = f"the paper, section {in_paper['section']}, {whose}"
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"
@@ -212,8 +212,8 @@ def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
     wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
     # Rows do not state the learning rate, so the others may be of another recipe.
-    by_seed = {run["seed"]: run for run in runs}
-    return [*by_seed.values()] if any(run["sha256"] == entry["sha256"] for run in runs) else []
+    own = [run for run in runs if run["sha256"] == entry["sha256"]]
+    return [*{run["seed"]: run for run in [*runs, *own]}.values()] if own else []
 
 
 def _key(entry: Entry) -> Row:

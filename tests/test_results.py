@@ -82,7 +82,7 @@ def test_the_error_of_a_recipe_has_students_interval(entry, rows, expected):
 def test_only_runs_of_the_same_recipe_are_found():
     other = {"config": "net-fast24", "model": "other", "dataset": "mnist_5k", "activation": "relu"}
     other |= {"batch_norm": "True", "schedule": "paper", "epochs": "3"}
-    rows = [row(sha256="9"), row(), *(row(1, **{key: value}) for key, value in other.items())]
+    rows = [row(), row(sha256="9"), *(row(1, **{key: value}) for key, value in other.items())]
     assert results.find_runs(ENTRY, rows) == [row()]
 
 
@@ -112,10 +112,11 @@ def test_the_papers_error_is_from_an_equal_experiment(arguments, paper, expected
 
 
 def test_the_papers_error_is_of_its_recipe_and_states_the_share_of_its_schedule():
-    changes = "train --config=net --config.model.padding=5", "train --config=my/net.py:a=1", None
-    for command in (*changes, "train --config=net --config.train.evaluate_every=5"):
-        error = results.paper_error(ENTRY | SCHEDULE | {"command": command}, [PAPER])
-        assert (error.value == UNKNOWN[1]) == (command in changes)
+    words = "--config.model.padding=5", "--config=my/net.py:a=1", "--config.train.evaluate_every=5"
+    changes = [{"command": f"train --config=net {word}"} for word in words]
+    for change in (*changes, {"command": None}, {"schedule_share": 1.1}):
+        error = results.paper_error(ENTRY | SCHEDULE | change, [PAPER])
+        assert (error.value == UNKNOWN[1]) == (change is not changes[2])
     shorter = {"schedule_share": 0.0212, "config": {"name": "net-mnist-paper30"}}
     error = results.paper_error(ENTRY | SCHEDULE | shorter, [PAPER])
     assert error.name.endswith(" runs, after its whole schedule; this file had 2% of it")

@@ -73,8 +73,7 @@ def test_whitening_uses_the_statistics_of_a_data_set(preprocessing, statistics):
 
 
 @pytest.mark.parametrize("shape", [None, (97, 128, 3), (None, None, 3)])
-def test_channel_means_replace_a_missing_mean_image(tmp_path, monkeypatch, shape):
-    monkeypatch.setenv("ELU_ZOO_HOME", str(tmp_path))
+def test_an_untrained_model_subtracts_channel_means(home, shape):
     raw, bare = (
         elu_zoo.get_model(IMAGENET, input_shape=shape, preprocessing=x, **SMALL[IMAGENET])
         for x in (True, False)

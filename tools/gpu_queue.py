@@ -226,7 +226,7 @@ def _end(job: Job, status: int, runs: Path, output: Path) -> None:
         marker.touch()
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed, log = _speed(runs / job.name / "timing.jsonl"), runs / job.name / "log.txt"
-    end = rows[-1:] if status in (0, 143) else log.read_text()[-1000:]
+    end = rows[-1:] if status in (0, 143) else log.read_text(errors="replace")[-1000:]
     print(f"status {status}, {speed:.0f} images/s, {job.line}", end, flush=True)
 
 

@@ -45,8 +45,8 @@ def check_run(workdir: Path, entry: manifest.Entry | None) -> None:
         raise errors.UsageError(f"{workdir} is no finished run, a smoke run or without test error.")
     if "config_changes" in entry or results.changed(entry):
         raise errors.UsageError(
-            f"The config of {workdir} was changed during the run or by {results.changed(entry)}, "
-            "so that its name does not state the recipe. Train again with an own config."
+            f"The config of {workdir} was changed during the run or in fields "
+            f"{sorted(results.changed(entry))}. Train it by a config of configs/ that states them."
         )
     path = workdir / (entry["tag"] + manifest.SUFFIX)
     if files.sha256(path) != entry["sha256"]:
@@ -138,9 +138,9 @@ def measure(tag: str, twin: manifest.Entry | None) -> None:
         is_paired = twin is not None and calibration.is_twin(entry, twin)
         measured = calibrated(entry, data, evaluator, twin if is_paired else None)
         _store({**entry, "calibration": measured})
-        path, tags = _RESULTS / "image_changes.csv", manifest.list_weights()
-        rows = [r for r in results.read_file(path) if r["tag"] in tags and r["tag"] != tag]
-        rows += changed(entry, data, evaluator)
+        path, new = _RESULTS / "image_changes.csv", changed(entry, data, evaluator)
+        tags = manifest.list_weights()
+        rows = [r for r in results.read_file(path) if r["tag"] in tags and r["tag"] != tag] + new
         rows.sort(key=lambda row: tags.index(row["tag"]))
         results.write(path, measures.COLUMNS, rows)
         print(tag, calibration.describe(measured))

@@ -162,8 +162,7 @@ class ELU(keras.layers.Layer):
     [-0.63212055  0.          2.        ]
 
     Args:
-        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
-            Defaults to `1.0`.
+        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0. Defaults to `1.0`.
         jit_compile: whether the layer computes `elu_xla` on TensorFlow, eagerly and in
             graphs with `training=True`. Other graphs, and thus exports, have stock
             operations, whose values differ by up to 1.2e-7. Defaults to `False`.
@@ -203,7 +202,9 @@ class ELU(keras.layers.Layer):
 
             # XLA must not compile a part of an exported graph: servers may lack XLA.
             if training or tf.executing_eagerly():
-                return elu_xla(inputs, self.alpha)
+                from elu_zoo.activations import xla
+
+                return xla.elu_compiled(_floating(inputs, self.compute_dtype), self.alpha)
         return ELU.call(self, inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

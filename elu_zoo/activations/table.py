@@ -100,11 +100,10 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
     """Returns a new activation layer.
 
     Args:
-        activation: a name of `names()`; a mapping of `name` and the arguments of the
-            activation, where `None` means the default; a Keras layer class; a function
-            registered by `register_activation` or by
-            `keras.saving.register_keras_serializable`; or a function without arguments
-            that returns a new layer.
+        activation: a name of `names()`; a mapping of `name` and the arguments of the activation,
+            where `None` means the default; a Keras layer class; a function registered by
+            `register_activation` or by `keras.saving.register_keras_serializable`; or a function
+            without arguments that returns a new layer.
         name: the name of the layer.
         seed: the seed of an activation that draws random numbers.
     """

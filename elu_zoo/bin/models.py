@@ -1,7 +1,8 @@
 """Lists networks and weights that fit a pattern, prints model cards, downloads weights.
 
-elu-zoo-models cifar100 elu-zoo-models elu_cifar_11.cifar100_elu-defd2541 --card elu-zoo-models
-'mnist_mlp_*' --fetch
+elu-zoo-models cifar100
+elu-zoo-models elu_cifar_11.cifar100_elu-defd2541 --card
+elu-zoo-models 'mnist_mlp_*' --fetch
 """
 
 from absl import flags as absl_flags

@@ -1,7 +1,8 @@
 """Runs the paper's experiments and writes figures, claims and a report.
 
-elu-zoo-reproduce fig2 --budget=short elu-zoo-reproduce all --budget=smoke elu-zoo-reproduce fig4
---seeds=5
+elu-zoo-reproduce fig2 --budget=short
+elu-zoo-reproduce all --budget=smoke
+elu-zoo-reproduce fig4 --seeds=5
 
 The experiments are fig1 ... fig7, rivals, table1, timing, depth, theory, gradients and
 theorems; `all` runs every experiment. Finished runs are not repeated, and interrupted

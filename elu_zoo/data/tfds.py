@@ -21,8 +21,8 @@ class Source:
     """A data set on this machine that has not been read yet.
 
     `read` returns `<split>_images` uint8 `(n, height, width, channels)`, `<split>_labels`
-    int64 `(n,)`, `class_names` and perhaps the `terms` of use. If the labels are not the
-    feature "label", `<split>_usual_labels` is this feature.
+    int64 `(n,)`, `class_names` and perhaps the `terms` of use. Labels of
+    cifar100_coarse have `<split>_usual_labels` beside them.
     """
 
     version: str  # a part of the name of a cache entry

@@ -31,11 +31,10 @@ class AffineRecolor(keras.layers.Layer):
     0.2 radians. The centre of the transformations is the middle of the image (in
     Graham's archived code, a point half a pixel away). Interpolation is bilinear.
 
-    The colour of a pixel changes if any channel differs from `value` by more than 2
-    gray levels. Each channel then gets a normal number with standard deviation 25, plus
-    gradients with standard deviation 2 per pixel from left to right and from top to
-    bottom. Results are not clipped. The random draws are an input, so that compared
-    runs see the same images on any number of devices.
+    The colour of a pixel changes if any channel differs from `value` by more than 2 gray levels.
+    Each channel then gets a normal number with standard deviation 25, plus gradients with standard
+    deviation 2 per pixel from left to right and from top to bottom. Results are not clipped. The
+    random draws are an input, so that compared runs see the same images on any number of devices.
 
     Args:
         size: height and width of the field, in pixels.

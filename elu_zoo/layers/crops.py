@@ -23,9 +23,8 @@ class PadCropFlip(keras.layers.Layer):
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Inputs: images `(batch, height, width, channels)`, and integers
-    `(row, column, flip)` of shape `(batch, 3)`. `row` and `column` are the first row
-    and column of the crop in the padded image. `flip` is 1 for a left-right mirror
-    image and 0 otherwise.
+    `(row, column, flip)` of shape `(batch, 3)`. `row` and `column` are the first row and column of
+    the crop in the padded image. `flip` is 1 for a left-right mirror image and 0 otherwise.
 
     Output shape: `(batch, *size, channels)`.
 

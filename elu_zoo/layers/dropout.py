@@ -99,12 +99,11 @@ class Dropout(keras.layers.Layer):
 class FeatureMapDropout(keras.layers.Layer):
     """Dropout of feature maps as in fractional max pooling (Graham, 2014).
 
-    In training, exactly `round(channels * (1 - rate))` maps, but at least one, are kept
-    without scaling, and the other maps become 0. The same maps are kept for the whole
-    batch. At inference, every value is multiplied by 1 - rate. In contrast,
-    `keras.layers.SpatialDropout2D` draws maps for each image and scales in training.
-    Graham's code multiplies before the activation, which is equivalent for leaky ReLU
-    but not for ELU.
+    In training, exactly `round(channels * (1 - rate))` maps, but at least one, are kept without
+    scaling, and the other maps become 0. The same maps are kept for the whole batch. At inference,
+    every value is multiplied by 1 - rate. In contrast, `keras.layers.SpatialDropout2D` draws maps
+    for each image and scales in training. Graham's code multiplies before the activation, which is
+    equivalent for leaky ReLU but not for ELU.
 
     Within `elu_zoo.layers.keyed` the kept maps depend only on the layer's seed and the
     iteration. `rate` can be changed, even from 0, before the layer is traced again.

@@ -112,9 +112,8 @@ class Maxout(keras.layers.Layer):
 class DeepSupervision(keras.layers.Layer):
     """Stacks the scores of a network and of its auxiliary heads (Lee et al., 2015).
 
-    To stop the training of the heads, set `active` to False before the layer is traced
-    again. The output then has no scores of the heads, so that the gradients of the
-    heads are zero.
+    To stop the training of the heads, set `active` to False before the layer is traced again. The
+    output then has no scores of the heads, so that the gradients of the heads are zero.
 
     Args:
         active: whether the heads are trained.

@@ -13,10 +13,9 @@ _SMALLEST = 1e-8
 class GlobalContrastNormalization(keras.layers.Layer):
     """Subtracts the mean of each image and normalises its norm (paper, section 4.2).
 
-    The mean over all values of an image is subtracted, and the difference is scaled to
-    the Euclidean norm `norm`. An image of equal values becomes zero. The paper cites
-    the preprocessing of Goodfellow et al. (2013); this layer computes what their code
-    in pylearn2 computes.
+    The mean over all values of an image is subtracted, and the difference is scaled to the
+    Euclidean norm `norm`. An image of equal values becomes zero. The paper cites the preprocessing
+    of Goodfellow et al. (2013); this layer computes what their code in pylearn2 computes.
 
     Args:
         norm: Euclidean norm of every output image. With a norm of 55 the root mean
@@ -67,12 +66,11 @@ class WithinChannelNormalization(keras.layers.Layer):
     y = x * (1 + alpha / size**2 * sum(x**2))**-beta
     ```
 
-    The sum is over size x size neighbours in the same channel, with zeros outside of
-    the map. At borders the divisor is size**2 too. This is the `rnorm` layer of
-    cuda-convnet (Krizhevsky, 2012) and the LRN layer of Caffe with `WITHIN_CHANNEL`,
-    whereas `tf.nn.local_response_normalization` sums over channels. The computation is
-    in float32 for every dtype, because squares of raw pixels can exceed the range of
-    float16.
+    The sum is over size x size neighbours in the same channel, with zeros outside of the map. At
+    borders the divisor is size**2 too. This is the `rnorm` layer of cuda-convnet (Krizhevsky, 2012)
+    and the LRN layer of Caffe with `WITHIN_CHANNEL`, whereas `tf.nn.local_response_normalization`
+    sums over channels. The computation is in float32 for every dtype, because squares of raw pixels
+    can exceed the range of float16.
 
     Args:
         size: number of rows and columns of the window, an odd integer >= 1.

@@ -41,16 +41,16 @@ beside the paper's. The verdicts are:
 - *not tested*: there are no runs, too few, or only shorter ones that contradict the claim, or
   no measure could decide it. Runs with other optimizers or learning rates do not count.
 
-A test supports or contradicts a claim if its two-sided Student's p, of at least five
-pairs of runs and corrected by Holm's method for all tests of the claim and their layers,
-is at most 0.05. Timings are decided by their 95 % bootstrap interval, theorems by the
-rounding errors of float64, statements about a whole training by the stored epoch that supports
-them least, and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at least ten
-pairs. A number of the paper is supported if ours is equivalent: if the 95 %
-interval of our mean minus the paper's, by the deviation and number of the paper's runs,
-is within a stated limit. It *differs* if that interval excludes 0, even if our error is
-lower. A damping and a limit of a loss are our choice: each has tests at three values. Differences
-that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
+A test supports or contradicts a claim if its two-sided Student's p, of at least five pairs of runs
+and corrected by Holm's method for all tests of the claim and their layers, is at most 0.05. Timings
+are decided by their 95 % bootstrap interval, theorems by the rounding errors of float64, statements
+about a whole training by the stored epoch that supports them least (p times the number of epochs if
+it contradicts), and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at least
+ten pairs. A number of the paper is supported if ours is equivalent: if the 95 % interval of our
+mean minus the paper's, by the deviation and number of the paper's runs, is within a stated limit.
+It *differs* if that interval excludes 0, even if our error is lower. A damping, a limit of a loss,
+a window of epochs and an average over units are our choice: each has tests at three values.
+Differences that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
 *diverged* if its runs diverged and left no pair. [All measured tests](claim_tests.csv) have their p
 and intervals, without correction.
 """

@@ -58,7 +58,8 @@ def test_elu_of_a_symbolic_tensor_adds_a_layer():
     for function, dtype in itertools.product((elu, elu_xla), ("float64", "bfloat16", "int32")):
         kept = "float32" if dtype == "int32" else dtype
         assert function(keras.Input([2], dtype=dtype)).dtype == kept
-    assert ELU(dtype="float16")(np.array([1, 2])).dtype == "float16"
+    for compiled in (False, True):
+        assert ELU(jit_compile=compiled, dtype="float16")(np.array([1, 2])).dtype == "float16"
 
 
 def test_a_dense_layer_with_elu_can_be_saved(tmp_path):

@@ -99,6 +99,7 @@ def test_a_queue_whose_first_runs_all_fail_stops_and_shows_why(tmp_path, monkeyp
 
 
 def test_processes_share_a_gpu_by_time_if_its_service_starts_but_fails(tmp_path, monkeypatch):
+    pytest.importorskip("jax")
     control = tmp_path / "nvidia-cuda-mps-control"
     control.write_text("#!/bin/sh\nexit 0\n")
     control.chmod(0o755)

@@ -252,7 +252,7 @@ def _worst_epoch(first: str, second: str) -> Find:
         effects = [compared(own[e].to_dict(), others[e].to_dict(), test) for e in epochs]
         worst = max(effects, key=lambda x: np.nan_to_num(x.high, nan=-np.inf), default=Effect())
         # That every epoch agrees needs no correction; that one of them does not, needs it.
-        p = min(1.0, worst.p * len(effects)) if worst.effect > 0 else worst.p
+        p = min(worst.p * len(effects), 1.0) if worst.effect > 0 else worst.p
         return worst._replace(p=p)
 
     return find

@@ -42,6 +42,11 @@ def test_a_statement_about_a_whole_training_is_decided_by_its_worst_epoch():
     test = ClaimTest("", "", fig2_mnist_curves._worst_epoch("elu", "relu"))
     effect = test.measured(grouping.frame(rows))
     assert (effect.n, effect.effect) == (5, pytest.approx(-6.2)) and effect.high > -2
+    opposite = ClaimTest("", "", fig2_mnist_curves._worst_epoch("relu", "elu"))
+    worst = opposite.measured(grouping.frame(rows))
+    alone = opposite.measured(grouping.frame([r for r in rows if r["epoch"] != 2]))
+    assert worst.effect == alone.effect == pytest.approx(6.2)
+    assert worst.p == pytest.approx(alone.p * 3 / 2)
 
 
 @pytest.mark.parametrize(
