@@ -1,7 +1,4 @@
-"""A fake Hugging Face Hub for uploads and downloads.
-
-A commit contains all files in base64. The real hub stores large files outside commits.
-"""
+"""A fake Hugging Face Hub for uploads and downloads, whose commits contain all files."""
 
 import base64
 import contextlib
@@ -41,7 +38,9 @@ class Hub(loopback.Handler):
         else:  # a commit
             header, *lines = (json.loads(line)["value"] for line in body.splitlines())
             self.commits.append(header["summary"])
-            self.files |= {line["path"]: base64.b64decode(line["content"]) for line in lines}
+            for x in lines:
+                self.files.pop(x["path"], None)
+            self.files |= {x["path"]: base64.b64decode(x["content"]) for x in lines if len(x) > 1}
             url = f"{self.server.address}/owner/repo/commit/{COMMIT}"
             self.reply({"commitOid": COMMIT, "commitUrl": url, "success": True})
 

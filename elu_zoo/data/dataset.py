@@ -111,14 +111,14 @@ class ImageData:
 def check(name: str, arrays: dict[str, np.ndarray]) -> None:
     """Checks what a reader returned: splits of images of one shape, and labels in range."""
     shape, classes = arrays["train_images"].shape[1:], len(arrays["class_names"])
+    if wrong := [x for x in map(str, arrays["class_names"]) if x.splitlines() != [x]]:
+        raise errors.DataError(f"{name}: a class name must be one line. Received: {wrong[0]!r}.")
     for split in SPLITS:
         if f"{split}_images" not in arrays:
             continue
         images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
         if len(images) != len(labels) or not len(images):
-            raise errors.DataError(
-                f"{name} has {len(images)} {split} images, {len(labels)} labels."
-            )
+            raise errors.DataError(f"{name}: {len(images)} {split} images, {len(labels)} labels.")
         if images.shape[1:] != shape:
             raise errors.DataError(
                 f"{name} has {split} images of the shape {images.shape[1:]}, but training "

@@ -51,7 +51,7 @@ def read(path: Path, shape: Shape | None) -> Arrays:
     if "class_names" in stored:
         names = stored["class_names"].ravel()
         names = np.char.decode(names, errors="replace") if names.dtype.kind == "S" else names
-        return {**arrays, "class_names": names.astype(str)}
+        return {**arrays, "class_names": np.char.strip(names.astype(str))}
     labels = np.unique(arrays["train_labels"])
     numbers = np.arange(len(labels))
     if not np.array_equal(labels, numbers):

@@ -20,7 +20,7 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
 
     One commit has the weights, their entry, the model card, the exported SavedModel,
     and the statistics of the preprocessing. `get_model(..., weights="hf:owner/repo")`
-    loads them. Use one repository a run, because a repository has one model card.
+    loads them. Files of an earlier run are replaced, and stay in the earlier commit.
 
     Args:
         run: the folder of a finished run, or its weight file.
@@ -51,6 +51,9 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch, "release")
         write(path, entry, results.read("results.csv"), folder, *statistics)
+        text = files.read(folder / "README.md").decode()
+        shown = text.replace(f'"{entry["tag"]}{manifest.SUFFIX}"', f'"{to}"')
+        files.write_bytes(folder / "README.md", shown.encode())
         commit = hub.upload(folder, to, f"Release {entry['tag']}")
     return f"{to}@{commit}"
 

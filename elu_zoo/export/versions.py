@@ -68,8 +68,8 @@ def new_version(folder: Path, version: int | None) -> Path:
         )
     if version in existing:
         raise errors.UsageError(
-            f"{existing[version]} exists already and is never overwritten. Leave out "
-            f"the version to write {max(existing) + 1}, or pass a version that is new."
+            f"{existing[version]} exists already and is never overwritten. Run again without "
+            f"a version to write {max(existing) + 1}, or pass a version that is new."
         )
     return folder / str(version)
 

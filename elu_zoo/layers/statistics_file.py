@@ -127,6 +127,8 @@ def _arrays(name: str, kind: str, keys: tuple[str, ...]) -> list[np.ndarray]:
     content = read_bytes(path)
     try:
         with np.load(io.BytesIO(content), allow_pickle=False) as stored:
+            if sum(part.file_size for part in stored.zip.infolist()) > 2**28:
+                raise ValueError("it is too large")
             arrays = [stored[key].astype(np.float32) for key in keys]
         if not all(np.isfinite(array).all() for array in arrays):
             raise ValueError("its values are not finite")

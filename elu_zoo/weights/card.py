@@ -89,7 +89,7 @@ def _part(template: str, fields: dict[str, Any]) -> str:
 
 def _texts(entry: Entry) -> dict[str, Any]:
     """Returns facts of an entry as card.md states them."""
-    names = entry["classes"]
+    names = [name.replace("|", "\\|") for name in entry["classes"]]  # of a cell
     activation = dict(entry["arguments"]["activation"])
     activation_text = f"`{activation.pop('name')}`"
     activation_text += "".join(f" ({key} {value})" for key, value in activation.items())
@@ -110,7 +110,7 @@ def _texts(entry: Entry) -> dict[str, Any]:
             f"{key} {x:.4g}" if isinstance(x, float) else f"{key} {x}" for key, x in described
         ),
         "origin": origin + f", {share:.0%} of it" * (share != 1),
-        "license": entry["licence"].lower(),  # as the hub names it
+        "license": entry["licence"].lower() if is_listed else None,  # as the hub names it
         "packages": ", ".join(f"{k} {v}" for k, v in entry["versions"].items() if k != "elu_zoo"),
         "time": f"{hours:.2g} hours" if hours >= 1.5 else f"{60 * hours:.2g} minutes",
         "also_at": ", ".join(entry["sources"]) or None,

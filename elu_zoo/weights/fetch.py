@@ -16,7 +16,7 @@ from elu_zoo.weights import manifest, untrusted
 
 # Names of the files that `elu_zoo.layers.statistics_file` writes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
-_STATISTICS_BYTES = 32_000_000
+_STATISTICS_BYTES = 1 << 27  # as in elu_zoo.data.statistics
 
 
 @dataclasses.dataclass(frozen=True)
@@ -85,19 +85,16 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
         pattern: part of a tag, or shell wildcards, as in `list_weights`.
 
     Returns:
-        The paths of the weight files, in the order of `list_weights(pattern)`, followed
-        by the paths of the statistics.
+        The paths of the weight files, in the order of `list_weights(pattern)`, then of statistics.
 
     Raises:
         UsageError: no tag matches.
-        EluZooError: a file is missing or damaged and was not downloaded. The files
-            before it are on this machine.
+        EluZooError: a file is missing or damaged and was not downloaded; those before it are here.
 
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
     """
-    listed = manifest.published()
-    tags = manifest.list_weights(pattern)
+    listed, tags = manifest.published(), manifest.list_weights(pattern)
     if not tags:
         models = sorted({f"{entry['model']}.*" for entry in listed.values()})
         raise errors.unknown_name_error("weights", pattern, [*models, *manifest.list_weights()])

@@ -33,29 +33,38 @@ def snapshot(name: str, patterns: Sequence[str] = _PATTERNS) -> Path:
     from huggingface_hub import snapshot_download
 
     with _errors(f"{name} was not read"):
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=patterns))
+        options = {"allow_patterns": patterns, "ignore_patterns": "*/*"}  # without checkpoints
+        return Path(snapshot_download(repository, revision=revision, **options))
 
 
 def fetch(name: str) -> Path:
     """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with copies of a repository's files."""
     links = snapshot(name)  # Weights must not be links out of their folder.
     folder = files.home() / "hub" / links.name
-    for path in filter(Path.is_file, links.iterdir()):  # no folders of other files
+    paths = [path for path in links.glob("*") if path.is_file()]
+    if sum(path.name.endswith(manifest.SUFFIX) for path in paths) != 1:
+        raise errors.UsageError(f"{name} does not have one *{manifest.SUFFIX}, as --push writes.")
+    for path in paths:
         if not (folder / path.name).is_file():
             files.write_bytes(folder / path.name, files.read(path))
     return folder
 
 
 def upload(folder: Path, name: str, message: str) -> str:
-    """Uploads the files of a folder to a new or existing repository; returns the commit."""
+    """Replaces the release in a new or existing repository by a folder; returns the commit."""
     repository = check(name, revision=False)["repository"]
-    from huggingface_hub import CommitOperationAdd, HfApi
+    from huggingface_hub import CommitOperationAdd, CommitOperationDelete, HfApi
 
     # upload_folder is not used, because it may split a folder into several commits.
-    operations = [CommitOperationAdd(path.name, path) for path in sorted(folder.iterdir())]
+    new = {path.name: path for path in sorted(folder.iterdir())}
     with _errors(f"{name} did not accept the files"):
         HfApi().create_repo(repository, exist_ok=True)
-        return HfApi().create_commit(repository, operations, commit_message=message).oid
+        present = HfApi().model_info(repository, revision="main").siblings or ()
+        old = {file.rfilename for file in present} - new.keys()
+        tags = tuple(x.removesuffix(manifest.SUFFIX) for x in old if x.endswith(manifest.SUFFIX))
+        changes = [CommitOperationDelete(x) for x in sorted(old) if x.startswith(tags)]
+        changes += [CommitOperationAdd(*item) for item in new.items()]
+        return HfApi().create_commit(repository, changes, commit_message=message).oid
 
 
 @contextlib.contextmanager

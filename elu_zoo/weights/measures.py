@@ -18,8 +18,7 @@ def training_cost(entry: Entry) -> dict[str, float]:
     """
     # Data sets with fewer images than the config's batch size have smaller batches.
     batch_size = entry.get("batch_size") or entry["config"]["train"]["batch_size"]
-    examples = entry["step"] * batch_size
-    pflop = 3 * entry["multiply_accumulates"] * 2 * examples / 1e15
+    pflop = 3 * entry["multiply_accumulates"] * 2 * entry["step"] * batch_size / 1e15
     hours = entry["wall_time_seconds"] / 3600
     return {"training_pflop": float(f"{pflop:.4g}"), "training_hours": float(f"{hours:.4g}")}
 

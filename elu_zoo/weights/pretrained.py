@@ -40,17 +40,10 @@ class Pretrained:
 
     @classmethod
     def of_file(cls, saved: "Saved", model: registry.ModelEntry, activation: dict) -> "Pretrained":
-        return cls(
-            str(saved.path),
-            model.name,
-            saved.path,
-            activation=saved.arguments.get("activation", activation),
-            arguments=saved.arguments,
-            preprocessing=saved.preprocessing,
-            loss=model.loss,
-            has_classifier=saved.has_classifier,
-            saved=saved,
-        )
+        same = {k: getattr(saved, k) for k in "arguments preprocessing has_classifier".split()}
+        activation = saved.arguments.get("activation", activation)
+        found = {"activation": activation, "loss": model.loss, "saved": saved, **same}
+        return cls(str(saved.path), model.name, saved.path, **found)
 
     def merged(self, requested: dict[str, Any], preprocesses: bool = True) -> dict[str, Any]:
         """Returns the builder arguments of the weights, updated with those of the user.

@@ -15,7 +15,6 @@ def newest_step(folder: Path) -> int | None:
 
 def kept(folder: Path) -> str:
     """Returns a sentence on the checkpoint from which a run would resume."""
-    step = newest_step(folder)
-    if step is None:
+    if (step := newest_step(folder)) is None:
         return f"{folder} has no checkpoint: the same command trains from the start."
     return f"The checkpoint of iteration {step} is kept: the same command resumes {folder} from it."

@@ -50,9 +50,8 @@ class Saved:
         """Raises `UsageError` if the file's layers are not those of a network."""
         built = _by_name(json.loads(model.to_json()))
         ignored = {*_PREPROCESSING, *_ADDED, _INPUT}
-        names = list(built)
         if classifier in built and not self.has_classifier:
-            ignored |= set(names[names.index(classifier) :])
+            ignored |= set(list(built)[list(built).index(classifier) :])
         differing = [
             name
             for name in {**built, **self.layers}

@@ -117,8 +117,9 @@ def arrays(count=20, labels=None, **more):
             "18 train labels are outside 0..1. The first is 2 .image 2",
         ),
         (arrays(labels=np.arange(19)), "20 train images, 19 labels"),
+        (arrays(class_names=["a", ""] * 10), "one line"),
         (arrays(2), "only 2 training images, 1 of them different; expected at least 3"),
-        (arrays(x_test=np.zeros((0, 8, 8, 3)), y_test=np.zeros(0, int)), "has 0 test images"),
+        (arrays(x_test=np.zeros((0, 8, 8, 3)), y_test=np.zeros(0, int)), ": 0 test images"),
         (
             arrays(x_val=np.zeros((1, 8, 8, 3), "uint8"), y_val=np.array([3])),
             "1 validation labels are outside 0..1. The first is 3",

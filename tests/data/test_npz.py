@@ -29,7 +29,7 @@ def save(tmp_path, **arrays):
         ({"x": GREY, "y": LABELS.astype("uint8")}, GREY[..., None], LABELS, "012"),
         ({"x": COLOUR.astype("int64"), "y": LABELS}, COLOUR, LABELS, "012"),
         ({"x": COLOUR.astype("float32"), "y": LABELS}, COLOUR, LABELS, "012"),
-        ({"x": COLOUR, "y": LABELS, "class_names": list("abcd")}, COLOUR, LABELS, "abcd"),
+        ({"x": COLOUR, "y": LABELS, "class_names": ["a\n", *"bcd"]}, COLOUR, LABELS, "abcd"),
         ({"x": COLOUR, "y": LABELS, "class_names": [b"\xc3\xa9"] * 3}, COLOUR, LABELS, "ééé"),
     ],
 )

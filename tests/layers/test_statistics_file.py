@@ -135,6 +135,13 @@ def test_a_damaged_file_is_refused(home, read, fixture, damage, request):
         read(name)
 
 
+def test_a_file_that_fills_the_memory_is_refused(home):
+    content = npz(mean=np.zeros(2**28 // 4 + 100, np.float32))
+    path = write_content(home / "statistics", content, "mean")
+    with pytest.raises(errors.CorruptError, match="large"):
+        statistics_file.read_mean(path.stem)
+
+
 def test_a_file_name_without_a_hash_is_refused(home, mean_name):
     path = home / "statistics" / "other_mean-mine.npz"
     path.write_bytes(statistics_file.find(mean_name, "mean").read_bytes())

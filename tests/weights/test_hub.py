@@ -46,9 +46,11 @@ def test_without_a_network_the_last_download_is_used(repository, home, run_parts
 
 
 def test_a_missing_repository_is_refused(repository, home):
-    for name in ("hf:owner/repo@v9", "hf:owner/absent"):
-        with pytest.raises(errors.ResourceError, match=f"{name} was not read") as raised:
-            pretrained.find(MODEL, name)
+    repository.files.pop(next(name for name in repository.files if name.endswith(manifest.SUFFIX)))
+    cases = {"repo@v9": "was not read", "absent": "was not read", "repo": "does not have one"}
+    for name, words in cases.items():
+        with pytest.raises(errors.EluZooError, match=f"hf:owner/{name} {words}") as raised:
+            pretrained.find(MODEL, f"hf:owner/{name}")
         assert str(raised.value).isprintable() and present(home) == []
 
 
