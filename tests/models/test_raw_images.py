@@ -22,24 +22,27 @@ TRAINED = Pretrained.of_entry(ENTRY, Path("x"))
 GCN = Pretrained.of_entry({**ENTRY, "model": "dsn", "preprocessing": {"kind": "gcn"}}, Path("x"))
 
 
+MEANS = registry.entry("elu_imagenet_15").fallback
+
+
 @pytest.mark.parametrize(
-    ("argument", "trained", "shape", "expected"),
+    ("name", "argument", "trained", "expected"),
     [
-        (False, None, (48, 48, 3), None),
-        (False, TRAINED, None, None),
-        (True, None, None, DEFAULT),
-        (True, None, [32, 32, 3], DEFAULT),
-        (True, TRAINED, (24, 40, 3), ENTRY["preprocessing"]),
-        ("cifar10", None, None, {**DEFAULT, "statistics": "cifar10"}),
+        (CNN, False, None, None),
+        (CNN, False, TRAINED, None),
+        (CNN, True, None, DEFAULT),
+        (CNN, True, TRAINED, ENTRY["preprocessing"]),
+        (CNN, "cifar10", None, {**DEFAULT, "statistics": "cifar10"}),
         # The layer checks the image size when it reads the statistics.
-        ("letters", None, (48, 48, 3), {**DEFAULT, "statistics": "letters"}),
-        ({"kind": "gcn"}, None, (48, 48, 3), {"kind": "gcn"}),
-        ({"crop": (8, 8)}, None, None, {"crop": [8, 8]}),
+        (CNN, "letters", None, {**DEFAULT, "statistics": "letters"}),
+        (CNN, {"kind": "gcn"}, None, {"kind": "gcn"}),
+        (CNN, {"crop": (8, 8)}, None, {"crop": [8, 8]}),
+        ("elu_imagenet_15", True, None, MEANS),
+        ("mnist_mlp_8x128", True, None, {"kind": "rescale", "scale": 1 / 255}),
     ],
 )
-def test_resolve_returns_the_preprocessing(argument, trained, shape, expected):
-    network = registry.entry(CNN)
-    assert preprocessing.resolve(network, argument, trained, shape) == expected
+def test_resolve_returns_the_preprocessing(name, argument, trained, expected):
+    assert preprocessing.resolve(registry.entry(name), argument, trained) == expected
 
 
 @pytest.mark.parametrize(("trained", "is_refused"), [(GCN, True), (TRAINED, False)])
@@ -49,9 +52,3 @@ def test_weights_trained_on_normalised_contrast_fit_one_size(trained, is_refused
     with expected if is_refused else contextlib.nullcontext():
         assert trained.merged(requested)["input_shape"] == (48, 48, 3)
     assert trained.merged(requested, False)["input_shape"] == (48, 48, 3)
-
-
-def test_preprocessing_without_statistics_accepts_any_image_size():
-    network = registry.entry("mnist_mlp_8x128")
-    description = preprocessing.resolve(network, True, None, (5, 5, 1))
-    assert description == {"kind": "rescale", "scale": 1 / 255}
