@@ -42,7 +42,7 @@ _TWIN = flags.DEFINE_string("twin", None, "Folder of a finished twin run.")
 def check_run(workdir: Path, entry: manifest.Entry | None) -> None:
     """Checks that a run is finished, can be reproduced, and that its weights are whole."""
     if entry is None or entry["config"]["smoke"] or results.metric(entry) not in entry["metrics"]:
-        raise errors.UsageError(f"{workdir} is no finished run, a smoke run or without test error.")
+        raise errors.UsageError(f"{workdir} needs a finished run, not of smoke, with a test error.")
     if "config_changes" in entry or results.changed(entry):
         raise errors.UsageError(
             f"The config of {workdir} was changed during the run or in fields "

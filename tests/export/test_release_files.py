@@ -12,7 +12,7 @@ import elu_zoo
 from elu_zoo import errors, files
 from elu_zoo.export import release
 from elu_zoo.export.saved_model import load_saved_model
-from elu_zoo.weights import pretrained
+from elu_zoo.weights import manifest, pretrained
 
 TO = "hf:owner/repo"
 
@@ -26,11 +26,13 @@ def hub(tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-def test_pushed_weights_load_from_the_hub(hub, tmp_path):
+def test_pushed_weights_load_from_the_hub(hub, tmp_path, monkeypatch):
     published = pretrained.find("mnist_mlp_8x128", "mnist")
     # Those of an earlier run make room, others stay.
     hub.files |= dict.fromkeys(("old.weights.h5", "old.json", "notes.txt"), b"old")
-    name = elu_zoo.push_weights(published.path, TO)
+    with monkeypatch.context() as patch:  # as of a user's run
+        patch.setattr(manifest, "published", dict)
+        name = elu_zoo.push_weights(published.path, TO)
     assert name == f"{TO}@{hub_stand_in.COMMIT}"
     assert hub.commits == [f"Release {published.name}"]
     endings = [".json", ".tar.gz", ".weights.h5"]
@@ -42,7 +44,8 @@ def test_pushed_weights_load_from_the_hub(hub, tmp_path):
     for pushed, value in zip(*(model.get_weights() for model in models), strict=True):
         np.testing.assert_array_equal(pushed, value)
     shown = hub.files["README.md"].decode()
-    assert published.entry["sha256"] in shown
+    assert published.entry["sha256"] in shown and f'weights = "{TO}"' in shown
+    assert "\nlicense:" not in shown
     with tarfile.open(fileobj=io.BytesIO(hub.files[published.name + ".tar.gz"])) as tar:
         # The first releases of Python 3.11 have no filters; later releases warn without
         # a filter.

@@ -114,8 +114,8 @@ def _claims() -> list[Claim]:
             tuple(
                 ClaimTest(
                     f"mnist-activations-closer-to-zero-than-{other}-until-{end}",
-                    f"size of the median activation, mean over the stored of the first {end} "
-                    f"epochs, ELU - {palette.label(other)}",
+                    f"size of the median activation, mean over the stored epochs until {end}, "
+                    f"ELU - {palette.label(other)}",
                     difference(_mean_size("elu", end), _mean_size(other, end)),
                 )
                 for other in PAPER[1:]
