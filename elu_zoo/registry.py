@@ -21,9 +21,6 @@ OUTPUT_ACTIVATION = {
     "half_squared_error": "linear",
 }
 
-# For each value of the argument `conv_dtype`, the Keras dtype policy of convolutions.
-CONV_DTYPES = {"float32": None, "bfloat16": "mixed_bfloat16"}
-
 
 @dataclasses.dataclass(frozen=True)
 class ModelEntry:
@@ -159,7 +156,6 @@ _CHECKS: dict[str, Callable[[str, Any], None]] = {
     "kernel_decay": functools.partial(errors.check_number, range=errors.NON_NEGATIVE),
     "classifier_decay": functools.partial(errors.check_number, range=errors.NON_NEGATIVE),
     "init_scale": functools.partial(errors.check_number, range=errors.POSITIVE),
-    "conv_dtype": functools.partial(errors.check_choice, choices=CONV_DTYPES),
 }
 
 

@@ -72,8 +72,6 @@ def get_model(
               with or without batch normalisation.
             - kernel_decay: d of the L2 penalty d / 2 * |kernel|^2, whose gradient is
               d * kernel, as in Caffe. Biases have no penalty.
-            - conv_dtype: the dtype of the products in convolutions, `float32` or
-              `bfloat16`. Variables, activations and logits are float32.
 
     Returns:
         A model from `(batch, height, width, channels)` to `(batch, num_classes)`, or

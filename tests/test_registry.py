@@ -61,7 +61,6 @@ def shaped(activation="elu", *, input_shape=(28, 28, 1), **others):
 REFUSED = [
     ("batch_norm", 1, "batch_norm must be True or False. Received: 1"),
     ("width", math.nan, "must be finite and > 0. Received: nan"),
-    ("conv_dtype", "float16", "Unknown conv_dtype.*Known: float32, bfloat16"),
     ("input_shape", 28, r"\(height, width, channels\).*Received: 28"),
     ("input_shape", (3, 32, 32), r"channels first.*\(32, 32, 3\)"),
 ]

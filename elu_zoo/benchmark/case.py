@@ -48,8 +48,8 @@ class Case:
 
     @property
     def is_convolutional(self) -> bool:
-        """Whether the network has an argument for the dtype of convolutions."""
-        return registry.entry(self.model).takes("conv_dtype")
+        """Whether the network is one for colour images."""
+        return registry.entry(self.model).default("input_shape")[-1] == 3
 
     @property
     def is_autoencoder(self) -> bool:

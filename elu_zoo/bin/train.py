@@ -14,9 +14,6 @@ from elu_zoo.bin.config import command, default_workdir, usual, with_data
 _FOLDER = "Folder of the run, where a stopped run is resumed. By default runs/<config>/"
 flags.define_path("workdir", None, _FOLDER + "<activation>[_bn]-s<seed>[-smoke].")
 absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
-_IMAGES = "Training images for the mean and median activation of each unit, recorded "
-_IMAGES += "after each epoch in activations/; -1: all images."
-absl_flags.DEFINE_integer("activation_images", 0, _IMAGES)
 flags.define("config", "data", "data_dir", "module")
 _OPTIONS = flags.define_training()  # arguments of `train`
 
@@ -25,19 +22,16 @@ def main(_: list[str]) -> None:
     from elu_zoo.evaluation import loss
     from elu_zoo.training import train
     from elu_zoo.training.config import resolve
-    from elu_zoo.training.record.observers import Activations
 
     values = absl_flags.FLAGS
     resolved = resolve(with_data(values.config, values.data, usual(values["config"])))
     config = resolved.config
     workdir = default_workdir(config) if values.workdir is None else values.workdir
-    images = values.activation_images
     entry = train(
         resolved,
         workdir,
         data_dir=values.data_dir,
         **{option.name: option.value for option in _OPTIONS},
-        observers=[Activations(images)] if images else [],
         command=command("elu-zoo-train", sys.argv),
     )
     if entry:

@@ -31,7 +31,6 @@ def alexnet_cifar(
     kernel_decay=0.0,
     classifier_decay=0.0,
     init_scale=None,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Three convolutions and a classifier, the "18 %" network of cuda-convnet.
 
@@ -55,7 +54,7 @@ def alexnet_cifar(
     Reference: [Krizhevsky et al., 2012](https://papers.nips.cc/paper/4824); the layers
     are from [cuda-convnet](https://code.google.com/archive/p/cuda-convnet/).
     """
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     image, x = image_input(input_shape, preprocessing)
     for i, (units, size, deviation) in enumerate(CONVOLUTIONS, 1):
         name = f"conv{i}"

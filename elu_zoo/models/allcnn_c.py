@@ -42,7 +42,6 @@ def allcnn_c(
     preprocessing=None,
     dropout=(0.2, 0.5, 0.5),
     kernel_decay=0.0,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Nine convolutions, two of them with a stride of 2 instead of pooling.
 
@@ -62,7 +61,7 @@ def allcnn_c(
     """
     rates = "rates in [0, 1), of the input, the third and the sixth convolution"
     errors.check_numbers("dropout", dropout, len(DROPPED) + 1, rates, is_rate)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
 
     def xavier(x, size):  # as in Caffe
         return functools.partial(Uniform, math.sqrt(3 / (size**2 * x.shape[-1])))

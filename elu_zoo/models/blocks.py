@@ -10,7 +10,6 @@ import keras
 from elu_zoo import activations, errors
 from elu_zoo.initializers import FanInNormal, Normal, layer_seed
 from elu_zoo.layers.dropout import Dropout
-from elu_zoo.registry import CONV_DTYPES
 
 HEADS = "heads"  # the layer that stacks the scores of the auxiliary heads
 
@@ -33,7 +32,6 @@ class Blocks:
     width: float
     seed: int
     kernel_decay: float = 0.0
-    conv_dtype: str = "float32"
 
     def units(self, units: int) -> int:
         """Returns the number of units of a layer at this width."""
@@ -56,9 +54,8 @@ class Blocks:
         Args:
             zeros: number of rows and columns of zeros that a layer `<name>_pad` adds on
                 each side; None for "same" padding.
-            dtype: dtype policy of the layer; None for that of `conv_dtype`.
+            dtype: dtype policy of the layer; None for the global one.
         """
-        dtype = dtype or CONV_DTYPES[self.conv_dtype]
         if zeros:
             # Explicit padding inside the convolution is far slower in bfloat16.
             x = keras.layers.ZeroPadding2D(zeros, name=f"{name}_pad", dtype=dtype)(x)

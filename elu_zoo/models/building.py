@@ -21,7 +21,6 @@ class BuilderArguments(TypedDict, total=False):
     width: SupportsFloat | None
     seed: SupportsIndex | None
     kernel_decay: SupportsFloat | None
-    conv_dtype: str | None
     auxiliary_heads: bool
     classifier_decay: SupportsFloat
     classifier_deviation: SupportsFloat

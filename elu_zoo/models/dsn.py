@@ -34,7 +34,6 @@ def dsn(
     dropout=0.5,
     init_scale=None,
     kernel_decay=0.0,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Network in Network with auxiliary classifiers on inner layers.
 
@@ -73,7 +72,7 @@ def dsn(
             f"input_shape={input_shape}. Pass integers, or auxiliary_heads=False."
         )
     image, x = image_input(input_shape, preprocessing)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     kernels = [normal(0.05, init_scale)] * 3
     maps, convolutions = class_maps(net, x, num_classes, kernels, dropout)
     scores = average(maps)

@@ -48,7 +48,6 @@ def elu_cifar_11(
     kernel_decay=0.0,
     init_scale=2.0,
     initial_kernels="normal",
-    conv_dtype="float32",
 ) -> keras.Model:
     """Eleven convolutional layers in seven stacks, including the classifier's stack.
 
@@ -97,7 +96,6 @@ def elu_cifar_18(
     kernel_decay=0.0,
     init_scale=2.0,
     initial_kernels="normal",
-    conv_dtype="float32",
 ) -> keras.Model:
     """Eighteen convolutional layers and the classifier, in eight stacks.
 

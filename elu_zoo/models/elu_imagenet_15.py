@@ -45,7 +45,6 @@ def elu_imagenet_15(
     dropout: float = 0.5,
     kernel_decay: float = 0.0,
     init_scale: float = 1.0,
-    conv_dtype: str = "float32",
 ) -> keras.Model:
     """Twelve convolutional and three fully connected layers for ImageNet.
 
@@ -83,7 +82,7 @@ def elu_imagenet_15(
     check_levels(spp_levels)
     check_rate(dropout)
     _check_size(input_shape, spp_levels, stem_stride)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     kernel = functools.partial(FanInNormal, init_scale)
     image, x = image_input(input_shape, preprocessing)
     for i, (layers, units, size) in enumerate(STACKS, 1):

@@ -50,7 +50,6 @@ def fmp(
     filters=160,
     regions="pseudorandom",
     dropout=0.5,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Fourteen convolutions, with max pooling by the cube root of 2 after twelve.
 
@@ -81,7 +80,7 @@ def fmp(
             f"Images of this network must be at most {INPUT} x {INPUT}, and of one "
             f"size. Received: input_shape={input_shape}. Resize the images."
         )
-    net = Blocks(activation, batch_norm, width, seed, conv_dtype=conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed)
     image, x = image_input(input_shape, preprocessing)
     zeros = [INPUT - size for size in input_shape[:2]]
     margins = [(n // 2, n - n // 2) for n in zeros]

@@ -45,7 +45,6 @@ def highway_19(
     classifier_decay=0.0,
     first_deviation=1.0,
     classifier_deviation=0.05,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Eighteen convolutional layers, 14 of them highway layers, and a classifier.
 
@@ -76,7 +75,7 @@ def highway_19(
     check_rate(dropout)
     errors.check_number("first_deviation", first_deviation, errors.POSITIVE)
     errors.check_number("classifier_deviation", classifier_deviation, errors.POSITIVE)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     bias = keras.initializers.Constant(GATE_BIAS)
     he = functools.partial(FanInNormal, 2)
 

@@ -42,7 +42,6 @@ def maxout(
     dropout=(0.2, 0.5, 0.5, 0.5, 0.5),
     constrained=False,
     init_scale=None,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Three convolutions and a dense layer of maxout units, and a classifier.
 
@@ -73,7 +72,7 @@ def maxout(
     rates = "rates in [0, 1), of the input and of each hidden layer"
     errors.check_numbers("dropout", dropout, len(CONVOLUTIONS) + 2, rates, is_rate)
     has_pieces = is_maxout(activation)
-    net = Blocks(activation, batch_norm, width, seed, conv_dtype=conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed)
     kernel = last = functools.partial(Uniform, LIMIT)
     if init_scale is not None:
         kernel = functools.partial(FanInNormal, init_scale)

@@ -38,7 +38,6 @@ def nin(
     deviations=(0.05, 0.05, 0.05),
     init_scale=None,
     kernel_decay=0.0,
-    conv_dtype="float32",
 ) -> keras.Model:
     """Three convolutions, each followed by two 1 x 1 convolutions.
 
@@ -67,7 +66,7 @@ def nin(
         "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )
     image, x = image_input(input_shape, preprocessing)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     kernels = [normal(deviation, init_scale) for deviation in deviations]
     maps, _ = class_maps(net, x, num_classes, kernels, dropout)
     maps = norm_act(maps, "classifier", activation, False, seed, "float32")

@@ -37,7 +37,6 @@ def conv_stacks(
     kernel_decay: float,
     init_scale: float,
     initial_kernels: str,
-    conv_dtype: str,
 ) -> keras.Model:
     """Builds a network from the paper's list of stacks.
 
@@ -57,7 +56,7 @@ def conv_stacks(
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
     errors.check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
     check_dropout(dropout, len(stacks) + 1)
-    net = Blocks(activation, batch_norm, width, seed, kernel_decay, conv_dtype)
+    net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     kernel = functools.partial(INITIAL_KERNELS[initial_kernels], init_scale)
 
     def pool_and_drop(x, stack, rate, dtype=None):

@@ -20,7 +20,7 @@ ALWAYS = object()  # instead of a neutral value
 # Fields of the section `model` that are no arguments of one network's builder.
 _OF_EVERY_MODEL = "name", "weights", "activation", "batch_norm", "width"
 # Arguments of builders that the data or other fields set.
-_SET_ELSEWHERE = "num_classes", "input_shape", "seed", "preprocessing", "conv_dtype"
+_SET_ELSEWHERE = "num_classes", "input_shape", "seed", "preprocessing"
 
 
 @dataclasses.dataclass(frozen=True)

@@ -22,7 +22,6 @@ SMALL = {
     "input_shape": (13, 9, 2), "width": 1.0, "seed": 5, "preprocessing": None,
     "padding": "caffe", "dropout": (0.25, 0.5, 0.0), "dropout_placement": "last",
     "kernel_decay": 0.0, "init_scale": 1.0, "initial_kernels": "normal",
-    "conv_dtype": "float32",
 }  # fmt: skip
 STACKS = (((2, 4, 3),), ((1, 5, 1), (1, 6, 2)))
 

@@ -219,7 +219,6 @@ def test_logits_of_fmp():
 @pytest.mark.parametrize(
     "arguments, maps_kept_by_convolution",
     [
-        ({}, {1: 160, 2: 320, 3: 448, 13: 1120, 14: 1120}),
         ({"filters": 32, "dropout": 0.1}, {1: 32, 2: 64, 13: 384, 14: 416}),
         ({"filters": 32, "dropout": 0.99}, {1: 32, 2: 64, 14: 32}),
         ({"filters": 4}, {1: 4, 2: 7.692, 14: 28}),

@@ -51,7 +51,6 @@ def small_stacks(
     kernel_decay=0.0,
     init_scale=1.0,
     initial_kernels="normal",
-    conv_dtype="float32",
 ):
     return conv_stacks(STACKS, name="small_stacks", **locals())
 

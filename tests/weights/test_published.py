@@ -118,10 +118,9 @@ def test_outputs_equal_the_golden_file(tag):
 
 def _with_marks(tag):
     entry = manifest.published()[tag]
+    takes_minutes = registry.entry(entry["model"]).default("input_shape")[-1] == 3
     marks = [pytest.mark.slow, pytest.mark.data(entry["dataset"])]
-    if registry.entry(entry["model"]).takes("conv_dtype"):  # more than a minute
-        marks.append(pytest.mark.nightly)
-    return pytest.param(tag, marks=marks)
+    return pytest.param(tag, marks=marks + [pytest.mark.nightly] * takes_minutes)
 
 
 @pytest.mark.parametrize("tag", [_with_marks(tag) for tag in TAGS])

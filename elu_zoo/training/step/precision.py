@@ -7,13 +7,11 @@ from elu_zoo.activations.rectifiers import ShiftedReLU
 from elu_zoo.layers.dropout import Dropout
 from elu_zoo.training.step.pool_before_activation import is_chain
 
-# The padding before a convolution is included, because it then moves half the bytes.
-_CONVOLUTION = (keras.layers.Conv2D, keras.layers.ZeroPadding2D)
-# Classes of the layers that compute in bfloat16, by the name of the precision.
+# Classes of the layers that compute in bfloat16, by the name of the precision. The padding
+# before a convolution is included, because it then moves half the bytes.
 PRECISIONS = {
     "float32": (),
-    "bfloat16_conv": _CONVOLUTION,
-    "bfloat16_matmuls": (*_CONVOLUTION, keras.layers.Dense),
+    "bfloat16_conv": (keras.layers.Conv2D, keras.layers.ZeroPadding2D),
     "mixed_bfloat16": (keras.layers.Layer,),
 }
 

@@ -29,12 +29,8 @@ def layers_in(model, dtype="bfloat16"):
 @pytest.mark.parametrize("batch_norm", [False, True])
 @pytest.mark.parametrize("name", NETS)
 def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
-    """In the body, bfloat16_matmuls changes dense layers, mixed_bfloat16 all layers."""
-    matmuls = NETS[name]
-    model = build(name, "bfloat16_matmuls", batch_norm=batch_norm)
-    assert layers_in(model) == matmuls
     body = []
-    for layer in matmuls:
+    for layer in NETS[name]:
         norm = [f"norm_{layer}"] if batch_norm else []
         body += [layer] if layer == "code" else [layer, *norm, f"act_{layer}"]
     model = build(name, "mixed_bfloat16", batch_norm=batch_norm)
@@ -50,7 +46,6 @@ def test_a_precision_changes_the_body_of_a_dense_network(name, batch_norm):
     ("how", "expected"),
     [
         ("bfloat16_conv", ["conv", "pad", "conv2"]),
-        ("bfloat16_matmuls", ["conv", "pad", "conv2", "dense1"]),
         ("mixed_bfloat16", ["conv", "act_conv", "pad", "conv2", "pool", "flatten", "dense1"]),
     ],
 )
@@ -73,20 +68,6 @@ def test_a_precision_changes_the_body_of_a_convolutional_network(how, expected):
     )
     precision.apply(model, how)
     assert layers_in(model) == expected
-
-
-def test_bfloat16_conv_equals_the_argument_conv_dtype():
-    """bfloat16_conv also converts activations and pools, which changes no logit."""
-    arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
-    model = build("elu_cifar_11", "bfloat16_conv", **arguments)
-    expected = build("elu_cifar_11", conv_dtype="bfloat16", **arguments)
-    assert len(layers_in(expected)) == 10 + 3  # convolutions and paddings
-    between = set(layers_in(model)) - set(layers_in(expected))
-    acts = [x.name for x in model.layers if x.name.startswith("act_")]
-    assert set(layers_in(expected)) < set(layers_in(model))
-    assert {x for x in between if not x.endswith("_pool")} == set(acts[:-1])
-    images = np.random.default_rng(0).normal(size=(2, 32, 32, 3)).astype("float32")
-    np.testing.assert_array_equal(model(images), expected(images))
 
 
 def test_dropout_computes_in_bfloat16_only_before_pooling():
@@ -124,11 +105,10 @@ def test_activations_that_do_not_round_compute_in_bfloat16_between_convolutions(
     assert not {"norm_stack1_conv1", "stack1_drop", "act_stack6_conv1"} & {*reduced}
 
 
-@pytest.mark.parametrize("how", ["bfloat16_matmuls", "mixed_bfloat16"])
 @pytest.mark.parametrize("name", NETS)
-def test_variables_and_outputs_are_float32_and_close_to_those_of_float32(name, how):
+def test_variables_and_outputs_are_float32_and_close_to_those_of_float32(name):
     images = np.random.default_rng(0).integers(0, 256, (32, 28, 28, 1), "uint8")
-    exact, model = build(name), build(name, how)
+    exact, model = build(name), build(name, "mixed_bfloat16")
     assert {v.dtype for v in model.weights} == {"float32"}
     expected, outputs = np.asarray(exact(images)), model(images)
     assert outputs.dtype == "float32"
@@ -138,8 +118,8 @@ def test_variables_and_outputs_are_float32_and_close_to_those_of_float32(name, h
 
 
 def test_an_unknown_name_suggests_the_nearest():
-    with pytest.raises(errors.UsageError, match="Did you mean 'bfloat16_matmuls'"):
-        precision.check_precision("bfloat16_matmul")
+    with pytest.raises(errors.UsageError, match="Did you mean 'bfloat16_conv'"):
+        precision.check_precision("bfloat16_con")
 
 
 def test_a_global_dtype_policy_other_than_float32_is_refused():
