@@ -5,6 +5,7 @@ elu-zoo-compare --config=mnist_mlp_8x128 --activations=elu,my_unit --module=my_z
 """
 
 import functools
+import os
 import sys
 from pathlib import Path
 
@@ -27,10 +28,13 @@ def main(_: list[str]) -> None:
     from elu_zoo.compare.config import ComparisonConfig, check
     from elu_zoo.pairs import runner
     from elu_zoo.pairs.spec import changed_flags
+    from elu_zoo.training.config import resolve
 
+    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # workers need the memory
     values, name, seeds, tune = absl_flags.FLAGS, "{}", 5, 7
     usual = configs.usual(values["config"])
     config = original = configs.with_data(values.config, values.data, usual)
+    resolve(config)  # refuses a config without needed fields
     if values.budget == "smoke":
         config = configs.with_data(configs.smoke(values["config"]), values.data)
         seeds, tune, name = 2, 3, "{}-smoke"

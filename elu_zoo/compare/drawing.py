@@ -19,8 +19,11 @@ def draw(result: ComparisonResult, output: Path) -> None:
     """Draws `errors`, `curves` and, after tuning, `rates`, as .png and .svg.
 
     Activations are sorted by rank. Only `rates` shows that runs diverged, and a figure
-    without any run is not drawn.
+    without any run is not drawn. Those of an earlier comparison are removed.
     """
+    for name in "errors", "curves", "rates":
+        for suffix in ".png", ".svg":
+            (output / f"{name}{suffix}").unlink(missing_ok=True)
     _errors(result, output / "errors")
     _curves(result, output / "curves")
     _rates(result, output / "rates")

@@ -18,6 +18,7 @@ import numpy as np
 from elu_zoo import errors, files, user_module
 from elu_zoo.compare.config import ComparisonConfig
 from elu_zoo.compare.tuning import FURTHER_RUNS
+from elu_zoo.data import load
 from elu_zoo.pairs import runner, worker
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
@@ -29,23 +30,14 @@ _ROUNDS = 5  # each times every activation once
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-    """Measured times of an activation, in seconds, the means over the processes.
-
-    Attributes:
-        activation: name of the activation.
-        process: time from the start of a process to its first run, and of loading the images.
-        once: time of building, compiling and the first evaluations.
-        step: time of one iteration, the median over rounds.
-        run: time of a run.
-        ratio: step time divided by the reference's step time, the median over rounds.
-    """
+    """Measured times of an activation, in seconds, the means over the processes."""
 
     activation: str
-    process: float
-    once: float
-    step: float
+    process: float  # from the start of a process to its first run
+    once: float  # of building, compiling and the first evaluations
+    step: float  # of one iteration, the median over rounds
     run: float
-    ratio: float
+    ratio: float  # of the step time to the reference's, the median over rounds
 
 
 def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[Cost]:
@@ -70,8 +62,12 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
         except concurrent.futures.process.BrokenProcessPool:
             raise errors.ResourceError(
                 "The process that measures step times crashed, perhaps for lack of "
-                f"memory. Its output is in {plan.workdir / 'logs'}. Compare fewer activations."
+                f"memory. Its output is in {plan.workdir / 'logs'}. Set a lower --jobs, or "
+                "compare fewer activations."
             ) from None
+        except BaseException:  # the other processes could take minutes
+            runner.stop_children()
+            raise
     costs = [Cost(each.activation, *row) for each, row in zip(trials, measured, strict=True)]
     files.write_json(path, {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]})
     return costs
@@ -83,14 +79,14 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
         user_module.load(plan.module)
     resolved = [resolve(trial.load()) for trial in trials]
     data = build.load_data(resolved[0], plan.data_dir)
+    encoded = resolved[0].config.data.name == load.IMAGENET
     process = time.time() - begin
     runs, kernels, timers, once, evaluations = [], [], [], [], []
     for trial, each in zip(trials, resolved, strict=True):
         begin = time.perf_counter()
         try:
-            run = build.build(
-                each, data, backends.choose_devices(False, "auto", None), ("auto", None, 1)
-            )
+            devices = backends.choose_devices(encoded, "auto", None)
+            run = build.build(each, data, devices, ("auto", None, 1))
             kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
             timers.append(chunks.timer(run))
         except errors.EluZooError:
@@ -116,7 +112,8 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
     ratios = np.median(seconds / seconds[:, :1], axis=0)
     steps = np.median(seconds, axis=0)
     count = runs[0].length.total
-    times = 1 + (runs[0].train.epochs // runs[0].train.evaluate_every)
+    validated = runs[0].validation is not None
+    times = 1 + validated * runs[0].train.epochs // runs[0].train.evaluate_every
     totals = once + count * steps + times * np.array(evaluations[1::2])
     return np.stack([np.full(len(runs), process), once, steps, totals, ratios], 1).tolist()
 

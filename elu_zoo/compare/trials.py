@@ -11,6 +11,7 @@ from elu_zoo.activations import table
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
 from elu_zoo.pairs.spec import Trial, changed_flags
 from elu_zoo.training import schedules
+from elu_zoo.training.config import code_digest
 from elu_zoo.training.fields import get
 
 _SHORT = 5  # divides the config's epochs in a short comparison
@@ -54,17 +55,19 @@ def paired(comparison: ComparisonConfig, factors: Mapping[str, float]) -> list[T
 
 
 def code_hash(comparison: ComparisonConfig, activation: str) -> str:
-    """Returns a hash of the file of --module if a run depends on it, else "".
+    """Returns a hash of the user's files on which a run depends, or "".
 
-    A run depends on it if the network or the activation is not this package's. A user
-    changes the file between two commands: runs of old code must not count as finished.
+    These are the file of --module, and those that define the network and the activation. A user
+    changes them between two commands: runs of old code must not count as finished.
     """
     builder = registry.entry(comparison.config.model.name).builder
     is_ours = builder.__module__.startswith("elu_zoo.")
     if comparison.module is None or (is_ours and activation in table.BUILT_IN):
         return ""
     content = user_module.load(comparison.module).read_bytes()
-    return hashlib.sha256(content).hexdigest()
+    model = comparison.config.model.copy_and_resolve_references()
+    model.activation.name = activation
+    return hashlib.sha256(content).hexdigest() + code_digest(model)
 
 
 def _with_warmup(config: ConfigDict) -> ConfigDict:

@@ -17,16 +17,10 @@ Errors = Mapping[float, Sequence[float]]
 
 @dataclasses.dataclass(frozen=True)
 class Choice:
-    """The factor on the learning rates that tuning chose for an activation.
+    """The factor on the learning rates that tuning chose for an activation."""
 
-    Attributes:
-        factor: the chosen factor; None if every factor diverged with the first seed.
-        at_edge: whether the factor is the smallest or largest that was tried, so that a
-            better factor may lie beyond.
-    """
-
-    factor: float | None
-    at_edge: bool
+    factor: float | None  # None if every factor diverged with the first seed
+    at_edge: bool  # whether it is the smallest or largest tried: a better one may lie beyond
 
 
 def next_factor(errors: Errors) -> float | None:

@@ -47,25 +47,27 @@ def run(
         while waiting:
             if stopped:
                 raise _interrupted(stopped)
-            before = len(waiting)
             # Each pool trains a few runs, because a pool with max_tasks_per_child may
             # wait forever.
             batch = waiting[: jobs * RUNS_PER_PROCESS]
             try:
                 for trial, rows in _run_pool(batch, plan, measure, jobs, stopped):
                     waiting.remove(trial)
+                    crashes = 0
                     yield trial, rows
             except (BrokenProcessPool, errors.Interrupted):
                 if stopped:
                     raise _interrupted(stopped) from None
                 # The cause of one crash may be temporary: new workers resume the runs.
-                crashes = crashes + 1 if len(waiting) == before else 1
+                crashes += 1
                 if crashes == _MAX_CRASHES:
                     raise errors.ResourceError(
                         f"Worker processes crashed {_MAX_CRASHES} times before any run "
                         "ended, perhaps for lack of memory. Run the same command again "
                         "with a lower --jobs; it repeats no finished run."
                     ) from None
+        if stopped:  # after the last run
+            raise _interrupted(stopped)
 
 
 def _run_pool(
@@ -88,7 +90,7 @@ def _run_pool(
             yield futures[future], future.result()
     except BaseException:
         # The other runs could take hours, so they stop and save before the error.
-        _stop_children()
+        stop_children()
         raise
     finally:
         pool.shutdown(wait=True, cancel_futures=True)
@@ -127,7 +129,7 @@ def _forward_signals() -> Iterator[list[int]]:
 
     def stop(number, _frame) -> None:
         received.append(number)
-        _stop_children()
+        stop_children()
 
     if threading.current_thread() is not threading.main_thread():
         yield received
@@ -140,6 +142,7 @@ def _forward_signals() -> Iterator[list[int]]:
             signal.signal(number, handler)
 
 
-def _stop_children() -> None:
+def stop_children() -> None:
+    """Sends SIGTERM to the processes that this process started."""
     for child in multiprocessing.active_children():
         child.terminate()

@@ -134,12 +134,12 @@ def timer(run: Run) -> Callable[[], float]:
     of a diverging run take other times.
     """
     chunk = next(remaining_chunks(run, TrainState(), lambda step: run.length.total))
-    run.step.start(chunk.rest)
     if run.phases.enter(run.model, chunk.first):
         run.step.compile()
     rates = np.zeros_like(chunk.learning_rates)
 
     def seconds_of_step() -> float:
+        run.step.start(chunk.rest)
         start = time.perf_counter()
         np.asarray(run.step.run(chunk.batches, rates, chunk.first, chunk.draws))  # waits
         return (time.perf_counter() - start) / len(rates)

@@ -118,15 +118,18 @@ def test_a_comparison_has_the_hash_of_a_users_images(comparison, tmp_path):
 
 def test_runs_depend_on_a_users_file_with_their_code(comparison, tmp_path, monkeypatch):
     monkeypatch.setattr(table, "_table", dict(table._table))
-    path = tmp_path / "compared_activations.py"
-    path.write_text("import keras\nfrom elu_zoo import register_activation\n"
-                    "register_activation('wave', keras.ops.sin)\n")  # fmt: skip
+    path, units = tmp_path / "compared_activations.py", tmp_path / "compared_units.py"
+    units.write_text("import keras\ndef wave(x): return keras.ops.sin(x)\n")
+    path.write_text("from elu_zoo import register_activation\nfrom compared_units import wave\n"
+                    "register_activation('wave', wave)\n")  # fmt: skip
     comparison = dataclasses.replace(comparison, module=str(path))
     monkeypatch.syspath_prepend(tmp_path)
-    before = trials.code_hash(comparison, "wave")
-    path.write_text(path.read_text().replace("sin", "cos"))
-    assert before != trials.code_hash(comparison, "wave") != ""
+    hashes = {"", trials.code_hash(comparison, "wave")}
+    for changed_file in path, units:
+        changed_file.write_text(changed_file.read_text() + "# changed\n")
+        hashes.add(trials.code_hash(comparison, "wave"))
+    assert len(hashes) == 4
     assert trials.code_hash(comparison, "elu") == ""
     network = types.SimpleNamespace(builder=changed)
     monkeypatch.setattr(registry, "entry", lambda name: network)
-    assert trials.code_hash(comparison, "elu") == trials.code_hash(comparison, "wave")
+    assert trials.code_hash(comparison, "elu")
