@@ -12,7 +12,7 @@ from elu_zoo import errors, registry
 from elu_zoo.data import digits, image_files, plausibility
 from elu_zoo.layers import statistics_file
 from elu_zoo.layers.preprocessing import preprocess
-from elu_zoo.models.preprocessing import untrained
+from elu_zoo.models.preprocessing import of_raw_images, untrained
 from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
@@ -120,7 +120,7 @@ def preprocess_input(
     names = [f"images[{i}]" for i in range(len(images))]
     if complaint := plausibility.scale_complaint(images, names):
         logging.warning("%s", complaint)
-    return preprocess(images, found.preprocessing if found else untrained(registry.entry(name)))
+    return preprocess(images, of_raw_images(registry.entry(name), found))
 
 
 def decode_predictions(

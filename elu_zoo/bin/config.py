@@ -25,8 +25,8 @@ def define() -> None:
         "config",
         None,
         "Path, or name of an installed config, with arguments: mnist_mlp_8x128:activation=relu. "
-        f"Override any entry by --config.train.batch_size=50. Installed: {', '.join(installed())}. "
-        f"Entries:\n{fields.help_text()}",
+        f"Override its entries: --config.train.batch_size=50. Installed: {', '.join(installed())}. "
+        f"Possible entries:\n{fields.help_text()}",
         lock_config=True,
     )
     flags.mark_flag_as_required("config")
@@ -62,12 +62,12 @@ def resolve_flag(argv: list[str]) -> list[str]:
     if names.count("config") > 1:
         given = [argument for argument, name in zip(argv, names, strict=True) if name == "config"]
         raise errors.UsageError(f"--config must be set once. Received: {' and '.join(given)}.")
-    name, colon, arguments = value.partition(":")
+    name, _, arguments = value.partition(":")
     path = _path(name)
     entries = list(field_names(_load(path, arguments)))
     for key in [name.removeprefix("config.") for name in names if name.startswith("config.")]:
         _check_entry(key, entries)
-    argv[at] = f"--config={path}{colon}{arguments}"
+    argv[at] = f"--config={path}:{arguments}"
     return argv
 
 
@@ -80,6 +80,11 @@ def _check_entry(key: str, known: Collection[str]) -> None:
     """Checks that an override sets one whole entry, not a group or a part of a tuple."""
     entry = key.partition("[")[0]
     members = [other for other in known if other == entry or other.startswith(f"{entry}.")]
+    if not members and entry in fields.FIELDS:
+        raise errors.UsageError(
+            f"This config has no entry {entry}. Add it to a copy of the config's file, and set "
+            "--config to the path of the copy."
+        )
     if not members:
         raise errors.unknown_name_error("config entry", entry, known)
     if members != [key]:
@@ -111,6 +116,11 @@ def usual(flag: flags.Flag, *more: str) -> ConfigDict:
 def smoke(flag: flags.Flag) -> ConfigDict:
     """Returns the config of the flag --config in its smoke variant, with overrides."""
     config = usual(flag, "smoke=True")
+    if not config.get("smoke"):
+        raise errors.UsageError(
+            "--budget=smoke needs a config with the argument smoke, as in elu_zoo/configs. Use "
+            "--budget=short, or set --config.train.epochs."
+        )
     config.update_from_flattened_dict(config_flags.get_override_values(flag))
     return config
 

@@ -82,15 +82,9 @@ def define_training() -> list[flags.FlagHolder]:
     return [
         flags.DEFINE_enum("strategy", "auto", strategies, "Distribution strategy of TensorFlow."),
         flags.DEFINE_integer("num_devices", None, "Number of GPUs or logical CPU devices.", 1),
-        flags.DEFINE_enum(
-            "compile", "auto", ["auto", "on", "off"], "Whether XLA compiles the training step."
-        ),
-        flags.DEFINE_integer(
-            "steps_per_call", None, "Iterations per call of the compiled function.", 1
-        ),
-        flags.DEFINE_integer(
-            "accumulate", 1, "Parts of a device's batch, computed one by one to save memory.", 1
-        ),
+        flags.DEFINE_enum("compile", "auto", ["auto", "on", "off"], "Whether XLA compiles."),
+        flags.DEFINE_integer("steps_per_call", None, "Iterations per call of TensorFlow.", 1),
+        flags.DEFINE_integer("accumulate", 1, "Parts of a batch, one by one to save memory.", 1),
         flags.DEFINE_float(
             "checkpoint_seconds",
             None,
@@ -180,7 +174,7 @@ def _run_parsed(
 
 
 def _fail(message: str, exit_code: int) -> None:
-    if any(re.fullmatch(r"--?debug(=(true|t|1))?", a) for a in sys.argv):
+    if any(re.fullmatch(r"--?debug(=(true|t|1))?", a.lower()) for a in sys.argv):
         traceback.print_exc()
     print("error:", errors.printable(" ".join(message.split())), file=sys.stderr)
     sys.exit(exit_code)
@@ -188,7 +182,7 @@ def _fail(message: str, exit_code: int) -> None:
 
 def _parse(argv: list[str]) -> list[str]:
     """Parses the command line; raises `UsageError` for a wrong flag or config."""
-    if "config" in flags.FLAGS:
+    if "config" in flags.FLAGS and not {"--helpfull", "-helpfull"} & {*argv}:
         argv = config.resolve_flag(argv)
     try:
         return flags.FLAGS(argv)

@@ -17,9 +17,7 @@ from absl import flags as absl_flags
 from elu_zoo.bin import flags
 from elu_zoo.paper import names
 
-absl_flags.DEFINE_integer(
-    "seeds", None, "Number of seeds; by default the experiment's number for the budget."
-)
+absl_flags.DEFINE_integer("seeds", None, "Number of seeds; by default the experiment's.")
 flags.define_budget(
     "short",
     "full: length of the paper's runs; short: hours or a day on two CPU cores; smoke: a test.",

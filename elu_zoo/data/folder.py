@@ -71,7 +71,7 @@ def find(
     """
     folder = Path(folder).expanduser()
     if not folder.is_dir():
-        raise errors.NotFoundError(f"There is no folder {folder}.")
+        raise errors.NotFoundError(f"There is no folder {folder}. {LAYOUT}")
     try:
         roots = _roots(folder, names)
         scanned = {split: _scan(root) for split, root in roots.items()}

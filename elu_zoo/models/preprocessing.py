@@ -28,14 +28,9 @@ def resolve(
             "cannot take raw images. Pass preprocessing=False, or add the argument to "
             "the builder as described in elu_zoo.register_model."
         )
-    if trained and trained.preprocessing["kind"] is None:
-        raise errors.UsageError(
-            f"{trained.name} was saved without the layers that preprocess raw images. Pass "
-            "preprocessing=False, and pass the model the images that it was trained on."
-        )
-    default = (trained or registered).preprocessing
-    if argument is True and not trained:
-        default = untrained(registered)
+    default = registered.preprocessing
+    if trained or argument is True:
+        default = of_raw_images(registered, trained)
     description = _describe(name, default, argument)
     if trained and description != default:
         raise errors.UsageError(
@@ -48,6 +43,16 @@ def resolve(
 def untrained(registered: ModelEntry) -> dict[str, Any]:
     """Returns the description of the preprocessing of a network without weights."""
     return registered.fallback or registered.preprocessing
+
+
+def of_raw_images(registered: ModelEntry, trained: Pretrained | None) -> dict[str, Any]:
+    """Returns the description of a network's preprocessing of raw images."""
+    if trained and trained.preprocessing["kind"] is None:
+        raise errors.UsageError(
+            f"{trained.name} was saved without the layers that preprocess raw images. Pass "
+            "preprocessing=False, and pass the model the images that it was trained on."
+        )
+    return trained.preprocessing if trained else untrained(registered)
 
 
 def _describe(

@@ -38,10 +38,11 @@ def _weight_file(path: Path) -> Path:
         raise errors.UsageError(
             f"The run in {path} is not finished and has no weights yet. {unfinished.kept(path)}"
         )
+    inside = _weights_in(path)
     raise errors.UsageError(
         f"{path} is a folder with {len(candidates)} weight files; expected the folder of a "
         "finished training run, which has one weight file, or a weight file. "
-        + (_weights_in(path) if candidates else _nearby(path))
+        + (_nearby(path) if inside.endswith(": none.") else inside)
     )
 
 

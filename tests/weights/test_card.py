@@ -70,7 +70,7 @@ CROPPED = {
         (CIFAR, {}, "beetle, bicycle, bottle and 90 more |", "| data.cutout"),
         (CIFAR, {}, "- One seed: ", "| also at"),
         (CIFAR, {"metrics": {"test_error_percent": 31.75}}, "**3.0 points above** its", "section"),
-        (CIFAR, {"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD", "| parent"),
+        (CIFAR, {"wall_time_seconds": 159.6}, "| duration | 2.7 minutes on AMD", "| initial"),
         (CIFAR, {"kept_step": 33}, "after step 33, which had the lowest", "the last step"),
         (CIFAR, {"command": None}, "The config was made in Python.", "```sh"),
         (CIFAR, {"replicas": 2}, "an equal share of every batch | 2 |", "| initial weights"),

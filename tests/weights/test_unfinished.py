@@ -21,6 +21,7 @@ def test_a_missing_path_and_a_run_without_weights_get_a_remedy(tmp_path, monkeyp
         "runs/my_foto": "mean 'runs/my_photos'.? Weights in runs: my_photos, zoo.$",
         "ruins/a/elu-s0": "mean 'runs'",
         "runs/zoo": "2 weight files; .* Weights in runs/zoo: a.weights.h5, b.weights.h5.$",
+        "runs/a": "0 weight files; .* Weights in runs/a: elu-s0.$",
         "runs/sp": "runs/sp is not finished .* trains from the start",
         "runs/c": "runs/c is not finished and has no weights yet. .* 594 .*resumes",
     }

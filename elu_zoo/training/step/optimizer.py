@@ -95,7 +95,7 @@ def check_sgd_fields(train: ConfigDict, iterations: int) -> None:
             "[0, train.momentum], and the iteration, or the fraction of the run, at "
             f"which the momentum is train.momentum. Received: {train.momentum_rise}."
         )
-    if until != [0]:
+    if train.momentum_rise != (0, 0):
         schedules.check_boundaries("train.momentum_rise's end", until, iterations)
 
 

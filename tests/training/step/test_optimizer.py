@@ -105,6 +105,7 @@ def test_an_unknown_variable_suggests_the_nearest():
         ({"momentum_rise": (0.5,)}, "momentum_rise"),
         ({"momentum_rise": ()}, "momentum_rise"),
         ({"momentum_rise": (0.95, 3)}, "momentum_rise"),
+        ({"momentum_rise": (0.5, 0)}, "momentum_rise"),
         ({"momentum_rise": (0.5, 6)}, "between 0 and the run's 6"),
     ],
 )
