@@ -89,10 +89,11 @@ def within():
     def fail(*_):
         raise TimeoutError
 
-    signal.signal(signal.SIGALRM, fail)
+    before = signal.signal(signal.SIGALRM, fail)
     signal.alarm(30)
     yield lambda function, *arguments: function(*arguments)
     signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(scope="session")

@@ -11,6 +11,13 @@ def clear_caches():
     data_statistics._tensor.cache_clear()
 
 
+@pytest.fixture(autouse=True)
+def reseeded(request):
+    """Draws of a test do not depend on the tests that ran before it."""
+    if generator := getattr(request.module, "RNG", None):
+        generator.bit_generator.state = np.random.default_rng(0).bit_generator.state
+
+
 @pytest.fixture
 def home(tmp_path, monkeypatch):
     """An empty $ELU_ZOO_HOME and empty caches of statistics."""

@@ -91,5 +91,4 @@ def test_cutout_equals_a_loop_over_images(shape, value, size):
         row, column = np.maximum(0, centre - size // 2)
         last_row, last_column = centre - size // 2 + size
         image[row:last_row, column:last_column] = value
-    layer = Cutout.from_config(Cutout(size, value).get_config())
-    np.testing.assert_array_equal(layer(images, centres), expected)
+    np.testing.assert_array_equal(Cutout(size, value)(images, centres), expected)

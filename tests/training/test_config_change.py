@@ -40,9 +40,8 @@ def test_stopped_and_finished_runs_continue_after_a_change(smoke, train, stopped
     before = rows(stopped / "metrics.jsonl")
     longer = smoke({**LONGER, "train.epochs": 4})
     continued = train(longer, stopped, allow_config_change=True)
-    assert continued["config_changes"] == [
-        *entry["config_changes"], "after iteration 30: train.epochs: 3 -> 4"
-    ]  # fmt: skip
+    changes = [*entry["config_changes"], "after iteration 30: train.epochs: 3 -> 4"]
+    assert continued["config_changes"] == changes
     assert rows(stopped / "metrics.jsonl")[:3] == before
     assert (stopped / f"{entry['tag']}.weights.h5").is_file()
 

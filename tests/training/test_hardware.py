@@ -12,7 +12,9 @@ def test_processor_cores_and_gpus_are_described(gpus, monkeypatch, tmp_path):
     details = {"device_name": "H100"}
     monkeypatch.setattr(tf.config, "get_visible_devices", lambda _: ["gpu"] * gpus)
     monkeypatch.setattr(tf.config.experimental, "get_device_details", lambda _: details)
-    expected = [hardware.processor(), f"{os.cpu_count()} cores", *["H100"] * gpus]
+    (tmp_path / "cpuinfo").write_text("processor\t: 0\nmodel name\t: Fast CPU\nfpu\t: yes\n")
+    monkeypatch.setattr(hardware, "Path", lambda _: tmp_path / "cpuinfo")
+    expected = ["Fast CPU", f"{os.cpu_count()} cores", *["H100"] * gpus]
     assert hardware.describe() == ", ".join(expected)
     monkeypatch.setattr(hardware, "Path", lambda _: tmp_path / "none")
     monkeypatch.setattr(hardware.platform, "processor", lambda: "")

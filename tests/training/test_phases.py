@@ -153,7 +153,10 @@ def test_weights_and_slots_of_a_run_in_phases_equal_eager_steps(
     config, run_rates, run = phased(), [], resident.ResidentStep.run
 
     def recorded(self, batches, *arguments):
-        run_rates.extend([rates(self._update._model)] * len(batches))
+        model = self._update._model
+        run_rates.extend([rates(model)] * len(batches))
+        names = [layer.name for layer in model.chain]  # pooling before activations
+        assert names.index("stack1_pool") < names.index("act_stack1_conv1")
         return run(self, batches, *arguments)
 
     monkeypatch.setattr(resident.ResidentStep, "run", recorded)

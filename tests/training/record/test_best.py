@@ -13,11 +13,15 @@ OVERFITTING["model.hidden_layers"] = 8
 KEPT = OVERFITTING | {"train.keep_best": True}
 
 
+@pytest.fixture(scope="module")
+def unstopped(tmp_path_factory):
+    return tmp_path_factory.mktemp("unstopped") / "best"
+
+
 @pytest.fixture
-def best(smoke, train, tmp_path):
-    """The folder and the entry of a run without stops."""
-    folder = tmp_path / "best"
-    return folder, train(smoke(KEPT), folder)
+def best(smoke, train, unstopped):
+    """The folder and the entry of a run without stops, which the first test trains."""
+    return unstopped, train(smoke(KEPT), unstopped)
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ import contextlib
 import json
 import threading
 import types
+from unittest import mock
 
 import keras
 import numpy as np
@@ -89,3 +90,15 @@ def test_a_regular_checkpoint_is_due_after_enough_seconds(tmp_path, checkpoints,
             assert writer.is_due() is due
             if due:
                 writer.begin(make_state(5))
+
+
+def test_the_last_checkpoint_is_tried_though_the_one_before_failed(
+    tmp_path, checkpoints, monkeypatch
+):
+    effects = errors.ResourceError("The disk is full."), mock.DEFAULT
+    save = mock.Mock(wraps=checkpoints.save, side_effect=effects)
+    monkeypatch.setattr(checkpoints, "save", save)
+    with CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
+        writer.begin(make_state(5))
+        writer.begin(make_state(6), last=True)
+    assert checkpoints.restore() == make_state(6)

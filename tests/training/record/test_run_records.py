@@ -2,13 +2,14 @@
 
 import contextlib
 import sys
+import time
 
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
 
 from elu_zoo import errors
-from elu_zoo.training.record.records import Display, Records
+from elu_zoo.training.record.records import Display, Records, Timer
 
 ROWS = [{"step": 10 * i, "epoch": i, "train_loss": 1 / i} for i in (1, 2, 3)]
 
@@ -129,6 +130,16 @@ def test_records_without_a_folder_write_no_files(tmp_path, monkeypatch):
     records.write_start({"step": 1})
     records.close()
     assert list(tmp_path.iterdir()) == []
+
+
+def test_rates_do_not_count_the_time_between_trainings(monkeypatch):
+    times = iter([0.0, 10.0, 12.0, 30.0, 31.0, 40.0])
+    monkeypatch.setattr(time, "perf_counter", times.__next__)
+    timer = Timer()
+    for examples in 50, 40:  # trained within 2 s and 1 s
+        timer.start(examples)
+        timer.stop()
+    assert (timer.rate(), timer.rate(), timer.lap()) == (30.0, None, 40.0)
 
 
 @pytest.mark.parametrize("terminal", [False, True])

@@ -122,3 +122,10 @@ def test_accumulate_computes_the_parts_one_after_the_other():
     inner = [n for f in graph.library.function for n in f.node_def]
     loops = [n.attr["parallel_iterations"].i for n in inner if "While" in n.op]
     assert loops == [1]
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_only_compiled_steps_compute_elu_by_its_polynomial(compiled):
+    step = create(Compilation(compiled, 1))
+    graph = str(step._call.get_concrete_function().graph.as_graph_def())
+    assert ('op: "Elu"' in graph) != compiled and 'op: "MatMul"' in graph
