@@ -48,8 +48,6 @@ def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
             "This TensorFlow was built without XLA, which elu_xla needs. Use "
             "elu_zoo.elu, and --compile=off for training."
         )
-    if x.dtype == tf.bfloat16:
-        return _elu_bfloat16(x, alpha)
     if x.dtype in _HALF:
         return tf.cast(elu_compiled(tf.cast(x, tf.float32), alpha), x.dtype)
     if tf.executing_eagerly():
@@ -115,46 +113,6 @@ def _unrecorded(x: tf.Tensor) -> tf.Tensor:
     return tf.stop_gradient(x) if tf.executing_eagerly() else x
 
 
-def _elu_bfloat16(x: tf.Tensor, alpha: float) -> tf.Tensor:
-    """Returns the ELU of bfloat16 numbers, with both passes computed in float32."""
-    # The slope y + alpha of a rounded y near -1 would have few correct digits.
-
-    @tf.custom_gradient
-    def value(x: tf.Tensor) -> Any:
-        def gradient(dy: tf.Tensor) -> tf.Tensor:
-            return product(dy, tf.identity(x))
-
-        return _elu_narrow(_reverse_only(x), _factor(alpha, tf.float32)), gradient
-
-    @tf.custom_gradient
-    def product(dy: tf.Tensor, x: tf.Tensor) -> Any:
-        def gradient(d: tf.Tensor) -> Any:
-            wide = tf.cast(x, tf.float32)
-            y = elu_polynomial(wide, alpha)
-            curvature = tf.where(y > 0, tf.zeros([]), y + alpha)
-            d = tf.cast(d, tf.float32)
-            by_x = d * tf.cast(dy, tf.float32) * curvature
-            by_dy = _times_slope(d, y, alpha)
-            return tf.cast(by_dy, tf.bfloat16), tf.cast(by_x, tf.bfloat16)
-
-        factor = _factor(alpha, tf.float32)
-        return _times_slope_narrow(dy, _reverse_only(x), factor), gradient
-
-    return value(x)
-
-
-def _reverse_only(x: tf.Tensor) -> tf.Tensor:
-    """Returns `x`, for which forward-mode differentiation in a graph raises an error.
-
-    Without the LookupError the derivative would be zero, because the bit operations of
-    `_widen` have no derivative.
-    """
-    if tf.executing_eagerly():
-        return tf.stop_gradient(x)
-    message = "elu_xla has no forward mode in bfloat16 in a graph. Use elu_zoo.elu."
-    return tf.raw_ops.PreventGradient(input=x, message=message)
-
-
 def _elu(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
     if x.dtype == tf.float32:
         return _forward(x, alpha)
@@ -181,28 +139,3 @@ def _forward(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
 _compiled = functools.partial(tf.function, jit_compile=True, reduce_retracing=True, autograph=False)
 _elu_compiled = _compiled(_elu)
 _slope_program = _compiled(_times_slope)
-
-
-# XLA's conversions from and to bfloat16 would take as long as the ELU itself.
-def _widen(x: tf.Tensor) -> tf.Tensor:
-    bits = tf.cast(tf.bitcast(x, tf.uint16), tf.uint32)
-    return tf.bitcast(tf.bitwise.left_shift(bits, 16), tf.float32)
-
-
-def _narrow(x: tf.Tensor) -> tf.Tensor:
-    """Rounds to bfloat16, ties to even. NaNs must come from `_widen`."""
-    bits = tf.bitcast(x, tf.uint32)
-    odd = tf.bitwise.bitwise_and(tf.bitwise.right_shift(bits, 16), 1)
-    bits = tf.bitwise.right_shift(bits + 0x7FFF + odd, 16)
-    return tf.bitcast(tf.cast(bits, tf.uint16), tf.bfloat16)
-
-
-@_compiled
-def _elu_narrow(x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
-    return _narrow(_forward(_widen(x), alpha))
-
-
-@_compiled
-def _times_slope_narrow(dy: tf.Tensor, x: tf.Tensor, alpha: tf.Tensor | None) -> tf.Tensor:
-    y = _forward(_widen(x), alpha)
-    return _narrow(_times_slope(_widen(dy), y, alpha))

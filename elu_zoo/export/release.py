@@ -5,7 +5,6 @@ import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -49,50 +48,16 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
         raise errors.UsageError(f"{path} is of a smoke run. Train it without smoke=True.")
     statistics = [file.find() for file in fetch.files_of(entry)[1:]]
     with tempfile.TemporaryDirectory() as scratch:
-        folder = Path(scratch, "release")
-        write(path, entry, results.read("results.csv"), folder, *statistics)
-        text = files.read(folder / "README.md").decode()
+        folder = Path(scratch)
+        shutil.copyfile(path, folder / (entry["tag"] + manifest.SUFFIX))
+        for file in statistics:
+            shutil.copyfile(file, folder / file.name)
+        text = card.text(entry, results.read("results.csv"), front_matter=True)
         shown = text.replace(f'"{entry["tag"]}{manifest.SUFFIX}"', f'"{to}"')
         files.write_bytes(folder / "README.md", shown.encode())
+        _export(entry, folder)
         commit = hub.upload(folder, to, f"Release {entry['tag']}")
     return f"{to}@{commit}"
-
-
-def write(
-    weights: Path,
-    entry: manifest.Entry,
-    rows: Sequence[dict[str, str]],
-    folder: Path,
-    statistics: Path | None = None,
-) -> None:
-    """Replaces a folder with the files of a release, when all of them are written.
-
-    The files are `<tag>.weights.h5`, `<tag>.json`, the model card `README.md`,
-    `<tag>.tar.gz` with the SavedModel as `<model>/1/`, and the statistics.
-
-    Args:
-        rows: the rows of configs/results/results.csv, including the row of the run.
-        statistics: the statistics file that the entry names; None to leave it out.
-    """
-    text = card.text(entry, rows, front_matter=True)
-    try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".") as scratch:
-            with files.new_directory(Path(scratch, "new")) as new:
-                shutil.copyfile(weights, new / (entry["tag"] + manifest.SUFFIX))
-                files.write_bytes(new / "README.md", text.encode())
-                if statistics:
-                    shutil.copyfile(statistics, new / statistics.name)
-                _export(entry, new)
-            if folder.is_dir():
-                os.rename(folder, Path(scratch, "old"))
-            os.rename(Path(scratch, "new"), folder)
-    except errors.EluZooError:
-        raise
-    except OSError as error:
-        raise errors.ResourceError(
-            f"The release cannot be written to {folder}: {error}. Pass another folder."
-        ) from error
 
 
 def _export(entry: manifest.Entry, new: Path) -> None:

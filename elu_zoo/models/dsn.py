@@ -7,7 +7,6 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform
-from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.merging import DeepSupervision
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import HEADS, Blocks, average, normal
@@ -65,7 +64,6 @@ def dsn(
     Reference: [Lee et al., 2015](https://arxiv.org/abs/1409.5185).
     """
     errors.check_bool("auxiliary_heads", auxiliary_heads)
-    check_rate(dropout)
     if auxiliary_heads and None in input_shape:
         raise errors.UsageError(
             "The weights of auxiliary heads fit images of one size. Received: "

@@ -7,7 +7,6 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal, Normal
-from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.merging import Highway
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, average
@@ -72,7 +71,6 @@ def highway_19(
 
     Reference: [Srivastava et al., 2015](https://arxiv.org/abs/1505.00387).
     """
-    check_rate(dropout)
     errors.check_number("first_deviation", first_deviation, errors.POSITIVE)
     errors.check_number("classifier_deviation", classifier_deviation, errors.POSITIVE)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay)

@@ -6,7 +6,6 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.pooling import CeilMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, Kernel, average, norm_act, normal
@@ -61,7 +60,6 @@ def nin(
 
     Reference: [Lin et al., 2013](https://arxiv.org/abs/1312.4400).
     """
-    check_rate(dropout)
     errors.check_numbers(
         "deviations", deviations, 3, "finite numbers > 0", lambda x: errors.is_finite(x) and x > 0
     )

@@ -7,13 +7,11 @@ their training data are equal.
 import dataclasses
 import math
 from collections.abc import Sequence
-from typing import Literal
 
 import numpy as np
 
 from elu_zoo import results
 
-Verdict = Literal["holds", "does not hold", "not decided"]
 LEAST_PAIRS = 5  # of runs, or single runs of a mean, with which Student's t decides
 LEVEL = 0.05  # of significance, after Holm's correction
 
@@ -99,18 +97,6 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
     return Comparison(n=len(steps), w=w, p=less, opposite=greater)
-
-
-def verdict(comparison: Comparison, *, level: float = 0.025) -> Verdict:
-    """Returns whether the claim that the first values are smaller holds.
-
-    Args:
-        level: largest one-sided p that decides. The default is a two-sided p of 0.05,
-            which needs six pairs: six that agree have 1/64 = 0.016.
-    """
-    if comparison.p <= level:
-        return "holds"
-    return "does not hold" if comparison.opposite <= level else "not decided"
 
 
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:

@@ -151,9 +151,9 @@ def wilcoxon(first: Read, second: Read) -> Find:
         if not pair[0]:
             return Effect()
         comparison = statistics.paired(*pair)
-        verdict = statistics.verdict(comparison, level=0.001)
-        outcomes = {"holds": "supports", "does not hold": "contradicts"}
-        outcome = outcomes.get(verdict, "no difference")
+        outcome = "supports" if comparison.p <= 0.001 else "no difference"
+        if comparison.opposite <= 0.001:
+            outcome = "contradicts"
         if len(pair[0]) < 10:
             outcome = "too few pairs"  # p cannot be as small
         effect = compared(first(frame), second(frame), test)

@@ -1,4 +1,4 @@
-"""The files of a release: written whole, and published in a repository of the hub."""
+"""The files of a release, published in a repository of the hub."""
 
 import io
 import os
@@ -97,21 +97,3 @@ def test_the_weights_of_a_smoke_run_are_not_pushed(hub, monkeypatch):
     with pytest.raises(errors.UsageError, match="smoke run"):
         elu_zoo.push_weights("run", TO)
     assert hub.commits == []
-
-
-def test_an_older_release_is_kept_until_the_new_one_is_written(tmp_path, monkeypatch):
-    def fail(entry, new):
-        raise OSError("No space")
-
-    monkeypatch.setattr(release.card, "text", lambda *_, **__: "# Card")
-    weights, folder = tmp_path / "run.h5", tmp_path / "net"
-    for path in (weights, folder / "old"):
-        files.write_bytes(path, b"")
-    monkeypatch.setattr(release, "_export", fail)
-    with pytest.raises(errors.ResourceError, match=f"to {folder}: No space. Pass"):
-        release.write(weights, {"tag": "net.a"}, [], folder)
-    assert {path.name for path in tmp_path.rglob("*")} == {"run.h5", "net", "old"}
-    monkeypatch.setattr(release, "_export", lambda entry, new: None)
-    release.write(weights, {"tag": "net.a"}, [], folder)
-    written = {path.name for path in tmp_path.rglob("*")}
-    assert written == {"run.h5", "net", "README.md", "net.a.weights.h5"}

@@ -44,22 +44,21 @@ def test_one_hundred_tied_pairs_have_an_exact_p():
 
 
 @pytest.mark.parametrize(
-    ("differences", "p", "two_sided", "verdict"),
+    ("differences", "p", "two_sided"),
     [
-        ([-1] * 11, 1 / 2048, 1 / 1024, "holds"),
-        ([-1] * 6, 1 / 64, 1 / 32, "holds"),
-        ([-1] * 5, 1 / 32, 1 / 16, "not decided"),
-        ([1] * 6, 1, 1 / 32, "does not hold"),
-        ([6, 5, 4, 3, 2, -1], 63 / 64, 1 / 16, "not decided"),
+        ([-1] * 11, 1 / 2048, 1 / 1024),
+        ([-1] * 6, 1 / 64, 1 / 32),
+        ([-1] * 5, 1 / 32, 1 / 16),
+        ([1] * 6, 1, 1 / 32),
+        ([6, 5, 4, 3, 2, -1], 63 / 64, 1 / 16),
         # A pair without a difference supports neither activation.
-        ([-2, -2, -2, -2, 0], 1 / 16, 1 / 8, "not decided"),
-        ([0] * 6, 1, 1, "not decided"),
+        ([-2, -2, -2, -2, 0], 1 / 16, 1 / 8),
+        ([0] * 6, 1, 1),
     ],
 )
-def test_comparisons_equal_results_by_hand(differences, p, two_sided, verdict):
+def test_comparisons_equal_results_by_hand(differences, p, two_sided):
     found = statistics.paired(differences, [0.0] * len(differences))
     assert (found.p, found.two_sided) == (p, two_sided)
-    assert statistics.verdict(found) == verdict
 
 
 def test_differences_that_rounding_made_unequal_are_tied():
