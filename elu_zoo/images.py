@@ -24,7 +24,6 @@ def load_image(
     name: str,
     weights: Weights = None,
     *,
-    invert: bool = False,
     digit: bool = False,
     allow_unverified: bool = False,
 ) -> np.ndarray:
@@ -42,8 +41,6 @@ def load_image(
             `(batch, height, width, channels)`; or a list of these.
         name: the model's name.
         weights: see `get_model`; None for the default input shape of the model.
-        invert: whether to return 255 - pixels, for dark digits on white that are
-            centred as in MNIST.
         digit: whether to put a photographed or drawn digit, dark on light or light on
             dark, into MNIST's form: light on black, 20 x 20 pixels centred in 28 x 28.
         allow_unverified: see `get_model`.
@@ -67,18 +64,17 @@ def load_image(
     trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
     if digit:
-        digits.check_shape(shape, "digit=True", invert and "invert=True")
+        digits.check_shape(shape, "digit=True")
     read = image_files.read_image(path, shape, digit)
-    images = 255 - read.pixels if invert else read.pixels
     complaint = " ".join(read.remarks)
     complaint = complaint or plausibility.scale_complaint(read.pixels, read.names)
     # Nearly black pixels, probably 0..1, say nothing about the background.
     on_black = plausibility.takes_light_on_black(shape, trained.dataset if trained else None)
     if on_black and not (complaint or digit):
-        complaint = plausibility.ground_complaint(images, read.names, "{}=True", invert)
+        complaint = plausibility.ground_complaint(read.pixels, read.names, "digit=True")
     if complaint:
         logging.warning("%s", complaint)
-    return images
+    return read.pixels
 
 
 def _raw_shape(registered: registry.ModelEntry, trained: Pretrained | None) -> tuple[int, int, int]:

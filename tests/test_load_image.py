@@ -138,7 +138,6 @@ def test_webp_is_read_like_pillow(tmp_path, mode):
         (np.full((40, 40, 3), 0.5), {}, "by 255"),
         (np.full((40, 40, 3), np.nan), {}, "0..255.*Scale"),
         (noise(40, 40), {"digit": True}, "Remove digit=True"),
-        (noise(40, 40), {"digit": True, "name": GREY, "invert": True}, "invert=True"),
     ],
 )
 def test_other_sources_and_options_are_refused(source, options, word):
@@ -152,20 +151,17 @@ INK[6:35, 18:23] = 220
 
 
 @pytest.mark.parametrize(
-    ("pixels", "model", "invert", "warning"),
+    ("pixels", "warning"),
     [
-        (255 - INK, GREY, True, ""),
-        (255 - INK, GREY, False, "a.png: .* not black; .* pass digit=True."),
-        (INK, GREY, True, "a.png: .* not black; .* in place of invert=True."),
-        (INK // 220, GREY, True, r"pixels in \[0, 1\]; expected 0..255.$"),
+        (INK, ""),
+        (255 - INK, "a.png: .* not black; .* pass digit=True."),
+        (INK // 220, r"pixels in \[0, 1\]; expected 0..255.$"),
     ],
 )
-def test_unlikely_pixels_are_reported(tmp_path, caplog, pixels, model, invert, warning):
+def test_unlikely_pixels_are_reported(tmp_path, caplog, pixels, warning):
     (tmp_path / "a.png").write_bytes(png(pixels))
     with caplog.at_level(logging.WARNING):
-        elu_zoo.load_image(tmp_path / "a.png", model, invert=invert)
+        elu_zoo.load_image(tmp_path / "a.png", GREY)
     (message,) = caplog.messages or [""]
     assert bool(message) == bool(warning)
     assert re.search(warning, message)
-    as_is, inverted = (elu_zoo.load_image(png(pixels), model, invert=i) for i in (False, True))
-    np.testing.assert_array_equal(inverted, 255 - as_is)

@@ -18,7 +18,7 @@ from elu_zoo.bin import flags as binary
 from elu_zoo.data import digits, image_files, load
 
 FILE = Path(__file__).parents[1] / "configs/results/digits.csv"
-WAYS = "as it is", "--invert", "--digit"
+WAYS = "as it is", "--digit"
 FONTS = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono", "cmr10"
 _FOLDER = Path(matplotlib.get_data_path(), "fonts/ttf")
 _SIDE = 200  # pixels of a drawn picture
@@ -74,8 +74,7 @@ def drawn(variants: int = 2) -> tuple[list[np.ndarray], np.ndarray]:
 
 def read(pictures: list[np.ndarray] | np.ndarray, way: str) -> np.ndarray:
     """Returns pictures as the inputs of a network, read in one of `WAYS`."""
-    read = image_files.read_image(list(pictures), digits.SHAPE, way == "--digit")
-    return 255 - read.pixels if way == "--invert" else read.pixels
+    return image_files.read_image(list(pictures), digits.SHAPE, way == "--digit").pixels
 
 
 def main(argv: list[str]) -> None:

@@ -16,7 +16,6 @@ absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
 flags.define_path("picture", "reconstructions.png", "PNG file; with --json only if it is set.")
 absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
-absl_flags.DEFINE_bool("invert", False, "Invert dark digits on white that are placed as in MNIST.")
 absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 flags.define_model()
 flags.define("data", "data_dir")
@@ -36,7 +35,6 @@ def main(argv: list[str]) -> int | None:
         images = inputs.read_files(paths, model, values.digit)
     else:
         images = inputs.load_test_images(values.data, values.data_dir, values.count, model)
-    images = images.inverse() if values.invert else images
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
     rows, pixels = images.predict(model, values.top)

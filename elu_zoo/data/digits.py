@@ -29,12 +29,8 @@ _DIGIT = 0.5  # A piece of this share of the tallest one's height may be a digit
 Pixels = list[tuple[int, int]]
 
 
-def check_shape(shape: Shape, option: str, invert: str | bool = False) -> None:
-    """Checks that a network takes MNIST's images, and that `invert` is not set."""
-    if invert:
-        raise errors.UsageError(
-            f"{option} finds out whether the ink is dark or light. Remove {invert}."
-        )
+def check_shape(shape: Shape, option: str) -> None:
+    """Checks that a network takes MNIST's images."""
     if tuple(shape) != SHAPE:
         raise errors.UsageError(
             f"{option} is for networks of images of 28 x 28 x 1, such as mnist_mlp_8x128. Images "

@@ -26,17 +26,14 @@ def scale_complaint(images: np.ndarray, names: Sequence[str]) -> str:
     return listed and f"{listed}: pixels in [0, 1]; expected 0..255."
 
 
-def ground_complaint(images: np.ndarray, names: Sequence[str], option: str, inverted: bool) -> str:
+def ground_complaint(images: np.ndarray, names: Sequence[str], remedy: str) -> str:
     """Returns a sentence that lists the images without a black background, or "".
 
-    `option` is an option as the user writes it: "--{}" or "{}=True". `inverted` tells
-    whether `images` are inverted already.
+    `remedy` is the option `digit` as the user writes it.
     """
     inside = np.zeros(images.shape[1:3], bool)
     inside[1:-1, 1:-1] = True
     borders = np.median(images[:, ~inside], axis=(1, 2))
-    digit, invert = (option.format(name) for name in ("digit", "invert"))
-    remedy = f"{digit} in place of {invert}" if inverted else digit
     listed = _listed(names, borders > BLACK)
     return listed and (
         f"{listed}: a background that is not black; this network was trained on light "

@@ -23,7 +23,6 @@ class Inputs:
         rows: a dict for each image. `image` is the name of the image, and `true` is the
             name of the image's class, if known.
         left_out: a sentence for each file that cannot be used.
-        inverted: whether the pixels are 255 minus the pixels of the files.
         remarks: for digits in MNIST's form, a sentence for each odd one; None for
             other images.
     """
@@ -31,23 +30,16 @@ class Inputs:
     images: np.ndarray
     rows: list[dict[str, Any]]
     left_out: Sequence[str] = ()
-    inverted: bool = False
     remarks: Sequence[str] | None = None
-
-    def inverse(self) -> "Inputs":
-        """Returns the images with 255 - pixels."""
-        return dataclasses.replace(self, images=255 - self.images, inverted=not self.inverted)
 
     def complaints(self, predictor: Predictor) -> list[str]:
         """Returns warnings about files left out and about implausible pixels."""
         names = [row["image"] for row in self.rows]
         if self.remarks is not None:
             return [*self.left_out, *self.remarks]
-        original = 255 - self.images if self.inverted else self.images
-        warnings = [*self.left_out, plausibility.scale_complaint(original, names)]
+        warnings = [*self.left_out, plausibility.scale_complaint(self.images, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
-            ground = plausibility.ground_complaint
-            warnings.append(ground(self.images, names, "--{}", self.inverted))
+            warnings.append(plausibility.ground_complaint(self.images, names, "--digit"))
         return [warning for warning in warnings if warning]
 
     def predict(

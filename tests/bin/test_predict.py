@@ -79,7 +79,6 @@ def test_rows_have_the_names_of_files(cli, exported, digits, tmp_path):
             "The model is a classifier. Remove --picture.",
         ),
         (["--saved_model=EXPORT", "no.png"], "no.png does not exist."),
-        (["--saved_model=EXPORT", "--digit", "--invert", "a.png"], "Remove --invert"),
         (["--saved_model=EXPORT", "--digit", "--data=mnist_5k"], "Remove --data"),
         (["--saved_model=EXPORT", "--digit", "https://example.com/a.png"], "a URL"),
         (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),
@@ -117,22 +116,14 @@ def test_one_damaged_file_among_several_is_skipped(process, exported, digits):
     assert result.err == f"warning: {digits}/1.png {reason}\n"
 
 
-def test_dark_digits_on_white_need_invert(cli, trained, exported, digits, tmp_path):
+def test_dark_digits_on_white_are_reported(cli, trained, digits, tmp_path):
     for path in digits.iterdir():
         image = tf.io.decode_png(path.read_bytes())
         write_png(tmp_path / "paper" / path.name, 255 - image)
-    of_export, of_weights = ("--saved_model", exported), (MODEL, "--weights", trained)
-    expected = rows(cli("predict", *of_export, digits, "--json"))
-    for model in (of_export, of_weights):
-        inverted = cli("predict", *model, "--invert", "paper", "--json")
-        classes = [row["class"] for row in rows(inverted)]
-        assert classes == [row["class"] for row in expected] and inverted.err == ""
-    result = cli("predict", *of_weights, "paper", "--json")
+    result = cli("predict", MODEL, "--weights", trained, "paper", "--json")
     listed = "warning: 3 of 3 images (paper/0.png, paper/1.png, paper/2.png): "
     assert result.code == 0 and result.err.startswith(listed)
     assert result.err.endswith("pass --digit.\n")
-    result = cli("predict", *of_export, "--invert", digits / "0.png", "--json")
-    assert result.err.endswith("pass --digit in place of --invert.\n")
 
 
 def test_drawn_digits_need_digit(cli, exported, tmp_path):

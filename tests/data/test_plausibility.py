@@ -11,8 +11,8 @@ INK[:, 4:24, 12:16] = 200
 NAMES = [f"{i}.png" for i in range(5)]
 
 
-def complaint(images, inverted=False):
-    return plausibility.ground_complaint(images, NAMES[: len(images)], "-{}", inverted)
+def complaint(images):
+    return plausibility.ground_complaint(images, NAMES[: len(images)], "-digit")
 
 
 @pytest.mark.parametrize(
@@ -55,12 +55,12 @@ def test_networks_that_take_light_on_black(shape, dataset, expected):
 
 
 @pytest.mark.parametrize(
-    ("bright", "inverted", "words"),
+    ("bright", "words"),
     [
-        ([0, 3], False, ("2 of 5 images (0.png, 3.png)", "pass -digit.")),
-        (range(4), True, ("(0.png, 1.png, 2.png, 3.png)", "in place of -invert")),
+        ([0, 3], ("2 of 5 images (0.png, 3.png)", "pass -digit.")),
+        (range(4), ("(0.png, 1.png, 2.png, 3.png)",)),
     ],
 )
-def test_one_complaint_states_all_images(bright, inverted, words):
+def test_one_complaint_states_all_images(bright, words):
     images = np.concatenate([255 - INK if i in bright else INK for i in range(5)])
-    assert all(word in complaint(images, inverted) for word in words)
+    assert all(word in complaint(images) for word in words)

@@ -50,12 +50,3 @@ def test_warnings_begin_with_the_files_left_out():
     complaints = images.complaints(Predictor(None, (28, 28, 1), "01"))
     assert complaints[0] == "c.gif cannot be used: why."
     assert "a.png, b.png" in complaints[1] and "[0, 1]" in complaints[1]
-
-
-def test_the_scale_of_inverted_images_is_that_of_the_files():
-    images = inputs.Inputs(PAPER - 3, ROWS).inverse()
-    assert images.inverted and (images.images == 3).all()
-    assert images.complaints(Predictor(None, (28, 28, 1), "01")) == []
-    colour = Predictor(None, (28, 28, 1), "01", "cifar10")
-    (complaint,) = inputs.Inputs(PAPER // 255, ROWS).inverse().complaints(colour)
-    assert "[0, 1]" in complaint
