@@ -105,7 +105,8 @@ def preprocess_input(
         the preprocessing crops.
 
     Raises:
-        UsageError: the model or the weights are unknown, or the shape is wrong.
+        UsageError: the model or the weights are unknown, the shape is wrong, or the file
+            does not state a preprocessing.
     """
     found = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     images = np.asarray(images)

@@ -48,7 +48,7 @@ class Case:
 
     @property
     def is_convolutional(self) -> bool:
-        """Whether the network is one for colour images."""
+        """Whether the network is for colour images: all such networks have convolutions."""
         return registry.entry(self.model).default("input_shape")[-1] == 3
 
     @property

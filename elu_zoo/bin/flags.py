@@ -182,7 +182,9 @@ def _fail(message: str, exit_code: int) -> None:
 
 def _parse(argv: list[str]) -> list[str]:
     """Parses the command line; raises `UsageError` for a wrong flag or config."""
-    if "config" in flags.FLAGS and not {"--helpfull", "-helpfull"} & {*argv}:
+    if {"--helpfull", "-helpfull"} & {*argv}:
+        argv = [argv[0], "--helpfull"]
+    elif "config" in flags.FLAGS:
         argv = config.resolve_flag(argv)
     try:
         return flags.FLAGS(argv)

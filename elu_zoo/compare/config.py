@@ -101,9 +101,7 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     names = [activations.describe(name)["name"] for name in comparison.activations]
     for name in names:
         if names.count(name) > 1:
-            raise errors.UsageError(
-                f"--activations names {name} twice, perhaps by two of its names."
-            )
+            raise errors.UsageError(f"--activations names {name} twice.")
     if len(names) < 2:
         raise errors.UsageError(
             "--activations must be two or more names, the reference first: elu,relu. "

@@ -34,6 +34,7 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
         NotFoundError: there are no weights, or no statistics that they need.
         CorruptError: a file is damaged.
         ResourceError: the hub did not accept the files.
+        OSError: there is no room for temporary files.
 
     Example:
         >>> elu_zoo.push_weights("runs/finetune/elu-s0", "hf:me/my-photos")

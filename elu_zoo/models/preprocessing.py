@@ -49,8 +49,8 @@ def of_raw_images(registered: ModelEntry, trained: Pretrained | None) -> dict[st
     """Returns the description of a network's preprocessing of raw images."""
     if trained and trained.preprocessing["kind"] is None:
         raise errors.UsageError(
-            f"{trained.name} was saved without the layers that preprocess raw images. Pass "
-            "preprocessing=False, and pass the model the images that it was trained on."
+            f"{trained.name} was saved without the layers that preprocess raw images. Build the "
+            "model with preprocessing=False, and pass it the images that it was trained on."
         )
     return trained.preprocessing if trained else untrained(registered)
 

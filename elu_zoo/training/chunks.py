@@ -136,10 +136,14 @@ def timer(run: Run) -> Callable[[], float]:
     chunk = next(remaining_chunks(run, TrainState(), lambda step: run.length.total))
     if run.phases.enter(run.model, chunk.first):
         run.step.compile()
-    rates = np.zeros_like(chunk.learning_rates)
+    rates, left = np.zeros_like(chunk.learning_rates), 0
 
     def seconds_of_step() -> float:
-        run.step.start(chunk.rest)
+        nonlocal left
+        if left < len(rates):  # a reader of images on the disk may have ended
+            run.step.start(chunk.rest)
+            left = len(chunk.rest)
+        left -= len(rates)
         start = time.perf_counter()
         np.asarray(run.step.run(chunk.batches, rates, chunk.first, chunk.draws))  # waits
         return (time.perf_counter() - start) / len(rates)

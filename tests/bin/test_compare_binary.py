@@ -103,6 +103,17 @@ def test_mistakes_are_refused_before_work(cli, asked, tmp_path, arguments, words
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
 
+@pytest.mark.parametrize(
+    ("change", "budget", "words"),
+    [("del c.name", "full", "missing: name"), ("pass", "smoke", "the argument smoke")],
+)
+def test_an_unfit_config_is_refused(cli, asked, tmp_path, change, budget, words):
+    text = "from elu_zoo.configs import quickstart as q\ndef get_config(arg):\n c = q.get_config()"
+    (tmp_path / "own.py").write_text(f"{text}.unlock()\n {change}\n return c")
+    found = cli("compare", "--config=own.py", "--activations=elu,relu", f"--budget={budget}")
+    assert (found.code, asked) == (2, []) and words in found.error
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "arguments", "words"),

@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from elu_zoo import results
+from elu_zoo import files, results
 from elu_zoo.compare import result, trials
 from elu_zoo.compare.result import RunResult, is_tuning
 
@@ -100,6 +100,7 @@ def test_a_paired_run_at_chance_has_not_trained(comparison, monkeypatch, error, 
 @pytest.mark.parametrize("tune", [1, 2])
 def test_a_single_factor_is_the_configs_rate_without_tuning(comparison, compare, tune):
     comparison.config.smoke = tune == 1  # says first that it shows nothing
+    files.write_bytes(comparison.output / "rates.png", b"of an earlier comparison")
     world = compare(dataclasses.replace(comparison, tune=tune), error)
     assert (comparison.output / "report.md").read_text().count("A smoke test: ") == (tune == 1)
     assert any(map(is_tuning, world.trained)) == (tune > 1) and len(world.trained) >= 15

@@ -67,7 +67,7 @@ def check_seeds(model, seed):
 
 
 @each_network
-def test_initial_weights_and_seeds_do_not_depend_on_activation_norm_and_precision(name):
+def test_initial_weights_and_seeds_do_not_depend_on_activation_and_norm(name):
     expected = kernels(usual(name))
     for change, others in CHANGES:
         taken = {k: v for k, v in others.items() if registry.entry(name).takes(k)}

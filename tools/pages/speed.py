@@ -88,10 +88,10 @@ def summary(rows: Rows) -> str:
         uses[_verdict(use)].append(f"{words} {_ratio(use)}")
     texts = (f"{verdict}: {', '.join(names)}" for verdict, names in uses.items() if names)
     return f"""\
-- **A training step** of `elu_cifar_11`, with products in bfloat16, takes \
+- **A training step** of `elu_cifar_11`, with convolutions in bfloat16, takes \
 {_value(row("step", _STEP, "ours"))}. Keras' `fit` takes {step["fit_bfloat16"]} times as long \
 with its policy mixed_bfloat16 and {step["fit"]} in float32; PyTorch {step["torch_bfloat16"]} \
-in bfloat16 and {step["torch"]}.
+in bfloat16 and {step["torch"]} in float32.
 - **`elu_xla`, our compiled ELU**: times relative to `tf.nn.elu` (1e7 floats unless stated): \
 {"; ".join(texts)}.
 - **ELU in place of ReLU** makes a training step in float32 \
@@ -100,7 +100,8 @@ in bfloat16 and {step["torch"]}.
 {_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \
 {_ratio(row("inference", _SINGLE, "model.predict"))} times as long.
 - **The server** predicts {served:,.0f} images a second over gRPC, for 32 clients that send \
-one image at a time: {served / alone:.0%} of the rate of 32 threads that predict in one process."""
+one image at a time: {100 * served / alone:.0f} % of the rate of 32 threads that predict in one \
+process."""
 
 
 def _verdict(row: report.Row) -> str:

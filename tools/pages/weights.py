@@ -10,7 +10,7 @@ from elu_zoo.weights import card, manifest
 from elu_zoo.weights.manifest import Entry
 from pages import runs
 
-_WEIGHTS = "network", "data", "default", "test error", "its recipe", "files by activation"
+_WEIGHTS = "network", "data", "default", "test error", "recipe", "number of files"
 _TITLES = "weights", "this file", "its recipe", "the paper", "schedule", "size"
 
 

@@ -8,7 +8,7 @@ from pages import runs, units
 
 _UNITS = "elu", "relu"
 _TITLES = "network;data;recipe;pairs;ELU;ReLU;ELU - ReLU (95 % interval);the paper's ELU, ReLU"
-_BEST = "each unit at its best learning rate, 60 epochs"  # of compare.csv
+_BEST = "each activation at its best learning rate, 60 epochs"  # of compare.csv
 
 
 def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
@@ -43,7 +43,7 @@ def _recipe(row: dict[str, str]) -> str:
         others = [word for word in row["config"].split("-") if word not in usual]
         return ", ".join([runs.schedule(row), *others])
     _, _, parent, images = row["config"].rsplit("-", 3)  # -none-500@cifar10
-    parent = "no weights" if parent == "none" else f"one {parent} file per unit"
+    parent = "no weights" if parent == "none" else f"one {parent} file per activation"
     return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
 
 
