@@ -35,11 +35,11 @@ class UsageTypeError(UsageError, TypeError):
 
 
 class NotFoundError(UsageError, FileNotFoundError):
-    """A path that the user passed does not exist."""
+    """A file, folder, statistics or weights that are needed do not exist on this machine."""
 
 
 class DataError(EluZooError):
-    """A data set is missing, not prepared, or differs from its description."""
+    """A data set or an image is missing, unreadable, or differs from what is expected."""
 
 
 class CorruptError(EluZooError):
@@ -47,7 +47,7 @@ class CorruptError(EluZooError):
 
 
 class ResourceError(EluZooError):
-    """Disk space, a permission, a lock or the network is missing."""
+    """Memory, disk space, a permission or the network is missing, or a lock is held."""
 
 
 class TrainingError(EluZooError):

@@ -132,7 +132,8 @@ def decode_predictions(
 
     Args:
         predictions: logits or probabilities, `(batch, num_classes)`; a softmax is
-            applied unless all rows are probabilities.
+            applied unless all rows are probabilities. After a squared hinge (dsn), only
+            the order of the results has a meaning.
         name: the model's name.
         weights: the weights of the model, see `get_model`. None is possible if all
             published weights of the model have the same classes. Classes of weights
@@ -144,7 +145,7 @@ def decode_predictions(
         For each image, pairs `(class name, probability)`, the most probable first.
 
     Raises:
-        UsageError: the model is an autoencoder, the shape or `top` is wrong, or the
+        UsageError: the model is an autoencoder, the shape, a value or `top` is wrong, or the
             weights are unknown or ambiguous.
     """
     if registry.entry(name).is_autoencoder:

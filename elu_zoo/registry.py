@@ -76,8 +76,8 @@ def register_model(
     A builder has the arguments `(activation, *, batch_norm, num_classes, input_shape,
     width, seed, preprocessing)`, all with defaults, and may have further arguments. It
     applies `preprocessing_layers(preprocessing)` to its input unless `preprocessing` is
-    None, and returns logits, the output of the layer `classifier`. A builder without the
-    argument `preprocessing` can only be used with `get_model(..., preprocessing=False)`. The
+    None, and returns logits. Its layer `classifier` has `num_classes` outputs. A builder
+    without the argument `preprocessing` needs `get_model(..., preprocessing=False)`. The
     builder of an autoencoder has no `num_classes`; its model's output has the image's shape.
 
     Args:
@@ -87,14 +87,14 @@ def register_model(
         fallback: the description for a network without weights, if `preprocessing`
             subtracts a mean image that the package does not have.
         code: the name of the layer whose output is an autoencoder's code.
-        loss: a name of `elu_zoo.evaluation.loss`.
+        loss: a key of `elu_zoo.evaluation.loss.LOSSES`.
         any_size: whether the weights fit images of any height and width, and
             `input_shape` may be `(None, None, channels)`.
         training_only: the names of arguments that have an effect in training only, such
             as `dropout`. Entries of weights do not record them.
 
     Raises:
-        UsageError: another function has this name, or the loss is unknown.
+        UsageError: `builder` is no function, its name is taken, or the loss is unknown.
     """
     if loss not in OUTPUT_ACTIVATION:
         raise errors.unknown_name_error("loss", loss, OUTPUT_ACTIVATION)

@@ -33,8 +33,8 @@ def get_model(
     Args:
         name: a name from `list_models()`.
         weights: None for the seeded initial weights; a data set's name, such as `"mnist"`, for the
-            weights trained on it with this activation (if none is passed, with the default, or else
-            with another, and a warning); a tag of `list_weights()`; a finished run's folder; the
+            weights trained on it with this activation (by default the network's own or, if that has
+            none, another, with a warning); a tag of `list_weights()`; a finished run's folder; the
             path of a `.weights.h5` or `.keras` file; `"hf:owner/repo[@revision]"`, a repository of
             the Hugging Face Hub; or a result of `elu_zoo.weights.pretrained.find`.
         preprocessing: True for a model of raw 0..255 images, with weights or without; False for a
@@ -45,8 +45,8 @@ def get_model(
             of logits, or the code of an autoencoder.
         pooling: with `include_top=False`, `"avg"` or `"max"` for the means or maxima of
             maps, `(batch, channels)`; None for the maps.
-        features: the name of a layer whose output the model returns instead of logits,
-            or a list of names, for a dict of the layers' outputs.
+        features: the name of a layer whose output the model returns instead of logits, or a list
+            of names, for a dict of outputs; not with `include_top=False`, `classifier_activation`.
         classifier_activation: an activation on the logits: `"softmax"` for
             probabilities, `"sigmoid"` for an autoencoder's reconstructions.
         model_name: the name of the Keras model; None for `name`. Models that are
@@ -63,15 +63,15 @@ def get_model(
               registered function or a factory; see `elu_zoo.activations.make`.
             - batch_norm: whether batch normalisation (momentum .9, epsilon 1e-5, ours: the paper
               states neither) is between each hidden layer and its activation.
-            - num_classes: number of logits.
-            - input_shape: `(height, width, channels)` of an image. Networks whose
-              weights fit images of any size accept `(None, None, channels)`, with
+            - num_classes: number of logits; not of an autoencoder.
+            - input_shape: `(height, width, channels)` of an image. Networks whose weights fit
+              images of any size, except `fmp`, accept `(None, None, channels)`, with
               `preprocessing=False` if theirs is `gcn` or has statistics.
             - width: factor on the number of units of every hidden layer.
             - seed: equal seeds give bit-equal initial weights for every activation,
               with or without batch normalisation.
-            - kernel_decay: d of the L2 penalty d / 2 * |kernel|^2, whose gradient is
-              d * kernel, as in Caffe. Biases have no penalty.
+            - kernel_decay (not of `maxout`, `fmp` and the MNIST networks): d of the penalty
+              d / 2 * |kernel|^2, whose gradient is d * kernel. Biases have no penalty.
 
     Returns:
         A model from `(batch, height, width, channels)` to `(batch, num_classes)`, or
@@ -81,10 +81,10 @@ def get_model(
         UsageError: the name is unknown, an argument is out of range, the weights are
             unverified or belong to another network, or the size of the images differs
             from that of the network's statistics.
-        NotFoundError: statistics of the weights, or named by `preprocessing`, are not
-            on this machine.
+        NotFoundError: the path of weights does not exist; or weights, or statistics, are not on
+            this machine, and no repository offers them.
         CorruptError: the weight file is damaged.
-        ResourceError: the weights do not fit into memory.
+        ResourceError: the memory is too small, a file is unreadable, or a download failed.
 
     Example:
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
@@ -152,7 +152,7 @@ def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[s
 
     Args:
         pattern: part of a name, such as `"elu"`, or a shell pattern such as `"mnist_*"`.
-        pretrained: True for models with pretrained weights, or the weights' data set.
+        pretrained: True for models with weights only; a data set for those trained on it.
     """
     published = manifest.published().values()
     trained = {e["model"] for e in published if pretrained in (True, e["dataset"])}

@@ -58,7 +58,10 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
         alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
 
     Returns:
-        A tensor of the shape and dtype of `x`.
+        A tensor of the shape and dtype of `x`; integers become `keras.config.floatx()`.
+
+    Raises:
+        UsageError: `alpha` is not finite and > 0, or `x` has no real numbers.
 
     Reference: https://arxiv.org/abs/1511.07289
     """
@@ -97,8 +100,8 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
     XLA compiles a program for each new shape, in about 0.04 s for the function and as
     long for its derivative. Another `alpha` is an input of the same programs. As the
-    activation of a network, pass `"elu_xla"` or `ELU(jit_compile=True)`, which, unlike
-    this function, is exported as stock operations.
+    activation of a network, pass `"elu_xla"` or `lambda: ELU(jit_compile=True)`, which,
+    unlike this function, is exported as stock operations.
 
     Args:
         x: a floating-point tensor of any shape.
@@ -108,7 +111,7 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
         A tensor of the shape and dtype of `x`.
 
     Raises:
-        UsageError: the backend is not TensorFlow, or TensorFlow was built without XLA.
+        UsageError: the backend is not TensorFlow or has no XLA, or an argument is wrong.
     """
     if keras.backend.backend() != "tensorflow":
         raise errors.UsageError(
@@ -165,10 +168,13 @@ class ELU(keras.layers.Layer):
         alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0. Defaults to `1.0`.
         jit_compile: whether the layer computes `elu_xla` on TensorFlow, eagerly and in
             graphs with `training=True`. Other graphs, and thus exports, have stock
-            operations, whose values differ by up to 1.2e-7. Defaults to `False`.
+            operations, whose values differ by up to alpha * 1.2e-7. Defaults to `False`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.
+
+    Raises:
+        UsageError: an argument is wrong, or the input has no real numbers.
 
     Reference: https://arxiv.org/abs/1511.07289
     """

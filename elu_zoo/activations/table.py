@@ -54,13 +54,15 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     >>> register_activation("sine", keras.ops.sin)
 
     Args:
-        name: the new name. The default is the name of the class or function, in lower
-            case with underscores.
+        name: the new name; by default that of the class or function, in lower case, with `_`.
         factory: an elementwise function of one tensor, or a Keras layer class. All
             arguments of the class must have defaults and be in its `get_config`.
 
     Returns:
         `factory`, or a decorator for it.
+
+    Raises:
+        UsageError: the name is malformed or taken, or `factory` is neither or needs arguments.
     """
     if not isinstance(name, str):
         if factory is not None:

@@ -36,8 +36,8 @@ def load(
 ) -> ImageData:
     """Loads a data set from local files into memory.
 
-    The first load decodes the images (about 10 s for MNIST) and caches the arrays in
-    `$ELU_ZOO_HOME/data`. Later loads read the cache, without TensorFlow. The splits of
+    The first load decodes the images (about 10 s for MNIST) and, except for .npz files, caches the
+    arrays in `$ELU_ZOO_HOME/data`. Later loads read the cache, without TensorFlow. The splits of
     the zoo's data sets hold the same images in the same order on every machine. Missing
     splits of a user's data set are cut from the training images, see `splits.split`.
 
@@ -54,10 +54,10 @@ def load(
         A data set; a user's data set has the name of the folder, file or builder.
 
     Raises:
-        UsageError: the name is unknown, the image_shape is invalid, or images of a
-            folder need an `image_shape`.
+        UsageError: the name is unknown, or image_shape is invalid or needed.
+        NotFoundError: the folder or the .npz file does not exist.
         DataError: the data set is missing, damaged or not of the expected form.
-        ResourceError: the user's images are too large for the memory.
+        ResourceError: the images take more than 2 GiB.
     """
     if isinstance(name, os.PathLike):
         # A PathLike is a path, even if a data set of the zoo has the same name.

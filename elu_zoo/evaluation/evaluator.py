@@ -19,10 +19,10 @@ _PIXELS = 2**21  # largest number of pixels in a batch
 
 
 class Evaluator:
-    """Evaluates a float32 model of raw images, which is traced only once.
+    """Evaluates a float32 model of raw images 0..255, which is traced only once.
 
-    `source` is the trained model if it differs from `model`; its weights are copied to
-    `model` before each evaluation.
+    Images of another shape than the model's raise a `UsageError`. `source` is the trained model
+    if it differs from `model`; its weights are copied to `model` before each evaluation.
     """
 
     def __init__(self, model: keras.Model, objective: Objective, source: keras.Model | None = None):
@@ -40,7 +40,7 @@ class Evaluator:
     def __call__(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None
     ) -> dict[str, float]:
-        """Returns the objective's measures on a split; calls `check` before each batch."""
+        """Returns the loss and errors (percent, or squared); calls `check` before each batch."""
         return self._objective.measure(self._outputs(split, check))
 
     def of_images(self, split: "Split | EncodedSplit", measure: str) -> np.ndarray:

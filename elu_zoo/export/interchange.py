@@ -89,22 +89,22 @@ def export_interchange(
     replace: bool = False,
     quantize: str | None = None,
 ) -> Path:
-    """Writes `model` to <directory>/<name>/<version>/ atomically.
+    """Writes a model as ONNX or LiteRT to <directory>/<name>/<version>/, atomically.
 
-    The file model.onnx or model.tflite maps `images`, raw and float32, of any batch
-    size, to the compared outputs of `named_outputs.make`: `logits`, or `reconstructions` and
-    `codes`. The folder also contains labels.txt with one class name per line, and
-    elu_zoo.json, see `origin.write`. The outputs of the format's runtime are compared
-    with those of `model` before the folder gets its number. Unlike a SavedModel, the
-    file does not refuse NaN.
-
-    All layers compute in float32, and all versions of a name have one format. Other
-    arguments, and the result, are those of `export_saved_model`.
+    The file model.onnx or model.tflite maps `images`, raw 0..255, float32, of any batch size, to
+    `logits`, or to `reconstructions` and `codes`. labels.txt and elu_zoo.json are beside it. The
+    outputs of the format's runtime are compared with those of `model` before the folder gets its
+    number. Unlike a SavedModel, the file does not refuse NaN. All layers of `model` must compute
+    in float32, and all versions of a name have one format. Other arguments, the result and the
+    other errors are those of `export_saved_model`.
 
     Args:
         format: `onnx` or `litert`.
-        quantize: `dynamic` or `float16` for a smaller LiteRT file, see
-            `quantization.write`; None for float32.
+        quantize: `dynamic` or `float16` for a smaller LiteRT file; None for float32.
+
+    Raises:
+        UsageError: packages of the format are missing, or layers are not float32.
+        EluZooError: the converter fails, or the file has other outputs.
     """
     if format not in FORMATS:
         raise errors.unknown_name_error("format", format, FORMATS)

@@ -30,7 +30,7 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
 
     Raises:
         UsageError: `to` has another form, huggingface_hub is missing, or the weights
-            have no entry or are of a smoke run.
+            have no entry, no test error or are of a smoke run.
         NotFoundError: there are no weights, or no statistics that they need.
         CorruptError: a file is damaged.
         ResourceError: the hub did not accept the files.
@@ -47,7 +47,7 @@ def push_weights(run: str | os.PathLike, to: str) -> str:
         )
     if entry["config"].get("smoke"):
         raise errors.UsageError(f"{path} is of a smoke run. Train it without smoke=True.")
-    statistics = [file.find() for file in fetch.files_of(entry)[1:]]
+    statistics = [file.find() or fetch.get(file) for file in fetch.files_of(entry)[1:]]
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
         shutil.copyfile(path, folder / (entry["tag"] + manifest.SUFFIX))

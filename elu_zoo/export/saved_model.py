@@ -38,32 +38,35 @@ def export_saved_model(
     version: int | None = None,
     replace: bool = False,
 ) -> Path:
-    """Writes `model` to <directory>/<name>/<version>/ atomically.
+    """Writes a model as a SavedModel to <directory>/<name>/<version>/, atomically.
 
-    The folder contains the signatures of `signatures.endpoints`, assets/labels.txt with
-    one class name per line, warm-up requests (`warmup.write`) and elu_zoo.json
-    (`origin.write`). The SavedModel is loaded and compared with `model` before the
-    folder gets its number (`checks.check`). Then <directory>/models.config is rewritten
-    (`models_config.text`).
+    The signatures are `serving_default`, `serve_bytes` (PNG, JPEG) and `features`, see
+    `signatures.endpoints`. The folder also has assets/labels.txt, warm-up requests and
+    elu_zoo.json. The outputs are compared with those of `model` before the folder gets its
+    number; then <directory>/models.config is rewritten.
 
     Args:
-        model: a model of one input, raw images (batch, height, width, 1 or 3) with
-            pixels 0..255, and one output: logits (batch, classes), or for an
-            autoencoder one number per pixel, in the shape of the input.
+        model: a model of one input, raw images `(batch, height, width, 1 or 3)` of one size,
+            0..255, and one output: logits `(batch, classes)`, or for an autoencoder one
+            number per pixel, in the shape of the input.
         directory: the base of all exports; created if missing.
         name: the model's name on a server.
         class_names: the class names of a classifier, in the order of the logits.
         autoencoder: the description of an autoencoder, instead of `class_names`.
-        classifier: the name of the layer that outputs the logits; None for an export
-            without the signature `features`.
+        classifier: the layer that outputs the logits; None for no signature `features`.
         source: the origin of the model for elu_zoo.json, see `origin.of_weights`.
         version: a positive integer that does not exist yet; None for the highest
             version plus 1.
-        replace: write the version even if the highest version of this name is another
-            model or a model of unknown origin. The log reports the replacement.
+        replace: whether to write beside a highest version of another model or of unknown
+            origin. The log reports the replacement.
 
     Returns:
         The version's folder.
+
+    Raises:
+        UsageError: an argument is wrong, the version exists, or `replace` is needed.
+        ResourceError: the files cannot be written.
+        EluZooError: the SavedModel has other outputs, or operations that servers lack.
     """
     if keras.config.backend() != "tensorflow":
         raise errors.UsageError(

@@ -65,9 +65,9 @@ def _tensor(name: str, dtype: str) -> Any:
 class ZCAWhitening(keras.layers.Layer):
     """Whitens images with the ZCA matrix of a data set (paper, section 4.2).
 
-    An image x becomes (x - mean) P, where P = (covariance + 0.1 I)^(-1/2). The mean and
-    P are not weights of the layer. The layer reads them from a statistics file of the
-    data set, which stores them in float16, and weight files do not contain them.
+    An image x, contrast-normalised to the norm 55, becomes (x - mean) P, where P = (covariance +
+    0.1 I)^(-1/2). The mean and P are not weights of the layer. The layer reads them from a
+    statistics file of the data set (float16), and weight files do not contain them.
 
     Args:
         statistics: the name of a statistics file or of a data set; see

@@ -54,10 +54,13 @@ class Dropout(keras.layers.Layer):
     Args:
         rate: in [0, 1).
         seed: seed of the masks; required within `keyed`, and so by elu_zoo's training.
-        scaled: whether kept values are divided by 1 - `rate`.
+        scaled: whether kept values are divided by 1 - `rate`. Defaults to `True`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.
+
+    Raises:
+        UsageError: the rate is not a number in [0, 1), or training within `keyed` lacks a seed.
     """
 
     keyed = True
@@ -116,7 +119,7 @@ class FeatureMapDropout(keras.layers.Layer):
     Input shape: `(..., channels)`. Output shape: the shape of the input.
 
     Raises:
-        UsageError: the rate is not a number in [0, 1).
+        UsageError: the rate is not a number in [0, 1), or training within `keyed` lacks a seed.
     """
 
     keyed = True

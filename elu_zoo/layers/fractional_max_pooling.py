@@ -40,7 +40,7 @@ class FractionalMaxPooling2D(keras.layers.Layer):
     Output shape: `(batch, *size, channels)`.
 
     Raises:
-        UsageError: an argument is out of range, or the size of the map does not fit.
+        UsageError: an argument is out of range, the map does not fit, or `keyed` lacks a seed.
     """
 
     keyed = True

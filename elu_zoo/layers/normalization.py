@@ -11,7 +11,7 @@ _SMALLEST = 1e-8
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class GlobalContrastNormalization(keras.layers.Layer):
-    """Subtracts the mean of each image and normalises its norm (paper, section 4.2).
+    """Subtracts the mean of each image and scales it to one norm (paper, section 4.2).
 
     The mean over all values of an image is subtracted, and the difference is scaled to the
     Euclidean norm `norm`. An image of equal values becomes zero. The paper cites the preprocessing

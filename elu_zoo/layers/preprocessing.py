@@ -107,6 +107,7 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
 
     Raises:
         UsageError: the kind or an entry is unknown, or an entry is missing or wrong.
+        NotFoundError: the statistics are not on this machine.
     """
     kind = preprocessing.get("kind")
     if kind not in _KINDS:
@@ -176,7 +177,7 @@ def preprocess(images: np.ndarray, preprocessing: dict[str, Any]) -> np.ndarray:
 
     Args:
         images: raw 0..255 images, `(batch, height, width, channels)`.
-        preprocessing: see `preprocessing_layers`.
+        preprocessing: see `preprocessing_layers`, whose errors are raised here too.
     """
     layers = preprocessing_layers(preprocessing)
     _check_fits(preprocessing, images.shape[1:])

@@ -63,8 +63,7 @@ def elu_cifar_11(
         padding: padding of convolutions with an even kernel size. `caffe` adds one
             row or column of zeros on each of the four sides, so that the output of a
             2 x 2 convolution has one row and one column more than the input. `same`
-            keeps the size. `valid` adds no zeros, so that there is one row and one
-            column less, and maps of 32 x 32 pixels end as 1 x 1.
+            keeps the size. `valid` adds no zeros: the output has one row and one column less.
         dropout: a dropout rate for each of the seven stacks.
         dropout_placement: `last` for dropout after the pooling of each stack; `all`
             for dropout after each activation inside a stack too; `before_pooling` for
@@ -105,8 +104,8 @@ def elu_cifar_18(
     seven dropout rates for eight stacks; here the seventh stack has the rate of the
     sixth. The paper's L2 weight decay is `kernel_decay=0.0005`.
 
-    `padding="same"` needs less than half of the multiply-accumulates of "caffe".
-    The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
+    `padding="same"` needs less than half of the multiply-accumulates of "caffe"; "valid" does not
+    fit 32 x 32 images. The arguments are documented in `elu_cifar_11` and `elu_zoo.get_model`.
 
     Reference: [Clevert et al., 2016](https://arxiv.org/abs/1511.07289).
     """

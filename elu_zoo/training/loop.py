@@ -67,12 +67,12 @@ def train(
         config: the run's config; `elu_zoo.configs` has examples.
         workdir: the run's folder, for config.json, metrics.jsonl, timing.jsonl,
             tensorboard/, checkpoints/, and at the end the weights and their entry.
-        data_dir: folder of prepared data sets; $TFDS_DATA_DIR by default.
-        strategy, num_devices: see `devices.create_strategy`.
-        compile, steps_per_call: see `compilation.choose`.
-        accumulate: number of parts into which each device splits its examples of a
-            batch, to save memory. Results change by rounding only, except with batch
-            normalisation, of the statistics of one part, and with draws of RReLU or Keras' layers.
+        data_dir: folder of data sets; by default $TFDS_DATA_DIR or ~/tensorflow_datasets.
+        strategy, num_devices: "auto", "one", "mirrored", "multi_worker"; number of devices.
+        compile, steps_per_call: "auto", "on" or "off" for XLA; most iterations in a call.
+        accumulate: number of parts into which each device splits its examples of a batch, to
+            save memory. Results change by rounding only, but batch normalisation has the
+            statistics of one part, and RReLU and Keras' random layers draw other numbers.
         checkpoint_seconds: skips checkpoints of `train.checkpoint_every` until so many
             seconds have passed since the last one or the start, except at the end of the
             run and after a signal. None for 0 on CPUs and 30 on GPUs.
@@ -89,8 +89,8 @@ def train(
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
             another config.
-        DataError: the data set is missing; the data set or the parent weights have changed since
-            the run began; or the run is finished and lacks records of `observers`.
+        DataError: a data set is missing; the images or the parent weights have changed since
+            the run began; or the finished run lacks records of `observers`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.

@@ -65,7 +65,7 @@ def files_of(entry: manifest.Entry) -> list[File]:
 
 def ensure(entry: manifest.Entry) -> list[Path]:
     """Returns the unverified paths of `files_of(entry)`; joins or downloads missing files."""
-    return [file.find() or _get(file) for file in files_of(entry)]
+    return [file.find() or get(file) for file in files_of(entry)]
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
@@ -89,7 +89,7 @@ def fetch_weights(pattern: str = "*") -> list[Path]:
 
     Raises:
         UsageError: no tag matches.
-        EluZooError: a file is missing or damaged and was not downloaded; those before it are here.
+        EluZooError: a file is missing or damaged and cannot be obtained. Earlier files are kept.
 
     Example:
         >>> elu_zoo.fetch_weights("mnist_mlp_*")
@@ -111,10 +111,10 @@ def _undamaged(file: File) -> Path:
         except errors.CorruptError:
             if path.parent != file.folder or not (file.sources or file.parts()):
                 raise
-    return _get(file)
+    return get(file)
 
 
-def _get(file: File) -> Path:
+def get(file: File) -> Path:
     """Joins the parts of a file, or downloads it from the first repository that has it."""
     if parts := file.parts():
         content = b"".join(map(files.read, parts))

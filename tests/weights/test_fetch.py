@@ -33,7 +33,7 @@ def test_get_model_downloads_missing_weights_once(hub, home, publish, monkeypatc
     for value, expected in zip(loaded.get_weights(), model.get_weights(), strict=True):
         np.testing.assert_array_equal(value, expected.astype(np.float16))
     with monkeypatch.context() as patch:
-        patch.setattr(fetch, "_get", lambda file: pytest.fail("downloaded again"))
+        patch.setattr(fetch, "get", lambda file: pytest.fail("downloaded again"))
         assert elu_zoo.get_model(made_weights.MODEL, weights=row["tag"])
     path = home / "weights" / name
     assert present(home) == [f"weights/{name}"]

@@ -23,8 +23,7 @@ _LARGEST = 0.1  # fraction of the covariances of which `positive_share` is measu
 class BiasShift:
     """Measures of each unit of a layer, as arrays of float64 with shape `(units,)`.
 
-    A dead unit, whose deltas are all 0, has no distribution q: its measures that need q
-    are NaN.
+    For a dead unit, whose deltas are all 0, all measures except `mean_length` are NaN.
 
     Attributes:
         k: factor of the correction (Theorem 2).
@@ -53,7 +52,7 @@ class BiasShift:
 def bias_shift(
     model: keras.Model, images: Any, labels: Any, *, layers: list[str], dampings: Sequence[float]
 ) -> dict[str, list[BiasShift]]:
-    """Returns bias shifts and related measures of each unit, by layer (Theorem 2).
+    """Returns bias shifts and related measures, by layer and damping (section 2, Theorem 2).
 
     The loss is the mean cross-entropy of `labels`. delta^2 is the expectation over the model's
     softmax. A bias shift is the change of the unit's mean net input when the natural gradient is
@@ -68,8 +67,8 @@ def bias_shift(
             Var_q(a) + damping * identity replaces Var_q(a) everywhere, so that the
             bias row of F is unchanged, and units that are 0 or constant have an inverse.
 
-    Returns:
-        The measures of each damping by layer name, in the order of `layers`.
+    Raises:
+        UsageError: a damping is not > 0, or a layer is not `Dense` with a bias.
     """
     for damping in dampings:
         errors.check_number("damping", damping, errors.POSITIVE)

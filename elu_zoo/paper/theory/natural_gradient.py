@@ -104,7 +104,7 @@ def moments(inputs: Any, deltas: Any) -> Moments:
 
 
 def natural_gradient(unit: Moments, gradient: Any, *, damping: float = 0.0) -> NaturalGradient:
-    """Returns a unit's natural gradient and its bias shift (Theorems 1 and 2).
+    """Returns a unit's natural gradient and its bias shift (Theorems 1, 2; equations 5, 6, 11).
 
     Formula, with F = [[A, b], [b^T, c]] and c = E_p(delta^2):
 
@@ -115,7 +115,7 @@ def natural_gradient(unit: Moments, gradient: Any, *, damping: float = 0.0) -> N
     k       = 1 + (E_q(a) - E_p(a))^T Var_q(a)^-1 E_q(a)
     ```
 
-    The update equals F^-1 (g^T, g_0)^T. F must not be singular.
+    The update is F^-1 (g^T, g_0)^T, with A + c * damping * I for A. F must not be singular.
 
     Args:
         unit: moments of the unit.
