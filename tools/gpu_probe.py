@@ -27,7 +27,7 @@ _PRECISIONS = "bfloat16_conv", "float32"
 STEPS = [
     {
         f"{model}, {unit}, {precision}": {
-            "case": {"model": model, "batch_size": batch, "steps": 20, **changes},
+            "case": {"model": model, "batch_size": batch, "steps": 100, **changes},
             "precision": precision,
         }
         for unit, changes in _UNITS.items()
@@ -37,7 +37,7 @@ STEPS = [
 ]
 for _activation in "elu", "relu":
     STEPS[0][f"elu_cifar_11, {_activation}, torch.compile, bfloat16"] = {
-        "case": {"model": "elu_cifar_11", "activation": _activation, "steps": 20},
+        "case": {"model": "elu_cifar_11", "activation": _activation, "steps": 100},
         "torch": True,
     }
 

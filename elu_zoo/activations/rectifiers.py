@@ -33,7 +33,10 @@ class LeakyReLU(keras.layers.Layer):
         self.built = type(self).build is keras.layers.Layer.build
 
     def call(self, inputs: Any) -> Any:
-        return keras.ops.leaky_relu(inputs, negative_slope=self.alpha)
+        if keras.backend.backend() == "tensorflow":
+            return keras.ops.leaky_relu(inputs, negative_slope=self.alpha)
+        # The function of JAX has the slope 1 at 0, where many values of a padded image are.
+        return keras.ops.where(inputs > 0, inputs, self.alpha * inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

@@ -150,7 +150,7 @@ def _run(main: Callable, *settings: Callable | bool) -> None:
     except Exception as error:  # of TensorFlow or JAX
         if not re.search("resource_?exhausted", f"{type(error).__name__} {error}", re.IGNORECASE):
             raise
-        _fail(f"Memory is full; train with --accumulate, or smaller batches. {error}"[:500], 1)
+        _fail(f"Memory is full; use smaller batches (TensorFlow: --accumulate). {error}"[:500], 1)
 
 
 def _run_parsed(

@@ -141,7 +141,7 @@ def _classifier(
 
 def _pooled(features: tf.Tensor) -> tf.Tensor:
     """Returns features as float32 (batch, units): the mean over the pixels of a map."""
-    pixel_axes = list(range(1, features.shape.rank - 1))
+    pixel_axes = list(range(1, len(features.shape) - 1))
     return tf.reduce_mean(tf.cast(features, tf.float32), pixel_axes)
 
 

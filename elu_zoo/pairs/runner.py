@@ -105,7 +105,7 @@ def threads(jobs: int) -> Iterator[None]:
     """
     count = str(max(1, len(os.sched_getaffinity(0)) // jobs))
     variables = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "OPENBLAS_NUM_THREADS"), count)
-    variables["TF_FORCE_GPU_ALLOW_GROWTH"] = "true"
+    variables |= {"TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:

@@ -67,3 +67,8 @@ def test_features_that_differ_are_refused():
     functions["features"] = lambda images: {"features": features(images=images)["features"] + 0.01}
     with pytest.raises(errors.EluZooError, match="features of the signature features"):
         checks.check_parity(function, functions)
+
+
+def test_features_of_another_backend_are_pooled():
+    """Shapes of JAX and NumPy are tuples."""
+    assert named_outputs._pooled(np.ones((2, 3, 3, 5), "float32")).shape == (2, 5)

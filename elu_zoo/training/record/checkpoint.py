@@ -30,9 +30,9 @@ def versions() -> dict[str, str]:
     installed = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
     installed["keras"] = keras.__version__
     # From the module, because TensorFlow's package may be named tensorflow-cpu.
-    backend = importlib.import_module(keras.backend.backend())
-    installed[backend.__name__] = backend.__version__
-    return installed
+    names = {"jax": ("jax", "jaxlib")}.get(keras.backend.backend(), (keras.backend.backend(),))
+    modules = map(importlib.import_module, names)  # jaxlib has the compiler
+    return installed | {module.__name__: module.__version__ for module in modules}
 
 
 @dataclasses.dataclass
