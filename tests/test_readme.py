@@ -12,6 +12,7 @@ from readmes import FENCES, NAMES, ROOT, TEXTS, anchors, prose
 import elu_zoo
 from elu_zoo.bin import config
 
+LINKED = "configs/results/results.md", "CONTRIBUTING.md", "tools/cluster/README.md"
 INLINE = [t for text in TEXTS.values() for t in re.findall(r"`([^`\n]+)`", text)]
 
 
@@ -68,7 +69,7 @@ def test_python_compiles_and_uses_public_names():
             assert node.attr in elu_zoo.__all__
 
 
-@pytest.mark.parametrize("name", [*TEXTS, "configs/results/results.md"])
+@pytest.mark.parametrize("name", [*TEXTS, *LINKED])
 def test_links_lead_to_files_and_headings(name):
     text = prose((ROOT / name).read_text())
     links = re.findall(r"\]\(([^)]+)\)|^\[[^\]]+\]: (\S+)", text, re.MULTILINE)

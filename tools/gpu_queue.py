@@ -18,7 +18,7 @@ python tools/gpu_queue.py collect OUTPUT
 A line of tools/gpu_queue.txt is an elu-zoo-train command, or `<experiment> <budget>
 <activation>[_bn] <seed> [<variant>]` for a run of elu-zoo-reproduce, whose curves are measured too.
 `pack` leaves out lines whose rows are stored. A run with a validation error but no test error has a
-row in trials.csv, any other run in results.csv.
+row in trials.csv, any other run in results.csv, but a diverged one in trials.csv.
 """
 
 import argparse

@@ -22,8 +22,7 @@ WAYS = "as it is", "--digit"
 FONTS = "DejaVuSans", "DejaVuSans-Bold", "DejaVuSerif", "DejaVuSansMono", "cmr10"
 _FOLDER = Path(matplotlib.get_data_path(), "fonts/ttf")
 _SIDE = 200  # pixels of a drawn picture
-_MARGIN = 6  # pixels
-_MOST = 6  # pixels by which a test image is moved
+_MARGIN = _MOST = 6  # pixels; a test image is moved by at most _MOST
 
 
 def draw(digit: int, font: str, generator: np.random.Generator) -> np.ndarray:

@@ -82,6 +82,8 @@ def calibrated(
         # Without the stored temperature, so that the temperature is fitted again.
         uncalibrated = {k: v for k, v in entry.items() if k != "calibration"}
         temperature, source = calibrate.temperature(uncalibrated, evaluator, data)
+        if temperature is None and "temperature" in entry.get("calibration", {}):
+            raise errors.UsageError(f"{entry['tag']} would lose its temperature. Set --twin.")
     _, logits, labels = evaluator.responses(data.test)
     measured = calibration.measure(logits, labels, temperature)
     rounded = {name: float(f"{value:.6g}") for name, value in measured.items()}
@@ -131,8 +133,7 @@ def _store(entry: manifest.Entry) -> None:
 def measure(tag: str, twin: manifest.Entry | None) -> None:
     """Writes outputs, and of a classifier calibration and errors on changed images."""
     entry = manifest.published()[tag]
-    own = {tag: outputs(entry)}
-    files.write_json(_GOLDEN, own | json.loads(_GOLDEN.read_text()))
+    files.write_json(_GOLDEN, {tag: outputs(entry)} | json.loads(_GOLDEN.read_text()))
     if entry["classes"]:
         data, evaluator = load.load(entry["dataset"]), _evaluator(entry, tag)
         is_paired = twin is not None and calibration.is_twin(entry, twin)
@@ -166,7 +167,7 @@ def main(argv: list[str]) -> None:
         results.add(_RESULTS / "results.csv", results.row(path, entry))
         if not _RESULTS_ONLY.value:
             _copy(path / (entry["tag"] + manifest.SUFFIX), entry["model"])
-            _store(entry)
+            _store(manifest.published().get(entry["tag"], entry))
         print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")
     for entry in [] if _RESULTS_ONLY.value else entries:
         measure(entry["tag"], twin)

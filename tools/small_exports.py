@@ -47,15 +47,14 @@ def rows(name: str, test: Split, weights: pretrained.Pretrained, folder: Path) -
         ratio, low, high = rounds.ratio(seconds[label], seconds["float32"])
         time = "1" if label == "float32" else f"{ratio:.2f} ({low:.2f} to {high:.2f})"
         logits = np.concatenate([call(part.images)["logits"] for part in test.parts(100)])
-        row = {
+        table.append({
             "weights": weights.name,
             "kind": label,
             "test error (%)": f"{100 * np.mean(logits.argmax(1) != test.labels):.2f}",
             "network (MB)": f"{(sizes[label] - whitening) / 1e6:.2f}",
             "whitening (MB)": f"{whitening / 1e6:.2f}",
             "time of an image": time,
-        }
-        table.append(row)
+        })  # fmt: skip
     return table
 
 

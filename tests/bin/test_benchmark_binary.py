@@ -52,7 +52,6 @@ def test_by_default_all_parts_are_measured(cli, measured):
     ("arguments", "words"),
     [
         (["--parts=stp"], "Unknown part 'stp'. Did you mean 'step'"),
-        (["--models=mnist_mlp"], "mnist_mlp"),
         (["--csv=file/rows.csv"], "file is no folder"),
     ],
 )

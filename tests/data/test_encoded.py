@@ -71,8 +71,9 @@ def test_batches_do_not_depend_on_the_number_of_cores(split, monkeypatch, cores)
     check(split.batches(indices, 5), indices)
 
 
-def test_only_a_few_batches_are_read_ahead():
+def test_only_a_few_batches_are_read_ahead(monkeypatch):
     """The memory must not depend on the length of the epoch."""
+    monkeypatch.setattr(os, "cpu_count", lambda: 4)
     examples = InMemory([png(PIXELS[0])] * 400)
     split = EncodedSplit(examples, np.arange(400), SIDE)
     parts = split.batches(np.arange(400), 4)

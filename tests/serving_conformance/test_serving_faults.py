@@ -96,8 +96,8 @@ def test_cancelled_requests_leave_the_queue(limited, conv_model, check_outputs):
             codes.append(error.code())
     running.result()
     # On a busy machine, cancelled requests may fill the queue for a moment.
+    assert Code.DEADLINE_EXCEEDED in codes
     assert set(codes) <= {Code.DEADLINE_EXCEEDED, Code.UNAVAILABLE}
-    assert codes and codes.count(Code.UNAVAILABLE) <= len(codes) // 5
     check_outputs()
 
 
@@ -172,5 +172,5 @@ def test_new_connections_replace_incomplete_requests(limited, conv_model):
                 assert ask(message, timeout=20, wait_for_ready=True), name
             start = time.monotonic()
             assert limited.post(f"{conv_model.path}:predict", body).status == 200, name
-            assert time.monotonic() - start < 5, name
+            assert time.monotonic() - start < 25, name  # idle ones end after 30
     assert limited.process.poll() is None

@@ -121,7 +121,7 @@ def test_one_pair_has_no_interval_and_parents_have_their_own_line():
     rows = [run(unit, "0", "20", config=config, **ours) for unit in ("elu", "relu")]
     rows += [run(unit, "0", "40", config="elu_cifar_11-x", **ours) for unit in ("elu", "relu")]
     tuned, plain = worth_lines(rows)
-    assert "fine-tuned from one cifar100 file per unit, 500 images | 1 | 20.00 %" in tuned
+    assert "fine-tuned from one cifar100 file per activation, 500 images | 1 | 20.00 %" in tuned
     assert plain.endswith("| ours, 330 epochs, x | 1 | 40.00 % | 40.00 % | **+0.00** |  |")
 
 

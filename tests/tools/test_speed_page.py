@@ -92,7 +92,7 @@ def test_the_summary_has_five_measurements():
         "a training step in float32 4.50 (0.50 to 7.00) times as long",
         "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
-        ": 75% of the rate of 32 threads",
+        ": 75 % of the rate of 32 threads",
     ):
         assert words in text, words
     assert len([line for line in text.splitlines() if line.startswith("- ")]) == 5

@@ -42,9 +42,10 @@ def _recipe(row: dict[str, str]) -> str:
         usual += [row["schedule"] + row["epochs"]]
         others = [word for word in row["config"].split("-") if word not in usual]
         return ", ".join([runs.schedule(row), *others])
-    _, _, parent, images = row["config"].rsplit("-", 3)  # -none-500@cifar10
+    parent, *others = row["config"].partition("@")[0].split("-")[2:]  # none-500@cifar10
     parent = "no weights" if parent == "none" else f"one {parent} file per activation"
-    return f"fine-tuned from {parent}, {images.partition('@')[0]} images"
+    others = [f"{word} images" if word.isdecimal() else word for word in others]
+    return ", ".join([f"fine-tuned from {parent}", *others])
 
 
 def _compared(own: dict[str, runs.Rows]) -> list[str]:
