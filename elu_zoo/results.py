@@ -47,7 +47,7 @@ def vary(values: Sequence[float], scale: float = 0.0) -> bool:
     return high - low > _ROUNDING * max(abs(low), abs(high), scale)
 
 
-def is_trained(error: float, classes: int) -> bool:
+def beats_chance(error: float, classes: int) -> bool:
     """Whether an error in percent is clearly below that of guessing.
 
     The margin is 2 points, or a fifth of the share of right guesses if that is less:
@@ -151,7 +151,7 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     found = find_runs(entry, rows)
     classes, key = len(entry.get("classes", ())), metric(entry)
     runs = sorted((int(run["seed"]), float(run[key])) for run in found)
-    runs = [(seed, error) for seed, error in runs if is_trained(error, classes)]
+    runs = [(seed, error) for seed, error in runs if beats_chance(error, classes)]
     if not runs:
         return ErrorLine("its recipe", "", f"no {'trained ' * bool(found)}run in results.csv")
     seeds, values = ", ".join(str(seed) for seed, _ in runs), [error for _, error in runs]
@@ -170,7 +170,7 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     """Returns the paper's error for the same experiment; None for another recipe."""
     if entry["schedule"] != "paper":
         return None
-    in_paper = published(_key(entry), paper)
+    in_paper = paper_row(_key(entry), paper)
     share, width = entry["schedule_share"], entry["arguments"].get("width", 1.0)
     if in_paper is None or changed(entry) or share > 1 or width != 1.0:
         return ErrorLine("the paper", "no number")
@@ -187,7 +187,7 @@ def changed(entry: Entry) -> set[str]:
     return set(_FIELD.findall(entry.get("command") or "mine.py --config=mine.py")) - _NO_RECIPE
 
 
-def published(run: Row, paper: Sequence[Row]) -> Row | None:
+def paper_row(run: Row, paper: Sequence[Row]) -> Row | None:
     """Returns the row of paper.csv for the experiment of a run, None without a row."""
     keys = "model", "dataset", "activation", "batch_norm"
     rows = (row for row in paper if all(run[key] == row[key] for key in keys))
@@ -208,7 +208,7 @@ def published_error(row: Row) -> str:
 
 
 def find_runs(entry: Entry, rows: Sequence[Row]) -> list[Row]:
-    """Returns a row a seed of an entry's recipe; none without the row of the entry itself."""
+    """Returns one run for each seed of an entry's recipe, or none if the entry has no row."""
     wanted = _key(entry)
     runs = [row for row in rows if all(row[k] == v for k, v in wanted.items())]
     # Rows do not state the learning rate, so the others may be of another recipe.

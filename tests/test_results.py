@@ -28,8 +28,8 @@ def test_student_is_the_interval_of_the_mean():
     ("guessing", "trained", "classes"), [(88.65, 87.9, 10), (48.1, 47.0, 2), (98.9, 98.7, 100)]
 )
 def test_an_error_of_guessing_is_not_trained(guessing, trained, classes):
-    assert not results.is_trained(guessing, classes)
-    assert results.is_trained(trained, classes) and results.is_trained(trained, 0)
+    assert not results.beats_chance(guessing, classes)
+    assert results.beats_chance(trained, classes) and results.beats_chance(trained, 0)
 
 
 ENTRY = {

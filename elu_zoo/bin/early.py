@@ -50,8 +50,8 @@ def check_images(argv: list[str]) -> None:
     image_files.check_exist(paths)
 
 
-def check_config(argv: list[str]) -> None:
-    """Checks network and weights, and data unless the run has a folder: it may be finished."""
+def check_train(argv: list[str]) -> None:
+    """Checks network and weights, and the data unless the run has a folder."""
     flags.no_arguments(argv)
     values = absl_flags.FLAGS
     name = str(values.config.get("name"))

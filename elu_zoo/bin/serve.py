@@ -12,7 +12,7 @@ from absl import flags as absl_flags
 from elu_zoo import errors
 from elu_zoo.bin import flags
 
-# Each of these flags is a field of serving.server.Settings.
+# Each of these flags is a field of serving.settings.Settings.
 _FOLDER = "Folder of models, <name>/<version>/, or of one model, <version>/."
 flags.define_path("model_base_path", None, _FOLDER, required=True)
 _HOST = "Address; 0.0.0.0 accepts any machine, without access control."

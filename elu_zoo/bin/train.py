@@ -40,7 +40,7 @@ def main(_: list[str]) -> None:
         print(f"weights {workdir}/{entry['tag']}.weights.h5")
 
 
-run = flags.binary(main, early.check_config, verbose=True)
+run = flags.binary(main, early.check_train, verbose=True)
 
 if __name__ == "__main__":
     run()

@@ -104,7 +104,7 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
             evaluations.append(time.perf_counter() - ready)
         once.append(time.perf_counter() - begin)
         runs.append(run)
-    # The first network also takes the time of what later ones find ready.
+    # The first network also pays for what starts once, which is the process's time.
     later = statistics.median(once[1:])
     process, once[0] = process + max(0.0, once[0] - later), min(once[0], later)
     _check_pairs(trials, kernels)

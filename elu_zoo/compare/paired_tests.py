@@ -85,7 +85,7 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
                 verdict=_verdict(difference),
                 difference=difference,
                 p=p,
-                wilcoxon=statistics.paired(*testable[name]).two_sided,
+                wilcoxon=statistics.signed_rank_test(*testable[name]).two_sided,
             )
         elif name != reference:
             untested = incomplete & {name, reference}

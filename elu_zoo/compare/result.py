@@ -84,7 +84,7 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[RunResult]:
     error = entry["metrics"][f"{split}_{measured}"]
     # The choice of a rate needs the error of a tuning run, even if it is chance.
     classes = len(entry["classes"])
-    if not is_tuning(trial) and not results.is_trained(error, classes):
+    if not is_tuning(trial) and not results.beats_chance(error, classes):
         reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
         return [RunResult(diverged=reason)]
     values = error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir))

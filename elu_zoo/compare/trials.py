@@ -15,8 +15,8 @@ from elu_zoo.training.config import code_digest
 from elu_zoo.training.fields import get
 
 _SHORT = 5  # divides the config's epochs in a short comparison
-# Of a run, of every activation: high rates that diverge from the start without a warm-up
-# may be the best ones with it.
+# Share of a run, equal for all activations: high rates that diverge from the start without a
+# warm-up may be the best ones with it.
 WARMUP = 0.02
 
 

@@ -12,7 +12,7 @@ BLACK = 40  # of 255; a brighter background is not black
 
 
 def takes_light_on_black(shape: Sequence[int], dataset: str | None) -> bool:
-    """Returns whether a data set, or networks of a shape if it is None, are light digits."""
+    """Returns whether a model, of a data set or only of a shape, takes light digits on black."""
     return tuple(shape) == SHAPE if dataset is None else dataset in DIGITS
 
 

@@ -15,7 +15,7 @@ from elu_zoo.weights.pretrained import Pretrained
 
 FILE = "assets.extra/elu_zoo.json"  # in a folder that TensorFlow Serving ignores
 FORMAT = 1
-# The fields of `of_weights`. Exports by earlier versions of elu_zoo may lack some.
+# The fields of `of_weights`; exports of other origin may lack some.
 FIELDS = ("model", "dataset", "activation", "alpha", "weights", "preprocessing")
 
 

@@ -39,7 +39,7 @@ def from_saved_model(directory: str) -> Predictor:
     """Returns the predictor of an exported model, see `load_saved_model`."""
     loaded = load_saved_model(directory)
     origin_fields = origin.read(loaded.path) or {}
-    dataset = origin_fields.get("dataset")  # Older exports lack this field.
+    dataset = origin_fields.get("dataset")  # exports of other origin may lack it
     return Predictor(loaded.predict, loaded.image_shape, loaded.class_names, dataset)
 
 

@@ -77,12 +77,12 @@ def highway_19(
     bias = keras.initializers.Constant(GATE_BIAS)
     he = functools.partial(FanInNormal, 2)
 
-    def unit(x, units, size, name, kernel=he):
+    def conv_act(x, units, size, name, kernel=he):
         return net.norm_act(net.convolution(x, units, size, name, kernel), name)
 
     def highway(x, units, name):
         gate = net.convolution(x, units, 3, f"{name}_gate", he, bias_initializer=bias)
-        transformed = unit(x, units, 3, name)
+        transformed = conv_act(x, units, 3, name)
         return Highway(name=f"{name}_highway")([transformed, gate, x])
 
     image, x = image_input(input_shape, preprocessing)
@@ -91,14 +91,14 @@ def highway_19(
     layers = itertools.count(1)
     for i, (units, highways) in enumerate(STAGES, 1):
         units = net.units(units)
-        x = unit(x, units, 3, f"conv{next(layers)}", first if i == 1 else he)
+        x = conv_act(x, units, 3, f"conv{next(layers)}", first if i == 1 else he)
         for _ in range(highways):
             x = highway(x, units, f"conv{next(layers)}")
         if i < len(STAGES):
             # "same" also pools the last row and column of maps of odd size, like Caffe.
             x = keras.layers.MaxPooling2D(2, padding="same", name=f"pool{i}")(x)
             x = net.dropout(x, dropout, f"pool{i}_drop")
-    x = average(unit(x, net.units(LAST), 1, f"conv{next(layers)}"))
+    x = average(conv_act(x, net.units(LAST), 1, f"conv{next(layers)}"))
     x = net.dropout(x, dropout, "average_drop", dtype="float32")
     last = functools.partial(Normal, classifier_deviation)
     logits = net.classifier(x, num_classes, last, decay=classifier_decay)

@@ -85,7 +85,7 @@ def maxout(
     def filters(units, pieces):
         return net.units(units) * (pieces if has_pieces else 1)
 
-    def unit(x, pieces, name):
+    def activate(x, pieces, name):
         if not has_pieces:
             return net.norm_act(x, name)
         return Maxout(pieces, name=f"act_{name}")(norm(x, name, batch_norm))
@@ -98,12 +98,12 @@ def maxout(
         x = net.convolution(x, count, size, name, kernel, **options)
         # The original pools first. This order has the same result and is faster,
         # because fewer values are pooled.
-        x = unit(x, pieces, name)
+        x = activate(x, pieces, name)
         x = CeilMaxPooling2D(pooled, 2, name=f"{name}_pool")(x)
         x = net.dropout(x, dropout[i + 1], f"{name}_drop")
     x = keras.layers.Flatten(name="flatten")(x)
     units, pieces, bound = DENSE
     x = net.dense(x, filters(units, pieces), "h3", kernel, **constraint(bound, 0))
-    x = net.dropout(unit(x, pieces, "h3"), dropout[-1], "h3_drop")
+    x = net.dropout(activate(x, pieces, "h3"), dropout[-1], "h3_drop")
     logits = net.classifier(x, num_classes, last, **constraint(CLASSIFIER_NORM, 0))
     return keras.Model(image, logits, name="maxout")

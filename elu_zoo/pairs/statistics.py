@@ -17,7 +17,7 @@ LEVEL = 0.05  # of significance, after Holm's correction
 
 
 @dataclasses.dataclass(frozen=True)
-class Comparison:
+class SignedRankTest:
     """Wilcoxon's signed-rank test of the claim that the first values are smaller.
 
     Attributes:
@@ -83,7 +83,7 @@ def holm(p_values: Sequence[float]) -> list[float]:
     return corrected.tolist()
 
 
-def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
+def signed_rank_test(first: Sequence[float], second: Sequence[float]) -> SignedRankTest:
     """Compares paired runs by Wilcoxon's exact signed-rank test.
 
     Pairs without difference receive ranks, but their ranks are in neither sum (Pratt,
@@ -96,7 +96,7 @@ def paired(first: Sequence[float], second: Sequence[float]) -> Comparison:
     ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
-    return Comparison(n=len(steps), w=w, p=less, opposite=greater)
+    return SignedRankTest(n=len(steps), w=w, p=less, opposite=greater)
 
 
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:

@@ -150,7 +150,7 @@ def wilcoxon(first: Read, second: Read) -> Find:
         pair = grouping.pairs(first(frame), second(frame))
         if not pair[0]:
             return Effect()
-        comparison = statistics.paired(*pair)
+        comparison = statistics.signed_rank_test(*pair)
         outcome = "supports" if comparison.p <= 0.001 else "no difference"
         if comparison.opposite <= 0.001:
             outcome = "contradicts"

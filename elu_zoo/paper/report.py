@@ -57,7 +57,7 @@ and intervals, without correction.
 
 
 def text(views: Mapping[str, View], judged: Sequence[Judged]) -> str:
-    """Returns the report; that of smoke runs has only experiments with rows (a view)."""
+    """Returns the report in Markdown; that of smoke runs has only experiments with rows."""
     smoke = {view.budget for view in views.values()} == {"smoke"}
     names = [name for name in EXPERIMENTS if name in views or not smoke]
     judged = [each for each in judged if each.experiment in names]

@@ -128,7 +128,7 @@ class PendingChunk:
 
 
 def timer(run: Run) -> Callable[[], float]:
-    """Returns a function that trains the first chunk, and returns seconds an iteration.
+    """Returns a function that measures the seconds per iteration of the first chunk.
 
     The step is compiled before. Learning rates are 0 and the weights stay, because steps
     of a diverging run take other times.

@@ -31,7 +31,7 @@ class ResolvedConfig:
 def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     """Returns the completed, checked and hashed config. The argument is not changed.
 
-    `finetuning.resolve` fills the fields of fine-tuning that are "" or None.
+    `finetuning.fill_from_parent` fills the fields of fine-tuning that are "" or None.
     """
     if isinstance(config, ResolvedConfig):
         return config
@@ -44,7 +44,7 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
     if fields.get(config, "model.weights") is not None:
         from elu_zoo.training import finetuning
 
-        config, parent = finetuning.resolve(config)
+        config, parent = finetuning.fill_from_parent(config)
     check_config(config)
     with config.unlocked():
         fields.complete(config)

@@ -16,7 +16,7 @@ from elu_zoo.weights import manifest, pretrained
 from elu_zoo.weights.pretrained import Pretrained
 
 
-def resolve(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
+def fill_from_parent(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]:
     """Returns a config without open fields, and its parent weights or None.
 
     Values of open fields ("" or None) come from the parent weights, which the field

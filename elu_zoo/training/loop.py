@@ -106,7 +106,7 @@ def train(
     errors.check_number("checkpoint_seconds", checkpoint_seconds or 0, errors.NON_NEGATIVE)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
-    resuming.check_config(workdir, setup.identity, allow_config_change)
+    resuming.check_same_config(workdir, setup.identity, allow_config_change)
     finished = result.find_finished(workdir, resolved.values)
     with peers.guard():
         peers.check_same(_shared(setup.identity, options, allow_config_change, finished))
@@ -206,7 +206,7 @@ def _set_up(
     resolved = resolve(config)
     encoded = resolved.config.data.name == load.IMAGENET
     placement = backends.choose_devices(encoded, strategy, num_devices)
-    # After the devices, because an activation with a random state starts them.
+    # This follows the choice of devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""
     code = code_digest(resolved.config.model)

@@ -34,12 +34,12 @@ def test_p_equals_the_enumeration_of_all_signs(n, spread, seed):
     generator = np.random.default_rng(seed)
     ours, theirs = generator.integers(-spread, spread + 1, (2, n)).astype(float)
     w, less, greater = enumerated(ours - theirs)
-    found = statistics.paired(ours, theirs)
+    found = statistics.signed_rank_test(ours, theirs)
     assert (found.n, found.w, found.p, found.opposite) == (n, w, less, greater)
 
 
 def test_one_hundred_tied_pairs_have_an_exact_p():
-    less = statistics.paired([1.0] * 100, [2.0] * 100)
+    less = statistics.signed_rank_test([1.0] * 100, [2.0] * 100)
     assert (less.p, less.opposite, less.w) == (2.0**-100, 1.0, 0.0)
 
 
@@ -57,14 +57,14 @@ def test_one_hundred_tied_pairs_have_an_exact_p():
     ],
 )
 def test_comparisons_equal_results_by_hand(differences, p, two_sided):
-    found = statistics.paired(differences, [0.0] * len(differences))
+    found = statistics.signed_rank_test(differences, [0.0] * len(differences))
     assert (found.p, found.two_sided) == (p, two_sided)
 
 
 def test_differences_that_rounding_made_unequal_are_tied():
     ours, theirs = [0.3, 0.2, 28.75, 0.7], [0.2, 0.1, 28.85, 0.7]
     assert len({abs(a - b) for a, b in zip(ours, theirs, strict=True)}) == 4
-    assert statistics.paired(ours, theirs).w == 6  # (2 + 3 + 4) / 3, twice
+    assert statistics.signed_rank_test(ours, theirs).w == 6  # (2 + 3 + 4) / 3, twice
 
 
 @pytest.mark.parametrize("n", [2, 3, 20])

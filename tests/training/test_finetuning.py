@@ -108,7 +108,7 @@ def test_only_layers_that_are_not_frozen_change(parent, npz, train, tuned, tmp_p
 
 def test_the_classifier_is_new_and_the_body_is_loaded(parent, npz):
     for classes in (3, 10):  # the parent has ten classes
-        config, weights = finetuning.resolve(make_config(parent, npz))
+        config, weights = finetuning.fill_from_parent(make_config(parent, npz))
         arguments = {"width": 0.1, "activation": "relu", "batch_norm": True, "hidden_layers": 3}
         new = zoo.get_model(MLP, num_classes=classes, seed=config.seed, **arguments)
         arguments |= {"num_classes": classes, "weights": weights}
@@ -162,11 +162,11 @@ def test_a_run_is_not_resumed_from_other_weights(parent, npz, train, tmp_path, s
 )
 def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
     config = make_config(weights or parent, "mnist_5k", arg)
-    resolved, _ = finetuning.resolve(config)
+    resolved, _ = finetuning.fill_from_parent(config)
     config_checks.check_config(resolved)
     model = resolved.model
     assert (model.activation.name, model.width, model.batch_norm) == expected
-    assert finetuning.resolve(resolved)[0] == resolved
+    assert finetuning.fill_from_parent(resolved)[0] == resolved
     assert config.model.width is None  # `resolve` returned a copy
 
 
@@ -205,7 +205,7 @@ def test_configs_that_do_not_fit_the_weights_are_refused(
 def test_image_shape_comes_from_config_or_weights_or_network(arg, entries, expected):
     config = finetune.get_config(arg)
     config.update_from_flattened_dict(dict(entries))
-    assert build.image_shape(*finetuning.resolve(config)) == expected
+    assert build.image_shape(*finetuning.fill_from_parent(config)) == expected
 
 
 def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):

@@ -40,18 +40,18 @@ def error(runs: Rows) -> str:
     """Returns the test error of runs as text: the result of `spread`, and the unit."""
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
-    trained = [float(r["test_error_percent"]) for r in runs if is_trained(r)]
+    trained = [float(r["test_error_percent"]) for r in runs if beats_chance(r)]
     parts = [spread(trained) + " %"] if trained else []
     if left_out := len(runs) - len(trained):
         parts.append(f"{left_out} at chance, not trained")
     return "; ".join(parts)
 
 
-def is_trained(run: Mapping[str, Any]) -> bool:
+def beats_chance(run: Mapping[str, Any]) -> bool:
     """Whether the test error of a run is clearly below that of guessing."""
     entry = catalog.ENTRIES.get(run.get("dataset", ""))
     error = float(run["test_error_percent"])
-    return results.is_trained(error, entry.num_classes if entry else 0)
+    return results.beats_chance(error, entry.num_classes if entry else 0)
 
 
 def schedule(run: Mapping[str, Any]) -> str:
@@ -65,7 +65,7 @@ def papers_error(runs: Rows, paper: Rows) -> str:
     """Returns the paper's error if all runs have the whole paper schedule, else ""."""
     if any((r["schedule"], float(r["schedule_share"])) != ("paper", 1) for r in runs):
         return ""
-    row = results.published(runs[0], paper)
+    row = results.paper_row(runs[0], paper)
     return results.published_error(row) if row else ""
 
 

@@ -17,7 +17,7 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
     for row in rows:
         classifies = row["batch_norm"] == "False" and row["test_error_percent"]
         is_shown = classifies and not row["config"].startswith("mnist_depth-")
-        if is_shown and runs.is_trained(row):
+        if is_shown and runs.beats_chance(row):
             key = row["model"], row["dataset"], _recipe(row)
             groups[key][row["activation"]].append(row)
     ours = {"schedule": "ours", "schedule_share": 1}

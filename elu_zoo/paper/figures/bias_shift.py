@@ -41,7 +41,7 @@ _TITLES = _DRAWN | {
     "positive_share": "share of positive components among the largest tenth",
 }
 _DAMPED = "k", "uncorrected_shift", "correction", "cosine"  # they depend on the damping
-_UNITS = "elu", "relu", "leaky_relu"
+_ACTIVATIONS = "elu", "relu", "leaky_relu"
 # Columns with values over several decades, whose means over epochs are geometric.
 _OVER_DECADES = "weighted_mean_length", "uncorrected_shift", "correction"
 # Columns of test errors in percent: standard deviation of the noise, of pixels 0 to 255.
@@ -55,7 +55,7 @@ _ENDS = {  # columns of the table
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs of figure 2 with the activations of the paper's section 4.2."""
-    arms = *_UNITS, "shifted_relu"  # the latter in the figure only
+    arms = *_ACTIVATIONS, "shifted_relu"  # the latter in the figure only
     runs, seeds = fig2_mnist_curves.trials(plan), plan.runs(2, 5, 5)
     return [run for run in runs if run.activation in arms and run.seed in seeds]
 
@@ -197,7 +197,7 @@ def _claims() -> list[Claim]:
                     f"test error % under noise of standard deviation {deviation}, ELU - LReLU",
                     difference(final(Arm("elu"), column), final(Arm("leaky_relu"), column)),
                 )
-                # Not against ReLU, which the paper calls saturating, too.
+                # ReLU is left out, because the paper calls it saturating too.
                 for column, deviation in list(_NOISE.items())[1:]
             ),
         ),
@@ -221,7 +221,7 @@ def _means(column: str, limit: float) -> tuple[ClaimTest, ...]:
             limit,
             larger=True,
         )
-        for unit in _UNITS
+        for unit in _ACTIVATIONS
         for damping, end in _dampings(column).items()
     )
 
@@ -240,7 +240,7 @@ def _differences(*columns: str) -> tuple[ClaimTest, ...]:
             larger=column == "cosine",  # the larger, the closer to the natural gradient
         )
         for other, (phase, epochs), column in itertools.product(
-            _UNITS[1:], _PHASES.items(), columns
+            _ACTIVATIONS[1:], _PHASES.items(), columns
         )
         for damping, end in _dampings(column).items()
     )

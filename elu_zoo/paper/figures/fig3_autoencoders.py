@@ -17,7 +17,7 @@ RATES = "0.01", "0.001", "0.0001", "1e-05"
 TRAIN, TEST = "measured_squared_error", "test_squared_error"
 _SPLITS = {TRAIN: "training", TEST: "test"}
 _ENDS = {column: f"squared error, {split} images" for column, split in _SPLITS.items()}
-_UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
+_NAMES = "elu", "relu", "leaky_relu", "shifted_relu"
 _ITERATIONS = 781  # an epoch
 _MEASURED = 10_000  # training images whose reconstruction error is drawn
 _DIVERGED = 9.0  # log10 of the error of a run that diverged
@@ -55,7 +55,7 @@ def trials(plan: Plan) -> list[Trial]:
         )
         for seed in plan.runs(1, 5, 5)
         for variant, (config, rate) in [*VARIANTS.items()][: 2 if plan.smoke else None]
-        for activation in _UNITS
+        for activation in _NAMES
     ]
 
 
@@ -105,7 +105,7 @@ def _claims() -> list[Claim]:
             _difference(column, Arm("elu", variant=variant), Arm(other, variant=variant)),
         )
         for variant in VARIANTS
-        for other in _UNITS[1:]
+        for other in _NAMES[1:]
         for column, split in _SPLITS.items()
     ]
     rates = [

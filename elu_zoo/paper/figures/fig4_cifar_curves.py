@@ -15,7 +15,7 @@ from elu_zoo.paper.claims import Claim, ClaimTest, Read, difference, equals, wil
 from elu_zoo.paper.experiment import Experiment
 from elu_zoo.training.record import observers
 
-UNITS = "elu", "relu", "leaky_relu", "shifted_relu"
+ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
 COLUMNS = "step", "train_loss", LOSS, "test_loss", ERROR
 _COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
@@ -32,7 +32,7 @@ _PANELS = {
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs, grouped by seed."""
-    return [trial(plan, name, seed) for seed in plan.runs(1, 5, 10) for name in UNITS]
+    return [trial(plan, name, seed) for seed in plan.runs(1, 5, 10) for name in ACTIVATIONS]
 
 
 def trial(plan: Plan, activation: str, seed: int, batch_norm: bool = False) -> Trial:
@@ -110,14 +110,14 @@ def _final_of_learned(arm: Arm, column: str) -> Read:
     def read(frame: pd.DataFrame) -> dict[int, float]:
         errors = grouping.final_values(frame, arm, ERROR)
         values = grouping.final_values(frame, arm, column)
-        return {s: x for s, x in values.items() if results.is_trained(errors.get(s, 100.0), 100)}
+        return {s: x for s, x in values.items() if results.beats_chance(errors.get(s, 100.0), 100)}
 
     return read
 
 
 def _claims() -> list[Claim]:
     tests, elu = [], Arm("elu")
-    for other in map(Arm, UNITS[1:]):
+    for other in map(Arm, ACTIVATIONS[1:]):
         for column, title in ((ERROR, "test-error"), (LOSS, "training-loss")):
             name = f"cifar100-{title}"
             tests += [
@@ -172,7 +172,7 @@ def _claims() -> list[Claim]:
 
 
 EXPERIMENT = Experiment(
-    title="Figure 4: four units on CIFAR-100",
+    title="Figure 4: four activations on CIFAR-100",
     section="4.2",
     data="CIFAR-100",
     draw=_draw,

@@ -19,7 +19,7 @@ _RELEVANT = 0.24
 
 def trials(plan: Plan) -> list[Trial]:
     """Returns the runs with batch normalisation, grouped by seed."""
-    activations = plan.of(fig4.UNITS[:2], fig4.UNITS[:2], fig4.UNITS)
+    activations = plan.of(fig4.ACTIVATIONS[:2], fig4.ACTIVATIONS[:2], fig4.ACTIVATIONS)
     return [
         fig4.trial(plan, activation, seed, batch_norm=True)
         for seed in plan.runs(1, 5, 10)

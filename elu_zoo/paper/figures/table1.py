@@ -41,26 +41,28 @@ def compute(plan: Plan) -> list[dict]:
         cells["parameters"] = info.parameters
         cells["multiply_accumulates"] = info.multiply_accumulates
         for data in _DATA:
-            for whose, unit in (("ours", _own_unit(row["model"])), ("elu", "elu")):
-                cells[f"{whose}_{data}"] = _error(row["model"], data, unit, measured)
+            for whose, activation in (("ours", _own_activation(row["model"])), ("elu", "elu")):
+                cells[f"{whose}_{data}"] = _error(row["model"], data, activation, measured)
         rows.append(cells)
     return rows
 
 
-def _own_unit(model: str) -> str:
+def _own_activation(model: str) -> str:
     return registry.entry(model).default("activation")
 
 
-def _error(model: str, data: str, unit: str, rows: Rows) -> str:
+def _error(model: str, data: str, activation: str, rows: Rows) -> str:
     """Returns the mean error, as text, of the runs of a complete published schedule."""
     selected = [
         row
         for row in rows
-        if (row["model"], row["dataset"], row["activation"]) == (model, data, unit)
+        if (row["model"], row["dataset"], row["activation"]) == (model, data, activation)
         and row["batch_norm"] == "False"
         and results.has_papers_config(row)
         and (row["schedule"], float(row["schedule_share"])) == ("paper", 1)
-        and results.is_trained(float(row["test_error_percent"]), catalog.ENTRIES[data].num_classes)
+        and results.beats_chance(
+            float(row["test_error_percent"]), catalog.ENTRIES[data].num_classes
+        )
     ]
     if not selected:
         return ""
@@ -88,9 +90,9 @@ def _summary(frame: pd.DataFrame) -> str:
 
 def _cell(row: dict[str, Any], data: str) -> str:
     """Returns the paper's error on a data set, and ours."""
-    own = palette.label(_own_unit(row["model"]))
+    own = palette.label(_own_activation(row["model"]))
     errors = {own: row[f"ours_{data}"], palette.label("elu"): row[f"elu_{data}"]}
-    ours = [f"{unit} {error}" for unit, error in errors.items() if not pd.isna(error)]
+    ours = [f"{activation} {error}" for activation, error in errors.items() if not pd.isna(error)]
     error = row[f"paper_{data}"]
     paper = "not reported" if math.isnan(error) else f"{error:.2f}"
     return f"{paper}; {', '.join(ours) or 'not trained to the end'}"

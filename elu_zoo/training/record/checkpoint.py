@@ -29,7 +29,7 @@ def versions() -> dict[str, str]:
     """Returns the versions of the packages that a run's numbers depend on."""
     installed = {"elu_zoo": elu_zoo.__version__, "numpy": np.__version__}
     installed["keras"] = keras.__version__
-    # From the module, because TensorFlow's package may be named tensorflow-cpu.
+    # Read from modules, because TensorFlow's package may be named tensorflow-cpu.
     names = {"jax": ("jax", "jaxlib")}.get(keras.backend.backend(), (keras.backend.backend(),))
     modules = map(importlib.import_module, names)  # jaxlib has the compiler
     return installed | {module.__name__: module.__version__ for module in modules}

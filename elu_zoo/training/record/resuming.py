@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True)
 class RunIdentity:
-    """What the numbers of a run depend on. None: unknown."""
+    """Everything on which the numbers of a run depend; None where it is unknown."""
 
     config: dict[str, Any] = dataclasses.field(default_factory=dict)  # as JSON values
     parent: str | None = None  # tag of the weights from which the run starts, or ""
@@ -34,7 +34,7 @@ class RunIdentity:
 def compare(
     began: RunIdentity, now: RunIdentity, workdir: Path, allow_config_change: bool = False
 ) -> list[str]:
-    """Compares known values of a run's begin and of now; returns the allowed changes."""
+    """Compares a run's identity at its start with the present one; returns allowed changes."""
     changed = differences(began.config, now.config)
     _check_changes(changed, allow_config_change, workdir)
     old, new = dataclasses.asdict(began), dataclasses.asdict(now)
@@ -89,7 +89,7 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
         )
 
 
-def check_config(workdir: Path, now: RunIdentity, allow_config_change: bool) -> None:
+def check_same_config(workdir: Path, now: RunIdentity, allow_config_change: bool) -> None:
     """Compares the config with config.json in the run's folder, before any work."""
     path = workdir / "config.json"
     if path.is_file():

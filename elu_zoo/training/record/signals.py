@@ -10,7 +10,7 @@ from elu_zoo import errors
 
 
 class Stopped(Exception):
-    """A signal stopped the run; the argument is its number if the machines exchanged it."""
+    """A signal stopped the run. Machines of a cluster pass its number as the argument."""
 
 
 class Stop:

@@ -34,10 +34,10 @@ def test_a_statement_about_a_whole_training_is_decided_by_its_worst_epoch():
     differences = {1: [-9, -2, -9, -2, -9], 2: [-5.0, -5.1, -5.2, -5.1, -5.0], 3: [np.nan] * 5}
     usual = {"batch_norm": "False", "variant": "", "diverged": ""}
     rows = [
-        {**usual, "activation": unit, "epoch": epoch, "seed": seed, "median_activation": value}
+        {**usual, "activation": name, "epoch": epoch, "seed": seed, "median_activation": value}
         for epoch, values in differences.items()
         for seed, difference in enumerate(values)
-        for unit, value in (("elu", 20 + difference), ("relu", 20))
+        for name, value in (("elu", 20 + difference), ("relu", 20))
     ]
     test = ClaimTest("", "", fig2_mnist_curves._worst_epoch("elu", "relu"))
     effect = test.measured(grouping.frame(rows))
@@ -50,7 +50,7 @@ def test_a_statement_about_a_whole_training_is_decided_by_its_worst_epoch():
 
 
 @pytest.mark.parametrize(
-    ("diverged", "lengths"), [(("relu",), [4, 4, 2, 2]), (fig3_autoencoders._UNITS, [3, 3, 2, 2])]
+    ("diverged", "lengths"), [(("relu",), [4, 4, 2, 2]), (fig3_autoencoders._NAMES, [3, 3, 2, 2])]
 )
 def test_figure_3_has_no_panel_of_a_rate_at_which_all_runs_diverge(drawn, diverged, lengths):
     rows = rows_of("fig3", Plan("short", 2, Path("runs")))
