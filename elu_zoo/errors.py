@@ -116,7 +116,7 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
 
 def is_finite(value: Any) -> bool:
     """Returns whether a value is a finite number and not a bool."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     return number and math.isfinite(value)
 
 
@@ -145,5 +145,5 @@ def positive_float32(name: str, value: Any) -> float:
     number = value.item() if is_real and hasattr(value, "item") else value
     # Activations compute in float32, where other numbers become infinite or 0.
     if not (is_real and 2.0**-126 <= number < 2.0**128):
-        raise UsageError(f"{name} must be a finite number > 0. Received: {name}={value!r}")
+        raise UsageError(f"{name} must be a finite number > 0 in float32. Received: {value!r}.")
     return float(value)

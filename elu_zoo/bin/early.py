@@ -37,7 +37,7 @@ def check_images(argv: list[str]) -> None:
     if paths and values["count"].present:
         raise errors.UsageError("--count needs --data. Remove --count for image files.")
     if values.digit and values.data:
-        raise errors.UsageError("--digit is for image files. Remove --data.")
+        raise errors.UsageError("--digit is for image files. Remove --digit.")
     of_weights = [values.model, values.weights, values.activation]
     # --saved_model excludes these three flags. Without it, the first two are required.
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):

@@ -76,9 +76,9 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
     unknown = [x for x in present if not names.count(x) == known.count(x) == 1]
     if unknown:
         raise errors.UsageError(
-            f"{owner} has no class, or several, with the name of {len(unknown)} of the "
-            f"{len(present)} classes of the data set {data.name}: {errors.listed(unknown)}. It has "
-            f"{count} classes, {errors.listed(classes)}. {errors.did_you_mean(unknown[0], classes)}"
+            f"{len(unknown)} of the {len(present)} classes of the data set {data.name} match no or "
+            f"several classes of {owner}: {errors.listed(unknown)}. {owner} has {count} classes, "
+            f"{errors.listed(classes)}. {errors.did_you_mean(unknown[0], classes)}"
             "Rename or remove these classes, or pass weights that were trained on them."
         )
     labels = np.array([known.index(x) if x in known else -1 for x in names], np.int32)

@@ -118,7 +118,10 @@ def check(name: str, arrays: dict[str, np.ndarray]) -> None:
             continue
         images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
         if len(images) != len(labels) or not len(images):
-            raise errors.DataError(f"{name}: {len(images)} {split} images, {len(labels)} labels.")
+            raise errors.DataError(
+                f"{name}: {len(images)} {split} images, {len(labels)} labels. Expected: images, and a "
+                "label for each."
+            )
         if images.shape[1:] != shape:
             raise errors.DataError(
                 f"{name} has {split} images of the shape {images.shape[1:]}, but training "

@@ -36,9 +36,11 @@ class RecordsOfSplit:
             return [_parse(record) for record in records]
         # The reader raises errors of many types for damaged files.
         except Exception as error:
+            remedy = "Delete the folder and prepare it again."
             raise errors.DataError(
                 f"Cannot read {self.split} in {self.folder}: {type(error).__name__}: "
-                f"{errors.graph_reason(str(error))}. Delete the folder and prepare it again."
+                f"{errors.graph_reason(str(error))}. "
+                f"{'Fix the cause.' if isinstance(error, OSError) else remedy}"
             ) from error
 
     @functools.cached_property
@@ -65,13 +67,13 @@ def find(folder: Path) -> EncodedImages:
     except Exception as error:
         raise errors.DataError(
             f"Cannot read the data set in {folder}: {type(error).__name__}: "
-            f"{str(error).rstrip('.')}."
+            f"{str(error).rstrip('.')}. Prepare it again, or restore it."
         ) from error
     if info.file_format.value != "array_record":
         raise errors.DataError(
             f"The files of {folder} have no index of their examples; expected ArrayRecord "
-            f"files. Convert them with `tfds convert_format --dataset_dir={folder} "
-            "--out_file_format=array_record --out_path=<new folder>` (needs apache-beam)."
+            f"files. Convert them with `tfds convert_format --dataset_version_dir={folder} "
+            "--out_file_format=array_record --out_dir=<new folder>` (needs apache-beam)."
         )
     return EncodedImages(
         name=info.name,

@@ -35,7 +35,7 @@ def to_pixels(array: np.ndarray, name: str, error: type[errors.EluZooError]) -> 
     lowest, highest = array.min(), array.max()
     is_unit = array.dtype.kind == "f" and 0 <= lowest and 0 < highest <= 1
     if is_unit or not 0 <= lowest <= highest <= 255:
-        remedy = "Multiply pixels in [0, 1] by 255" if is_unit else "Scale them to this range"
+        remedy = "Multiply pixels in [0, 1] by 255" if is_unit else "Scale them; replace NaN"
         raise error(
             f"{name} must be 0..255. Received: {lowest} to {highest} of {array.dtype}. {remedy}."
         )

@@ -64,8 +64,8 @@ def _cut(name: str, given: dict[str, Split], hashes: np.ndarray) -> dict[str, Sp
     missing = [index for index, part in enumerate(SPLITS) if part not in given]
     if len(set(hashes)) <= len(missing) or len(hashes) < len(SPLITS):
         raise errors.DataError(
-            f"{name} has only {len(hashes)} training images, {len(set(hashes))} of them different; "
-            f"expected at least {len(SPLITS)}, {len(missing) + 1} of them different."
+            f"{name} has {len(hashes)} training images, of which {len(set(hashes))} are distinct; "
+            f"{len(SPLITS)} are needed, of which {len(missing) + 1} are distinct. Add images."
         )
     split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int) + 1
     split_of[~np.isin(split_of, missing)] = 0

@@ -61,6 +61,8 @@ def find(
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
             reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}. {remedy}"
+            if isinstance(error, OSError):
+                reason = f"{error}. Fix the cause."
             if isinstance(error, ModuleNotFoundError):  # The cache is read without TensorFlow.
                 reason = f"{error}. Load the data set once where TensorFlow is installed."
             raise errors.DataError(f"Cannot read the data set in {folder}: {reason}") from error

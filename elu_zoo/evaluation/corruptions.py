@@ -16,8 +16,8 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
     """Returns a row for each change of `image_changes.LEVELS`, after one without changes."""
     if split.is_encoded:
         raise errors.UsageError(
-            "Changes of images need images in memory. Use a data set that is smaller "
-            "than imagenet2012."
+            "Changes of images need images in memory, and a network that crops reads them from "
+            "the disk. Remove --changes."
         )
     cases = [(UNCHANGED, 0)]
     cases += [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]

@@ -91,7 +91,7 @@ class AffineRecolor(keras.layers.Layer):
         if max(shape[1:3]) > self.size:
             raise errors.UsageError(
                 f"Images of {shape[1]} x {shape[2]} pixels do not fit into a field of "
-                f"{self.size} x {self.size} pixels. Pass a larger size."
+                f"{self.size} x {self.size} pixels. Set a larger size (data.field_size)."
             )
 
     def _distances(self, shift: Any, length: int) -> Any:

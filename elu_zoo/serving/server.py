@@ -125,7 +125,7 @@ class Server:
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
                 f"The server cannot listen on {bracketed}, ports {rest_port} (REST) and {port} "
-                f"(gRPC): {error}. Set other ports with --rest_api_port and --port."
+                f"(gRPC): {error}. Set another --host, --rest_api_port or --port."
             ) from error
         self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
         self.grpc_address = f"{bracketed}:{grpc_port}"

@@ -119,8 +119,8 @@ class PendingChunk:
         bad = np.flatnonzero(~np.isfinite(losses))
         if len(bad):
             raise errors.TrainingError(
-                f"The loss of iteration {chunk.first + int(bad[0])} is {losses[bad[0]]}, at "
-                f"learning rate {chunk.learning_rates[bad[0]]}. Try a lower learning rate."
+                f"The loss of iteration {chunk.first + int(bad[0])} is {losses[bad[0]]}, at rate "
+                f"{chunk.learning_rates[bad[0]]}. Lower the rates in another --workdir."
             )
         self._state.add(losses)
         self._outputs.observe_losses(losses)

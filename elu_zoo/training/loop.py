@@ -190,7 +190,7 @@ def _end_epoch(
             if not np.isfinite(value):
                 raise errors.TrainingError(
                     f"The validation {name} after iteration {state.step} is {value}. "
-                    "Try a lower learning rate."
+                    "Lower the rates in another --workdir."
                 )
             row[f"validation_{name}"] = value
         if run.best and (not state.best_step or row["validation_loss"] < state.best_loss):

@@ -144,7 +144,7 @@ def _metrics(run: Run, measure_test: bool, check: Callable[[], None]) -> dict[st
         for key, value in run.evaluator(split, check).items()
     }
     if wrong := {key: value for key, value in measured.items() if not math.isfinite(value)}:
-        raise errors.TrainingError(f"It ends with {wrong}. Lower the rates in another --workdir.")
+        raise errors.TrainingError(f"Not finite: {wrong}. Lower the rates in another --workdir.")
     return measured
 
 

@@ -71,8 +71,8 @@ def check_boundaries(name: str, boundaries: Sequence[int | float], iterations: i
         received = f"{tuple(boundaries)}" + f", in iterations {tuple(at)}" * bool(shares)
         raise errors.UsageError(
             f"{name} must increase, between 0 and the run's {iterations} iterations. "
-            f"Received: {received}. Fractions fit every length that has more iterations than "
-            "boundaries: increase train.epochs, or reduce train.batch_size."
+            f"Received: {received}. Set rising fractions of the run, such as 0.5, or increase "
+            "train.epochs."
         )
 
 

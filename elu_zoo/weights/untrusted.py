@@ -20,6 +20,6 @@ def check_hash(content: bytes | Path, sha256: str, name: object) -> None:
     if not (actual := files.sha256(content)).startswith(sha256):
         raise errors.CorruptError(
             f"{name} is damaged or another file: its SHA-256 is {actual}, expected {sha256}. "
-            "Delete the file: the command of its run writes it again, an installation of elu-zoo "
-            "or the next use of published weights obtains it again."
+            "Delete it; then run the command of its training again, install elu-zoo again, or load "
+            "the published weights again."
         )

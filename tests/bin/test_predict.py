@@ -78,7 +78,7 @@ def test_rows_have_the_names_of_files(cli, exported, digits, tmp_path):
             ["--saved_model=EXPORT", "--data=mnist_5k", "--picture=a.png"],
             "The model is a classifier. Remove --picture.",
         ),
-        (["--saved_model=EXPORT", "--digit", "--data=mnist_5k"], "Remove --data"),
+        (["--saved_model=EXPORT", "--digit", "--data=mnist_5k"], "Remove --digit"),
         (["--saved_model=EXPORT", "--digit", "https://example.com/a.png"], "a URL"),
         (["--saved_model=nowhere", "a.png"], "nowhere does not exist."),
         (["--saved_model=.", "a.png"], "holds no exported model"),

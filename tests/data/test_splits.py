@@ -93,5 +93,5 @@ def test_equal_images_share_a_split_or_are_refused(tmp_path):
     data = load.load(str(tmp_path / "x.npz"))
     assert [len(x) for x in (data.train, data.validation, data.test)] == [9, 9, 9]
     np.savez(tmp_path / "y.npz", x=np.repeat(kinds[:2], 9, 0), y=np.arange(18) % 2)
-    with pytest.raises(errors.DataError, match="2 of them different; expected at least 3, 3 of"):
+    with pytest.raises(errors.DataError, match="2 are distinct; 3 are needed, of which 3"):
         load.load(str(tmp_path / "y.npz"))

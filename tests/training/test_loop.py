@@ -150,7 +150,7 @@ INFINITE = [
     (
         (14,),
         (0.05, 1e30),
-        "iteration 15 is .*, at learning rate 1.*iteration 12 is kept",
+        "iteration 15 is .*, at rate 1.*iteration 12 is kept",
         [4, 8, 12],
     ),
     ((9, 10), (0.05, 1e30, 0.0), "loss after iteration 10 is .*iteration 8 is kept", [4, 8]),

@@ -106,9 +106,9 @@ def test_rates_that_do_not_fit_boundaries_and_shape_are_refused(boundaries, valu
     ("boundaries", "word"),
     [
         ((0,), "must increase"),
-        ((10,), "Fractions fit"),
+        ((10,), "rising fractions"),
         ((5, 5), "must increase"),
-        ((0.01, 0.02), r"in iterations \(1, 1\).*more iterations"),
+        ((0.01, 0.02), r"in iterations \(1, 1\).*rising fractions"),
         ((0.99,), r"in iterations \(10,\)"),
         ((0.6, 0.3), r"in iterations \(6, 3\)"),
         *(((share,), "between 0 and 1") for share in (1.0, 0.0, 2.5, float("nan"))),

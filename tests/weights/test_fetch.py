@@ -39,7 +39,7 @@ def test_get_model_downloads_missing_weights_once(hub, home, publish, monkeypatc
     assert present(home) == [f"weights/{name}"]
 
     path.write_bytes(content[:-1])
-    with pytest.raises(errors.CorruptError, match="Delete the file"):
+    with pytest.raises(errors.CorruptError, match="Delete it"):
         elu_zoo.get_model(made_weights.MODEL, weights="mnist")
     assert elu_zoo.fetch_weights() == [path]
     assert path.read_bytes() == content

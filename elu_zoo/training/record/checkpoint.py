@@ -114,7 +114,7 @@ class Checkpoints:
             if not np.isfinite(value).all():
                 raise errors.TrainingError(
                     f"The variable {name} is not finite after iteration {step}, which "
-                    "is not saved. Try a lower learning rate."
+                    "is not saved. Lower the rates in another --workdir."
                 )
         content = io.BytesIO()
         text = json.dumps({"state": state, "arrays": len(arrays)})
@@ -150,7 +150,7 @@ class Checkpoints:
                 is_missing = isinstance(error, FileNotFoundError)
                 if isinstance(error, OSError | MemoryError) and not is_missing:
                     raise errors.ResourceError(
-                        f"{path} cannot be read: {error}. Nothing was changed. Run it again."
+                        f"{path} cannot be read: {error}. Nothing was changed. Fix the cause."
                     ) from error
                 logging.error("%s is damaged (%s: %s) and is not used.", path, kind, error)
                 damaged.append(path)

@@ -30,8 +30,8 @@ def create_strategy(name: str, num_devices: int | None) -> OneDevice:
     if name not in ("auto", "one") or num_devices not in (None, 1) or tasks > 1:
         raise errors.UsageError(
             "KERAS_BACKEND=jax trains on one device of one machine. Received: strategy "
-            f"{name!r}, num_devices {num_devices}, and a TF_CONFIG with {tasks} tasks. Set "
-            "--strategy=one and unset TF_CONFIG, or set KERAS_BACKEND=tensorflow."
+            f"{name!r}, num_devices {num_devices}, and a TF_CONFIG with {tasks} tasks. Remove "
+            "--strategy, --num_devices and TF_CONFIG, or set KERAS_BACKEND=tensorflow."
         )
     return OneDevice()
 

@@ -79,8 +79,8 @@ class Peers:
                 raise signals.Stopped
             if not failed and worst:
                 raise errors.TrainingError(
-                    "Another machine could not save the run. Fix the error that this "
-                    "machine printed, and start all machines again."
+                    "Another machine could not save the run. Fix the error that it "
+                    "printed, and start all machines again."
                 )
 
     @contextlib.contextmanager
