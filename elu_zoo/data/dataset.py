@@ -119,8 +119,8 @@ def check(name: str, arrays: dict[str, np.ndarray]) -> None:
         images, labels = arrays[f"{split}_images"], arrays[f"{split}_labels"]
         if len(images) != len(labels) or not len(images):
             raise errors.DataError(
-                f"{name}: {len(images)} {split} images, {len(labels)} labels. Expected: images, and a "
-                "label for each."
+                f"{name}: {len(images)} {split} images, {len(labels)} labels. Expected: images, "
+                "and a label for each."
             )
         if images.shape[1:] != shape:
             raise errors.DataError(

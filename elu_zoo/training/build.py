@@ -33,11 +33,11 @@ _PREPROCESSED_ONCE = "gcn_zca", "gcn", "gcn_mean", "mean"
 
 def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
     """Loads the data set of a config."""
-    data = resolved.config.data
+    data, model = resolved.config.data, resolved.config.model.name
     if data.name != load.IMAGENET:
         shape = image_shape(resolved.config, resolved.parent)
         images = load.load(data.name, data_dir, shape)
-        if images.num_classes < 2:
+        if images.num_classes < 2 and not registry.entry(model).is_autoencoder:
             raise errors.DataError(
                 f"{images.name} must have at least two classes. Received: "
                 f"{', '.join(images.class_names) or 'no class names'}."

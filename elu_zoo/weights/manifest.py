@@ -107,13 +107,15 @@ def _fault(entry: Any) -> str | None:
         except (AttributeError, KeyError, TypeError):
             is_right = False
         if not is_right:
-            return f"is damaged: {rule}. Download the entry again"
+            return f"is damaged: {rule}. Download the entry again, or train again"
     if entry[MEANING_HASH] != meaning_hash(entry):
-        return f"was edited: {MEANING_HASH} is not its hash. Download the entry again"
+        return (
+            f"was edited: {MEANING_HASH} is not its hash. Download the entry again, or train again"
+        )
     expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
         shown = errors.printable(expected, 100)
-        return f"contradicts itself: the tag for its fields is {shown}. Download the entry again"
+        return f"contradicts itself: the tag for its fields is {shown}. Download the entry again, or train again"
     listed = published().get(expected, entry)
     if differing := [field for field in _MEANING if entry[field] != listed[field]]:
         return (
@@ -129,7 +131,9 @@ def read(path: Path) -> Entry:
     try:
         return check(json.loads(content.decode()), str(path))
     except (ValueError, RecursionError) as error:
-        raise errors.CorruptError(f"{path} is not JSON: {error}.") from None
+        raise errors.CorruptError(
+            f"{path} is not JSON: {error}. Download it again, or train again."
+        ) from None
 
 
 @functools.cache

@@ -123,7 +123,7 @@ def _check_port(name: str, address: str) -> None:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("", port))
-        except OSError as error:
+        except (OSError, OverflowError) as error:
             raise errors.ResourceError(
                 f"TF_CONFIG has the address {address} for this machine ({name}), but "
                 f"the port cannot be used: {error}. Stop the process that uses the "
