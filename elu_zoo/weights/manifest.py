@@ -100,22 +100,20 @@ def _fault(entry: Any) -> str | None:
     if (found := entry.get("format")) != FORMAT:
         return f"has format {reprlib.repr(found)}, not {FORMAT}. Upgrade elu_zoo"
     if missing := sorted(FIELDS - entry.keys()):
-        return f"lacks {', '.join(missing)}. Download the entry again, or train again"
+        return f"lacks {', '.join(missing)}. Download or train it again"
     for rule, holds in _RULES.items():
         try:
             is_right = holds(entry)
         except (AttributeError, KeyError, TypeError):
             is_right = False
         if not is_right:
-            return f"is damaged: {rule}. Download the entry again, or train again"
+            return f"is damaged: {rule}. Download or train it again"
     if entry[MEANING_HASH] != meaning_hash(entry):
-        return (
-            f"was edited: {MEANING_HASH} is not its hash. Download the entry again, or train again"
-        )
+        return f"was edited: {MEANING_HASH} is not its hash. Download or train it again"
     expected = tag(entry["model"], entry["dataset"], entry["arguments"], entry["sha256"])
     if expected != entry["tag"]:
         shown = errors.printable(expected, 100)
-        return f"contradicts itself: the tag for its fields is {shown}. Download the entry again, or train again"
+        return f"contradicts itself: the tag for its fields is {shown}. Download or train it again"
     listed = published().get(expected, entry)
     if differing := [field for field in _MEANING if entry[field] != listed[field]]:
         return (
@@ -132,7 +130,7 @@ def read(path: Path) -> Entry:
         return check(json.loads(content.decode()), str(path))
     except (ValueError, RecursionError) as error:
         raise errors.CorruptError(
-            f"{path} is not JSON: {error}. Download it again, or train again."
+            f"{path} is not JSON: {error}. Download or train it again."
         ) from None
 
 

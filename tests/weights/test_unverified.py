@@ -117,7 +117,7 @@ def lambda_of_a_stranger():
 REFUSED = {
     "another width": (lambda: get(width=0.2), {}, "layers dense1, .*Pass the"),
     "another network": (lambda: get("mnist_mlp_5x256"), {}, "dense5"),
-    "no preprocessing": (lambda: get(preprocessing=False), {}, "Pass preprocessing=F"),
+    "no preprocessing": (lambda: get(preprocessing=False), {}, "with preprocessing=F"),
     "own head": (lambda: keras.Sequential(get(include_top=False).layers), {}, "a Sequential, not"),
     "own": (lambda: keras.Model(x := keras.Input((3,)), keras.layers.Dense(2)(x)), {}, "al, not"),
     "own layers": (lambda_of_a_stranger, {}, "layers twice differ.*load_model"),
