@@ -101,10 +101,6 @@ def export_interchange(
     Args:
         format: `onnx` or `litert`.
         quantize: `dynamic` or `float16` for a smaller LiteRT file; None for float32.
-
-    Raises:
-        UsageError: packages of the format are missing, or layers are not float32.
-        EluZooError: the converter fails, or the file has other outputs.
     """
     if format not in FORMATS:
         raise errors.unknown_name_error("format", format, FORMATS)

@@ -62,11 +62,6 @@ def export_saved_model(
 
     Returns:
         The version's folder.
-
-    Raises:
-        UsageError: an argument is wrong, the version exists, or `replace` is needed.
-        ResourceError: the files cannot be written.
-        EluZooError: the SavedModel has other outputs, or operations that servers lack.
     """
     if keras.config.backend() != "tensorflow":
         raise errors.UsageError(

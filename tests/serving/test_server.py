@@ -59,7 +59,7 @@ def test_server_listens_on_the_host_only(run):
 def test_occupied_port_raises_before_a_model_is_loaded(run, monkeypatch, setting):
     monkeypatch.setattr(servable, "load", pytest.fail)
     with socket.create_server(("127.0.0.1", 0)) as occupied:
-        with pytest.raises(errors.ResourceError, match="ports with --rest_api_port"):
+        with pytest.raises(errors.ResourceError, match="--host, --rest_api_port"):
             run(**{setting: occupied.getsockname()[1]})
 
 
