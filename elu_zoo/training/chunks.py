@@ -137,12 +137,13 @@ def timer(run: Run) -> Callable[[], float]:
     if run.phases.enter(run.model, chunk.first):
         run.step.compile()
     rates, left = np.zeros_like(chunk.learning_rates), 0
+    rest = chunk.batches if chunk.rest is None else chunk.rest
 
     def seconds_of_step() -> float:
         nonlocal left
         if left < len(rates):  # a reader of images on the disk may have ended
-            run.step.start(chunk.rest)
-            left = len(chunk.rest)
+            run.step.start(rest)
+            left = len(rest)
         left -= len(rates)
         start = time.perf_counter()
         np.asarray(run.step.run(chunk.batches, rates, chunk.first, chunk.draws))  # waits
