@@ -11,7 +11,7 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            27.62; ELU-Network 6.55 and 24.28. The paper describes only the training of
            the ELU-Network.
 Ours:      results/results.md, from results/results.csv; `elu-zoo-reproduce rivals`.
-Time:      hours on two CPU cores with schedule=quick: nin 1 to 2, allcnn_c 2.5; with 15
+Time:      hours on two CPU cores with schedule=quick: nin 1 to 2, allcnn_c 2.2 to 2.5; with 15
            epochs dsn 1.4, highway_19 0.9 to 1.6. H200: 2 minutes (nin, allcnn_c).
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
