@@ -108,8 +108,8 @@ def store(file: Path, machine: str) -> None:
     from elu_zoo.benchmark import report
 
     table, speeds = gpu_queue.RESULTS / "benchmark.csv", collections.defaultdict(list)
-    for row in map(json.loads, file.read_text().splitlines()):
-        speeds[row["form"]] += filter(np.isfinite, [row["images_per_second"]])
+    for row in (json.loads(x) for x in file.read_text().splitlines() if "NaN" not in x):
+        speeds[row["form"]].append(row["images_per_second"])
     rows = [row for row in report.read(table) if row.part == "gpu" and row.form not in speeds]
     for form, values in speeds.items():
         new = report.rows("gpu", "one process", {form: np.array(values)}, form, "images/s")

@@ -83,7 +83,7 @@ def define_training() -> list[flags.FlagHolder]:
         flags.DEFINE_enum("strategy", "auto", strategies, "Distribution strategy of TensorFlow."),
         flags.DEFINE_integer("num_devices", None, "Number of GPUs or logical CPU devices.", 1),
         flags.DEFINE_enum("compile", "auto", ["auto", "on", "off"], "Whether XLA compiles."),
-        flags.DEFINE_integer("steps_per_call", None, "Iterations per call of TensorFlow.", 1),
+        flags.DEFINE_integer("steps_per_call", None, "Iterations per compiled call.", 1),
         flags.DEFINE_integer("accumulate", 1, "Parts of a batch, one by one to save memory.", 1),
         flags.DEFINE_float(
             "checkpoint_seconds",

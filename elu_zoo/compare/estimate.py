@@ -95,8 +95,8 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
             reason = errors.graph_reason(str(error)) or str(error)
             raise errors.UsageError(
                 f"The config cannot be trained with the activation {trial.activation!r}: "
-                f"{type(error).__name__}: {reason}. An activation takes a tensor of floats "
-                "and returns a tensor of the same shape."
+                f"{type(error).__name__}: {reason.rstrip('.')}. An activation takes a tensor of "
+                "floats and returns a tensor of the same shape."
             ) from error
         for _ in range(2):  # the first evaluation is traced
             ready = time.perf_counter()

@@ -36,11 +36,12 @@ class RecordsOfSplit:
             return [_parse(record) for record in records]
         # The reader raises errors of many types for damaged files.
         except Exception as error:
-            remedy = "Delete the folder and prepare it again."
+            # The data may be whole, for instance without permission to read them.
+            is_outside = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
+            remedy = "Fix the cause" if is_outside else "Delete the folder and prepare it again"
             raise errors.DataError(
                 f"Cannot read {self.split} in {self.folder}: {type(error).__name__}: "
-                f"{errors.graph_reason(str(error))}. "
-                f"{'Fix the cause.' if isinstance(error, OSError) else remedy}"
+                f"{errors.graph_reason(str(error))}. {remedy}."
             ) from error
 
     @functools.cached_property

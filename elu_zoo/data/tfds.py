@@ -61,7 +61,7 @@ def find(
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
             reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}. {remedy}"
-            if isinstance(error, OSError):
+            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
                 reason = f"{error}. Fix the cause."
             if isinstance(error, ModuleNotFoundError):  # The cache is read without TensorFlow.
                 reason = f"{error}. Load the data set once where TensorFlow is installed."
