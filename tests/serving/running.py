@@ -8,7 +8,7 @@ import urllib.request
 
 from elu_zoo.serving.server import Server
 
-SECONDS = 20
+SECONDS = 60
 
 
 class Running:
