@@ -9,8 +9,8 @@ elu_zoo/weights/large, and listed in the manifest; --results_only adds the rows 
 four images of noise go to tests/weights/golden.json; they must never change. Classifiers get their
 calibration, in the entry, and their errors on changed images, in image_changes.csv. The temperature
 is fitted on validation images. A run that was trained on these images needs a twin, whose
-temperature is used: a finished run of the same config and seed, trained with validation=True. Run
-tools/results_table.py afterwards. `elu-zoo-export --push=hf:owner/repo` publishes weights.
+temperature is used: a finished run of the same config and seed, trained with validation=True (or
+data.train_on_validation=False). Run tools/results_table.py afterwards.
 """
 
 import json
@@ -26,7 +26,7 @@ from elu_zoo.data.dataset import ImageData
 from elu_zoo.evaluation import calibrate, corruptions, loss
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
-from elu_zoo.training import result
+from elu_zoo.training import fields, result
 from elu_zoo.weights import calibration, manifest, measures
 
 _ROOT = Path(__file__).resolve().parent.parent
@@ -136,8 +136,7 @@ def measure(tag: str, twin: manifest.Entry | None) -> None:
     files.write_json(_GOLDEN, {tag: outputs(entry)} | json.loads(_GOLDEN.read_text()))
     if entry["classes"]:
         data, evaluator = load.load(entry["dataset"]), _evaluator(entry, tag)
-        is_paired = twin is not None and calibration.is_twin(entry, twin)
-        measured = calibrated(entry, data, evaluator, twin if is_paired else None)
+        measured = calibrated(entry, data, evaluator, twin)
         _store({**entry, "calibration": measured})
         path, new = _RESULTS / "image_changes.csv", changed(entry, data, evaluator)
         tags = manifest.list_weights()
@@ -158,10 +157,11 @@ def main(argv: list[str]) -> None:
     if not entries:
         raise errors.UsageError("Pass the folders of finished runs, or tags.")
     twin = result.find(Path(_TWIN.value)) if _TWIN.value else None
-    if _TWIN.value and not (twin and any(calibration.is_twin(e, twin) for e in entries)):
+    are_twins = [twin and calibration.is_twin(e, twin, fields.NEUTRAL) for e in entries]
+    if _TWIN.value and not any(are_twins):
         raise errors.UsageError(
             f"--twin={_TWIN.value} must be the finished run of the config and seed of one of "
-            "the weights, trained with validation=True."
+            "the weights, with data.train_on_validation=False."
         )
     for path, entry in runs.items():
         results.add(_RESULTS / "results.csv", results.row(path, entry))
@@ -169,8 +169,8 @@ def main(argv: list[str]) -> None:
             _copy(path / (entry["tag"] + manifest.SUFFIX), entry["model"])
             _store(manifest.published().get(entry["tag"], entry))
         print(f"{entry['tag']}: {loss.describe(entry['metrics'], 'test_')}")
-    for entry in [] if _RESULTS_ONLY.value else entries:
-        measure(entry["tag"], twin)
+    for entry, is_twin in [] if _RESULTS_ONLY.value else zip(entries, are_twins, strict=True):
+        measure(entry["tag"], twin if is_twin else None)
 
 
 if __name__ == "__main__":

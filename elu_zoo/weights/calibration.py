@@ -5,6 +5,9 @@ log-likelihood of images on which the network was not trained (C. Guo,
 G. Pleiss, Y. Sun, K. Weinberger, "On Calibration of Modern Neural Networks", 2017).
 """
 
+from collections.abc import Mapping
+from typing import Any
+
 import numpy as np
 
 from elu_zoo import errors
@@ -14,7 +17,8 @@ BINS = 15
 FEW = 1000  # images; fewer say little about calibration
 _LOWEST, _HIGHEST = 0.01, 100.0  # temperatures
 # Fields in which the configs of twins may differ. Boundaries are numbers of iterations.
-_OF_TWINS = "train_on_validation measure_test boundaries evaluate_every checkpoint_every".split()
+_OF_TWINS = {"data.train_on_validation", "data.measure_test"}
+_OF_TWINS |= {f"train.{key}" for key in ("boundaries", "evaluate_every", "checkpoint_every")}
 
 
 def measure(
@@ -82,22 +86,22 @@ def has_held_out(entry: Entry) -> bool:
     return not trained and bool(entry.get("examples", {}).get("validation"))
 
 
-def is_twin(entry: Entry, other: Entry) -> bool:
+def is_twin(entry: Entry, other: Entry, neutral: Mapping[str, Any]) -> bool:
     """Returns whether `other` repeats `entry`'s run, but holds out validation images.
 
     The temperature of `other` then applies to `entry`, because both runs differ only in
-    the number of their training images.
+    the number of their training images. A config may lack fields of a value in `neutral`.
     """
-    return _recipe(entry) == _recipe(other) and has_held_out(other)
+    return _recipe(entry, neutral) == _recipe(other, neutral) and has_held_out(other)
 
 
-def _recipe(entry: Entry) -> dict:
+def _recipe(entry: Entry, neutral: Mapping[str, Any]) -> dict:
     """Returns what twins have in common."""
     recipe = {key: entry[key] for key in ("model", "dataset", "arguments", "seed")}
-    recipe["name"] = entry["config"]["name"].removesuffix("-validation")
+    recipe["name"] = entry["config"]["name"].replace("-validation", "")
     for section in ("data", "model", "train"):
-        fields = entry["config"][section].items()
-        recipe[section] = {k: v for k, v in fields if k not in _OF_TWINS}
+        fields = {f"{section}.{key}": value for key, value in entry["config"][section].items()}
+        recipe |= {k: v for k, v in fields.items() if k not in _OF_TWINS and v != neutral.get(k)}
     return recipe
 
 

@@ -101,6 +101,23 @@ def test_outputs_stay_and_other_measures_are_new(repository, monkeypatch):
     assert listed[FIRST]["calibration"] == CALIBRATION
 
 
+def test_a_run_of_today_is_the_twin_of_an_older_file(repository, monkeypatch):
+    entry = manifest.published()["elu_cifar_11.cifar100_elu-8cb788cb"]
+    config = entry["config"]
+    assert "warmup" not in config["train"]
+    config = {**config, "train": {**config["train"], "warmup": 0.0}}
+    config["data"] = {**config["data"], "train_on_validation": False}
+    twin = {**entry, "config": config, "examples": {"validation": 5000}}
+    calibrated = mock.Mock(return_value=CALIBRATION)
+    monkeypatch.setattr(release_weights, "calibrated", calibrated)
+    monkeypatch.setattr(release_weights._TWIN, "value", "twin")
+    monkeypatch.setattr(release_weights.result, "find", lambda path: twin)
+    release(monkeypatch, entry["tag"])
+    assert calibrated.call_args.args[-1] is twin
+    with pytest.raises(errors.UsageError, match="--twin"):
+        release(monkeypatch, "elu_cifar_11.cifar100_relu-dffc5b0f")
+
+
 @pytest.mark.parametrize(
     ("changes", "word"),
     [
