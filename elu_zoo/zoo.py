@@ -57,7 +57,8 @@ def get_model(
         **builder_arguments: the arguments below, and further arguments of the network,
             see its module, for instance `help("elu_zoo.models.nin")`. With weights, arguments that
             are not passed are those of the weights. A different `num_classes` keeps the body and
-            leaves the classifier at its initial weights. Any other difference raises an error.
+            leaves the classifier at its initial weights. Any other difference raises an error,
+            except of the image size and of arguments of training, such as `dropout`.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a
               registered function or a factory; see `elu_zoo.activations.make`.

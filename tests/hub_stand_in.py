@@ -37,6 +37,7 @@ class Hub(loopback.Handler):
             self.reply({"files": [{"path": f["path"], **modes} for f in fields]})
         else:  # a commit
             header, *lines = (json.loads(line)["value"] for line in body.splitlines())
+            assert header["parentCommit"] == COMMIT  # else a push at the same time is lost
             self.commits.append(header["summary"])
             for x in lines:
                 self.files.pop(x["path"], None)

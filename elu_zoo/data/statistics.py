@@ -99,9 +99,9 @@ def copy_to_cache(path: Path) -> None:
 
 def copy(preprocessing: dict[str, Any], folder: Path) -> None:
     """Copies the statistics of a preprocessing from the cache, if they are there."""
-    path = statistics_file.cache_folder() / f"{preprocessing.get('statistics')}.npz"
-    if path.is_file():
-        files.write_bytes(folder / path.name, path.read_bytes())
+    name = f"{preprocessing.get('statistics')}.npz"
+    for path in statistics_file.cache_folder().rglob(name):
+        files.write_bytes(folder / name, path.read_bytes())
 
 
 def fit(*splits: np.ndarray) -> Statistics:

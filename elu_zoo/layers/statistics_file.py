@@ -47,7 +47,8 @@ def find(name: str, kind: str = "zca") -> Path:
     """
     patterns = [f"{name}_{kind}-*.npz", f"{name}-????????-*_{kind}-*.npz"]
     if matched := _NAME.fullmatch(str(name)):
-        patterns = [f"{name}.npz"] if matched["kind"] == kind else []
+        # The subfolder `received` has files of others, whose names training must not find.
+        patterns = [f"**/{name}.npz"] if matched["kind"] == kind else []
     # A path, or a name with wildcards, would match other files.
     is_name = re.fullmatch(r"[\w-]+", str(name))
     for folder in _folders() if is_name else ():

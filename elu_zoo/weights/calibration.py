@@ -26,8 +26,7 @@ def measure(
 ) -> dict[str, float]:
     """Returns `nll_nats`, in nats per image, and `ece_percent`, in percentage points.
 
-    With a temperature also `temperature`, `nll_nats_at_temperature` and
-    `ece_percent_at_temperature`.
+    With a temperature also `temperature`, and both numbers as `<name>_at_temperature`.
     """
     logarithms = _log_softmax(logits)
     log_likelihoods = np.take_along_axis(logarithms, np.asarray(labels)[:, None], 1)
@@ -89,8 +88,7 @@ def has_held_out(entry: Entry) -> bool:
 def is_twin(entry: Entry, other: Entry, neutral: Mapping[str, Any]) -> bool:
     """Returns whether `other` repeats `entry`'s run, but holds out validation images.
 
-    The temperature of `other` then applies to `entry`, because both runs differ only in
-    the number of their training images. A config may lack fields of a value in `neutral`.
+    The temperature of `other` then applies to `entry`. Fields of a `neutral` value may be absent.
     """
     return _recipe(entry, neutral) == _recipe(other, neutral) and has_held_out(other)
 

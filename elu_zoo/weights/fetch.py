@@ -1,7 +1,7 @@
 """Search and download of the files of an entry.
 
 The files are in the package or in `$ELU_ZOO_HOME`; only a clone has large files, in parts. Every
-file in `$ELU_ZOO_HOME` is complete: it is written after the check of its SHA-256.
+file in its folders weights and statistics is complete, written after the check of its SHA-256.
 """
 
 import dataclasses
@@ -16,7 +16,6 @@ from elu_zoo.weights import manifest, untrusted
 
 # Names of the files that `elu_zoo.layers.statistics_file` writes.
 _STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
-_STATISTICS_BYTES = 1 << 27  # as in elu_zoo.data.statistics
 
 
 @dataclasses.dataclass(frozen=True)
@@ -29,9 +28,10 @@ class File:
     sources: tuple[str, ...]  # repositories of the Hugging Face Hub, `hf:owner/repo[@revision]`
 
     def find(self) -> Path | None:
-        """Returns the unverified path in the package or in `folder`, or None."""
-        packaged = Path(str(resources.files("elu_zoo.weights"))) / "files" / self.name
-        return next((p for p in (packaged, self.folder / self.name) if p.is_file()), None)
+        """Returns the unverified path in the package, in `folder` or in its `received`, or None."""
+        packaged = Path(str(resources.files("elu_zoo.weights"))) / "files"
+        folders = packaged, self.folder, self.folder / "received"
+        return next((p for folder in folders if (p := folder / self.name).is_file()), None)
 
     def parts(self) -> list[Path]:
         """Returns the unverified parts of a large file, which only a clone has."""
@@ -69,11 +69,12 @@ def ensure(entry: manifest.Entry) -> list[Path]:
 
 
 def keep_statistics(entry: manifest.Entry, folder: Path) -> None:
-    """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`."""
+    """Copies the statistics beside a weight file into `$ELU_ZOO_HOME`, for this name only."""
     for file in files_of(entry)[1:]:
-        path = folder / file.name
+        path, received = folder / file.name, file.folder / "received"  # which training ignores
         if path.is_file() and not file.find():
-            file.write(untrusted.read(path, _STATISTICS_BYTES, "a file of statistics"))
+            content = untrusted.read(path, 1 << 27, "a file of statistics")
+            dataclasses.replace(file, folder=received).write(content)
 
 
 def fetch_weights(pattern: str = "*") -> list[Path]:
@@ -117,8 +118,8 @@ def _undamaged(file: File) -> Path:
 def get(file: File) -> Path:
     """Joins the parts of a file, or downloads it from the first repository that has it."""
     if parts := file.parts():
-        content = b"".join(map(files.read, parts))
-        return file.write(content, f"{parts[0]} (git checkout restores it)")
+        origin = f"{file.name} of its parts ('git checkout {parts[0].parent}' restores them)"
+        return file.write(b"".join(map(files.read, parts)), origin)
     from elu_zoo.weights import hub
 
     failures = []

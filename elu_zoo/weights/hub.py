@@ -44,9 +44,8 @@ def fetch(name: str) -> Path:
     paths = [path for path in links.glob("*") if path.is_file()]
     if sum(path.name.endswith(manifest.SUFFIX) for path in paths) != 1:
         raise errors.UsageError(f"{name} does not have one *{manifest.SUFFIX}, as --push writes.")
-    for path in paths:
-        if not (folder / path.name).is_file():
-            files.write_bytes(folder / path.name, files.read(path))
+    for path in paths:  # again each time, because a copy may be damaged
+        files.write_bytes(folder / path.name, files.read(path))
     return folder
 
 
@@ -59,12 +58,13 @@ def upload(folder: Path, name: str, message: str) -> str:
     new = {path.name: path for path in sorted(folder.iterdir())}
     with _errors(f"{name} did not accept the files"):
         HfApi().create_repo(repository, exist_ok=True)
-        present = HfApi().model_info(repository, revision="main").siblings or ()
-        old = {file.rfilename for file in present} - new.keys()
+        present = HfApi().model_info(repository, revision="main")
+        old = {file.rfilename for file in present.siblings or ()} - new.keys()
         tags = tuple(x.removesuffix(manifest.SUFFIX) for x in old if x.endswith(manifest.SUFFIX))
         changes = [CommitOperationDelete(x) for x in sorted(old) if x.startswith(tags)]
         changes += [CommitOperationAdd(*item) for item in new.items()]
-        return HfApi().create_commit(repository, changes, commit_message=message).oid
+        options = {"commit_message": message, "parent_commit": present.sha}
+        return HfApi().create_commit(repository, changes, **options).oid
 
 
 @contextlib.contextmanager

@@ -84,10 +84,7 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
 
 
 def check(entry: Any, origin: str) -> Entry:
-    """Returns an entry of the file `origin`, after checks.
-
-    The weight file cannot confirm its entry, because the file lacks the activation.
-    """
+    """Returns an entry of the file `origin`, after checks."""
     if fault := _fault(entry):
         raise errors.CorruptError(f"{origin} {fault}.")
     return entry

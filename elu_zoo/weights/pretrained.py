@@ -165,6 +165,7 @@ def _published_entries(name: str, model: str) -> list[manifest.Entry]:
     """Returns the published entries of a tag or of a data set."""
     published = manifest.published()
     if name in published:
+        _check_model(name, published[name]["model"], model)
         return [published[name]]
     of_model = [e for e in published.values() if e["model"] == model]
     if found := [e for e in of_model if e["dataset"] == name]:

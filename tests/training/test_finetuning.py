@@ -264,3 +264,5 @@ def test_runs_find_statistics_beside_the_weights(npz, train, tmp_path, monkeypat
     move("third")
     model = zoo.get_model("elu_cifar_11", weights=tmp_path / "run")
     np.testing.assert_array_equal(model(data.test.images), expected)
+    with pytest.raises(errors.NotFoundError):  # training fits its own
+        statistics_file.find(data.fingerprint)

@@ -14,7 +14,7 @@ from weight_files import present
 
 import elu_zoo
 from elu_zoo import errors, files
-from elu_zoo.weights import fetch, hdf5, manifest
+from elu_zoo.weights import hdf5, manifest
 
 MODEL = made_weights.MODEL
 STATISTICS = b"no statistics at all"
@@ -122,7 +122,7 @@ ROWS = {
     "statistics in another folder": (statistics(f"../{NAME}"), NOT_FOUND, "statistics"),
     "damaged statistics": (statistics(NAME, b"?"), CORRUPT, "SHA-256"),
     "large statistics": (
-        statistics(NAME, bytes(fetch._STATISTICS_BYTES + 1)), CORRUPT, "at most"
+        statistics(NAME, bytes((1 << 27) + 1)), CORRUPT, "at most"
     ),
 }  # fmt: skip
 
