@@ -5,9 +5,9 @@ Commands print the message on one line and exit with `exit_code`.
 """
 
 import difflib
-import math
 import numbers
 import re
+import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -117,7 +117,7 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
 def is_finite(value: Any) -> bool:
     """Returns whether a value is a finite number and not a bool."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return number and math.isfinite(value)
+    return number and abs(value) <= sys.float_info.max
 
 
 def check_number(name: str, value: Any, range: tuple[str, Callable[[float], bool]]) -> None:

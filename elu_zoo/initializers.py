@@ -1,7 +1,8 @@
 """Initializers whose draws depend only on the run's seed and the layer's name.
 
 All draws come from NumPy's Philox generator. Therefore two networks with equal seeds start from
-equal weights for every activation, with or without batch normalisation, on TensorFlow and on JAX.
+equal weights for every activation, with or without batch normalisation, on TensorFlow and on JAX,
+if their kernels have equal shapes, which those of `maxout` with its own activation have not.
 """
 
 import hashlib

@@ -168,6 +168,7 @@ def check_image_shape(input_shape: Any, any_size: bool = False) -> tuple:
     expected = "integers >= 1 (height, width, channels), such as (28, 28, 1)"
     errors.check_numbers("input_shape", input_shape, 3, expected, fits)
     shape = tuple(input_shape)
+    errors.check_integer("the channels of input_shape", shape[2], minimum=1)
     if shape[0] in (1, 3) and shape[2] not in (1, 2, 3, 4):
         raise errors.UsageError(
             f"input_shape must be (height, width, channels). Received {shape}, which looks "

@@ -90,7 +90,11 @@ class ShiftedReLU(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         inputs = keras.ops.cast(inputs, self.compute_dtype)
-        return keras.ops.maximum(inputs, keras.ops.cast(-1, inputs.dtype))
+        least = keras.ops.cast(-1, inputs.dtype)
+        if keras.backend.backend() == "tensorflow":
+            return keras.ops.maximum(inputs, least)
+        # The maximum of JAX has the slope 1/2 at -1.
+        return keras.ops.where(inputs < least, least, inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

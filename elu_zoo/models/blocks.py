@@ -106,10 +106,13 @@ def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: 
     if dtype:
         layer.dtype_policy = dtype
     y = layer(x)
-    if y.shape != x.shape:
+    shape = y.shape
+    if isinstance(layer, keras.layers.Activation):  # of a function, which Keras has not called
+        shape = keras.Operation.compute_output_spec(layer, x).shape
+    if shape != x.shape:
         raise errors.UsageError(
             f"An activation must keep the shape of its input. The layer {layer.name} of type "
-            f"{type(layer).__name__} turned {x.shape} into {y.shape}. Pass another activation."
+            f"{type(layer).__name__} turned {x.shape} into {shape}. Pass another activation."
         )
     return y
 

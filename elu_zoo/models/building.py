@@ -71,3 +71,11 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
             f"The weights of {registered.name} do not fit into memory: {error}. "
             "Pass a smaller width, input_shape or num_classes."
         ) from error
+    except ValueError as error:
+        if "output size would be" not in str(error):  # Keras' error of maps without pixels
+            raise
+        height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
+        raise errors.UsageError(
+            f"Images of {height} x {width} pixels are too small for {registered.name}: "
+            f"{str(error).splitlines()[0]} Use a larger size."
+        ) from error

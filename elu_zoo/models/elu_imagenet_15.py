@@ -8,6 +8,7 @@ import keras
 
 from elu_zoo import errors
 from elu_zoo.initializers import FanInNormal
+from elu_zoo.layers.dropout import check_rate
 from elu_zoo.layers.pooling import SpatialPyramidPooling, check_levels
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks
@@ -79,6 +80,7 @@ def elu_imagenet_15(
     """
     errors.check_integer("stem_stride", stem_stride, minimum=1)
     check_levels(spp_levels)
+    check_rate(dropout)
     _check_size(input_shape, spp_levels, stem_stride)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay)
     kernel = functools.partial(FanInNormal, init_scale)

@@ -40,7 +40,7 @@ def build_unpublished(
 ) -> keras.Model:
     """Builds a network from a manifest entry that is not trusted."""
     try:
-        shapes = hdf5.shapes(_abstract(registered, arguments, weights))
+        shapes = hdf5.shapes(_abstract(registered, arguments, weights, build))
         hdf5.read(weights.path, shapes, weights.entry["sha256"])  # It can be forged and huge.
         return build(registered, arguments)
     except errors.EluZooError:
@@ -55,7 +55,10 @@ def build_unpublished(
 
 
 def _abstract(
-    registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
+    registered: ModelEntry,
+    arguments: dict[str, Any],
+    weights: Pretrained,
+    build: Callable[..., keras.Model],
 ) -> keras.Model:
     """Returns the network of a file, without preprocessing and values of its weights."""
     file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
@@ -65,7 +68,7 @@ def _abstract(
 
     def build_abstract() -> keras.Model:
         with keras.StatelessScope(initialize_variables=False):
-            return registered.builder(**file_arguments)
+            return build(registered, file_arguments)
 
     # In the current thread, Keras would initialize these variables after this scope.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -199,23 +199,15 @@ def _model(
     if registry.entry(config.model.name).takes("num_classes"):
         arguments["num_classes"] = data.num_classes
     shape = field or network_input_shape(data, preprocessing)
-    try:
-        model = zoo.get_model(
-            config.model.name,
-            weights=parent,
-            preprocessing=inside or False,
-            **arguments,
-            **phases.builder_arguments,
-            input_shape=shape,
-            seed=config.seed,
-        )
-    except errors.UsageError:
-        raise
-    except ValueError as error:  # Keras' error of maps without pixels
-        raise errors.UsageError(
-            f"Images of {shape[0]} x {shape[1]} pixels are too small for the poolings of "
-            f"{config.model.name}: {str(error).splitlines()[0]} Use a larger size."
-        ) from error
+    model = zoo.get_model(
+        config.model.name,
+        weights=parent,
+        preprocessing=inside or False,
+        **arguments,
+        **phases.builder_arguments,
+        input_shape=shape,
+        seed=config.seed,
+    )
     for layer in all_layers(model):
         if is_keyed(layer):
             seed_of(layer)  # raises an error if the layer has no seed

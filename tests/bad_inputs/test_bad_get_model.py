@@ -22,12 +22,21 @@ NO_SIZE = {"input_shape": (None, None, 3)}
 SCALED = {"kind": "rescale", "scale": "a"}
 
 
+@keras.saving.register_keras_serializable("bad_inputs")
+def halves(x):
+    return x[..., ::2]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
         ({"activation": "eluu"}, "'eluu'. Did you mean 'elu'.*Known"),
         ({"activation": keras.layers.Flatten, "model": CNN}, "keep the shape"),
         ({"activation": keras.layers.MaxPooling2D, "model": CNN}, "keep the shape"),
+        ({"activation": halves, "model": CNN}, "keep the shape"),
+        ({"model": "elu_cifar_18", "padding": "valid"}, "32 x 32 .*too small"),
+        ({"model": "nin", "input_shape": (32, 32, None), "preprocessing": False}, "channels"),
+        ({"width": 10**400}, "finite"),
         *(
             ({"activation": {"name": "elu", "alpha": value}}, "finite")
             for value in (-0.5, 1e39, 1e-46, 10**400, True)  # 1e39 is infinite in float32
