@@ -42,7 +42,7 @@ class Bodies:
         return size, values + _SMALL_BYTES
 
     @contextlib.asynccontextmanager
-    async def read(self, request: web.Request, model: Servable) -> AsyncIterator[bytes]:
+    async def read(self, request: web.Request, model: Servable) -> AsyncIterator[bytearray]:
         """Yields a request body, whose memory stays reserved until the block ends."""
         max_bytes, max_values = self._limits(model)
         too_large = f"The request body is larger than {max_bytes:.0f} bytes"
@@ -66,13 +66,13 @@ class Bodies:
                     raise unavailable("The memory for bodies is full. Send the request later.")
                 self._free_bytes -= len(part)
                 body += part
-            yield bytes(body)
+            yield body
         except web.RequestPayloadError as error:
             raise invalid_argument(f"The body cannot be read: {error}") from None
         finally:
             self._free_bytes += len(body)
 
-    async def parse(self, body: bytes, model: Servable) -> json_format.Request:
+    async def parse(self, body: bytearray, model: Servable) -> json_format.Request:
         """Returns the parsed request; raises the errors of `json_format.read`."""
         most = self._max_batch_size
         return await self._convert(len(body), json_format.read, body, model.signature, most)

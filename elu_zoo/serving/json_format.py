@@ -25,7 +25,7 @@ class Request:
     by_row: bool  # whether the request and its response are in the row format
 
 
-def read(body: bytes, signature: Callable[[str], Signature], max_examples: int) -> Request:
+def read(body: bytearray, signature: Callable[[str], Signature], max_examples: int) -> Request:
     """Parses a request body; `signature` gets a name, which may be empty."""
     document = _parse(body)
     name = document.get("signature_name", "")
@@ -63,7 +63,7 @@ def write(outputs: Arrays, signature: Signature, by_row: bool) -> bytes:
     return orjson.dumps({"predictions": rows}, option=orjson.OPT_SERIALIZE_NUMPY)
 
 
-def _parse(body: bytes) -> dict[str, Any]:
+def _parse(body: bytearray) -> dict[str, Any]:
     try:
         document = orjson.loads(body)
     except orjson.JSONDecodeError as error:
@@ -73,7 +73,7 @@ def _parse(body: bytes) -> dict[str, Any]:
     return document
 
 
-def _may_hold_more_than_numbers(body: bytes, document: dict[str, Any]) -> bool:
+def _may_hold_more_than_numbers(body: bytearray, document: dict[str, Any]) -> bool:
     """Returns whether the values may contain booleans or strings.
 
     NumPy would convert booleans to numbers, and would allocate the length of the

@@ -154,7 +154,7 @@ class RestApi:
                 raise StatusError(grpc.StatusCode.DEADLINE_EXCEEDED, text) from None
         return web.Response(body=content, content_type="application/json")
 
-    async def _outputs(self, model: Servable, body: bytes) -> bytes:
+    async def _outputs(self, model: Servable, body: bytearray) -> bytes:
         parsed = await self._bodies.parse(body, model)
         future = model.batchers[parsed.signature.name].submit(parsed.arrays)
         outputs = await asyncio.wrap_future(future)
@@ -175,11 +175,11 @@ class RestApi:
                 image = await request.read()
                 await self._one_digit.acquire()  # until the thread ends, perhaps after the request
                 future = asyncio.get_running_loop().run_in_executor(None, _digit, image)
-                future.add_done_callback(lambda _: self._one_digit.release())
+                future.add_done_callback(lambda x: (self._one_digit.release(), x.exception()))
                 content = await asyncio.shield(future)
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
-        except errors.DataError as error:
+        except (errors.DataError, web.RequestPayloadError) as error:
             raise invalid_argument(f"The image cannot be used: {error}.") from None
         return _json(content)
 

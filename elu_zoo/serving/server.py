@@ -225,12 +225,11 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
             os._exit(128 + number)
         stop.set()
 
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, on_signal, number)
     await server.start()
-    if not stop.is_set():
-        started(server)
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):  # before, they end the process at once
+        loop.add_signal_handler(number, on_signal, number)
+    started(server)
     await stop.wait()
     await server.stop()
     if server.is_busy():  # Python would wait for a thread that may never end

@@ -67,7 +67,7 @@ def _values(proto: tensor_pb2.TensorProto, tensor: Tensor, count: int) -> np.nda
         return None
     try:
         field = getattr(proto, _FIELDS[tensor.data_type])
-        return np.array(list(field), tensor.dtype) if len(field) == count else None
+        return np.fromiter(field, tensor.dtype, count) if len(field) == count else None
     except OverflowError:  # integers of 8 and 16 bits are sent as int32
         return None
 

@@ -170,7 +170,7 @@ def gate(monkeypatch):
     gate, run = threading.Event(), Signature.run
 
     def wait_and_run(self, requests):
-        assert gate.wait(20)
+        assert gate.wait(60)
         return run(self, requests)
 
     monkeypatch.setattr(Signature, "run", wait_and_run)

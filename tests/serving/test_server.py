@@ -151,14 +151,17 @@ def test_the_page_gets_digits_in_the_form_of_mnist(run):
     assert blank[0] == 400 and "no ink" in blank[1]
     paper[10:60, 80:86] = 20
     status, text = running.get("/digit", tf.io.encode_png(paper).numpy())
-    answer = json.loads(text)
-    image = tf.io.decode_png(base64.b64decode(answer["b64"])).numpy()
+    image = tf.io.decode_png(base64.b64decode(json.loads(text)["b64"])).numpy()
     np.testing.assert_array_equal(image, digits.normalize(paper)[0])
-    assert (status, answer["warning"]) == (200, "")
+    assert (status, json.loads(text)["warning"]) == (200, "")
     with socket.create_connection(running.server.rest_address.split(":"), SECONDS) as slow:
         slow.sendall(b"POST /digit HTTP/1.1\r\nHost: localhost\r\nContent-Length: 9\r\n\r\n")
         until(lambda: running.server._rest_api.running)
         assert running.get("/digit", tf.io.encode_png(paper).numpy()) == (status, text)
+    with socket.create_connection(running.server.rest_address.split(":"), SECONDS) as bad:
+        bad.sendall(b"POST /digit HTTP/1.1\r\nHost: localhost\r\nContent-Encoding: gzip\r\n")
+        bad.sendall(b"Content-Length: 2\r\n\r\nxx")
+        assert b" 400 " in bad.recv(99)
     large = tf.io.encode_png(np.zeros((1100, 1000, 1), np.uint8)).numpy()
     for body, code in ((b"text", 400), (large, 400), (bytes(2**21), 413)):
         assert running.get("/digit", body)[0] == code
