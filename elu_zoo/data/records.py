@@ -36,12 +36,10 @@ class RecordsOfSplit:
             return [_parse(record) for record in records]
         # The reader raises errors of many types for damaged files.
         except Exception as error:
-            # The data may be whole, for instance without permission to read them.
-            is_outside = isinstance(error, OSError) and not isinstance(error, FileNotFoundError)
-            remedy = "Fix the cause" if is_outside else "Delete the folder and prepare it again"
             raise errors.DataError(
                 f"Cannot read {self.split} in {self.folder}: {type(error).__name__}: "
-                f"{errors.graph_reason(str(error))}. {remedy}."
+                f"{errors.graph_reason(str(error))}. If you may read its files and they fit into "
+                "memory, delete the folder and prepare it again."
             ) from error
 
     @functools.cached_property

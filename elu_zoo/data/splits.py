@@ -19,8 +19,8 @@ def split(name: str, arrays: Arrays, terms: str) -> ImageData:
 
     A missing validation or test split takes about a tenth of the training images. The
     hash of the pixels of an image decides its split, so that an image stays in its
-    split when other images are added or removed, and equal images share one split. The
-    training images are sorted by their hashes, which mixes the classes.
+    split when other images are added or removed, and equal images share one split. Only a
+    split that would be empty takes others. The training images are sorted by their hashes.
 
     Args:
         name: name of the data set.
@@ -62,10 +62,10 @@ def _cut(name: str, given: dict[str, Split], hashes: np.ndarray) -> dict[str, Sp
     """Returns the splits that are cut from the training images, and the rest of these."""
     # The split of each image, as a position in SPLITS.
     missing = [index for index, part in enumerate(SPLITS) if part not in given]
-    if len(set(hashes)) <= len(missing) or len(hashes) < len(SPLITS):
+    if len(set(hashes)) <= len(missing):
         raise errors.DataError(
             f"{name} has {len(hashes)} training images, of which {len(set(hashes))} are distinct; "
-            f"{len(SPLITS)} are needed, of which {len(missing) + 1} are distinct. Add images."
+            f"{len(missing) + 1} distinct ones are needed. Add images."
         )
     split_of = np.minimum(hashes / _HELD_OUT, 2).astype(int) + 1
     split_of[~np.isin(split_of, missing)] = 0

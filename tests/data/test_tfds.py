@@ -130,7 +130,7 @@ def test_damaged_records_are_refused(tmp_path, home, damage):
         load.load("things", tmp_path)
     text = str(caught.value)
     assert f"Cannot read the data set in {folder}: " in text
-    assert f" Delete {folder} and prepare it again with `tfds build things " in text
+    assert f" delete {folder} and prepare it again with `tfds build things " in text
     assert "{{" not in text and "\n" not in text
     assert not list(home.rglob("*.npz*"))
 
