@@ -32,7 +32,7 @@ def check(argv: list[str]) -> None:
         if unused := [f"--{flag}" for flag in others if values[flag].present]:
             raise errors.UsageError(f"--push publishes weights. Remove {', '.join(unused)}.")
     versions.check_name(values.model if values.name is None else values.name)
-    versions.check_quantize(values.quantize, values.format)
+    versions.check_format(values.format, values.quantize)
 
 
 def main(_: list[str]) -> None:

@@ -39,7 +39,9 @@ class Inputs:
             return [*self.left_out, *self.remarks]
         warnings = [*self.left_out, plausibility.scale_complaint(self.images, names)]
         if plausibility.takes_light_on_black(predictor.image_shape, predictor.dataset):
-            warnings.append(plausibility.ground_complaint(self.images, names, "--digit"))
+            is_data = any("true" in row for row in self.rows)
+            remedy = "image files with --digit" if is_data else "--digit"
+            warnings.append(plausibility.ground_complaint(self.images, names, remedy))
         return [warning for warning in warnings if warning]
 
     def predict(
@@ -77,11 +79,12 @@ def read_files(paths: Sequence[str], predictor: Predictor, digit: bool = False) 
 
 def load_test_images(name: str, data_dir: str | None, count: int, predictor: Predictor) -> Inputs:
     """Returns the first test images of a data set."""
-    if name == load.IMAGENET:
+    # elu_imagenet_15 keeps images on the disk, also those of a user, in splits of its own.
+    if name == load.IMAGENET or predictor.preprocessing == "mean_crop":
         raise errors.UsageError(
-            f"The images of {name} are not loaded into memory, which --data requires. "
-            "Pass image files or folders instead of --data, or run elu-zoo-evaluate to "
-            "measure all test images."
+            f"The images of {name} are not loaded into memory, which --data of this network "
+            "requires. Pass image files or folders instead of --data, or run elu-zoo-evaluate "
+            "to measure all test images."
         )
     data = load.load(name, data_dir, predictor.image_shape)
     test = data.test.first(min(count, len(data.test)))

@@ -2,7 +2,6 @@
 
 import contextlib
 import dataclasses
-import importlib.util
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -55,24 +54,22 @@ class Format:
     """A format of exported models.
 
     Attributes:
-        packages: the packages that write and run the file.
         load: a function from a file's path to a function from images to named outputs.
         tolerance: see `checks.compare`.
     """
 
     file: str
-    packages: tuple[str, ...]
     load: Callable[[Path], Callable[[np.ndarray], Outputs]]
     tolerance: float = checks.TOLERANCE
 
 
-# Formats by name. The extra of elu-zoo with the same name installs the packages.
+# Formats by name.
 FORMATS = {
     # ONNX Runtime adds numbers in another order than TensorFlow, and whitening cancels
     # large sums. The logits differ by up to 9.2e-5 of the largest logit of an image on
     # the CIFAR test sets, and by up to 2e-6 on noise.
-    "onnx": Format(versions.ONNX, ("tf2onnx", "onnxruntime"), load_onnx, 2e-4),
-    "litert": Format(versions.LITERT, ("ai_edge_litert",), load_litert),
+    "onnx": Format(versions.ONNX, load_onnx, 2e-4),
+    "litert": Format(versions.LITERT, load_litert),
 }
 
 
@@ -105,13 +102,7 @@ def export_interchange(
     if format not in FORMATS:
         raise errors.unknown_name_error("format", format, FORMATS)
     chosen = FORMATS[format]
-    _check_installed(format)
-    if keras.config.backend() != "tensorflow":
-        raise errors.UsageError(
-            f"{chosen.file} must be written with KERAS_BACKEND=tensorflow, got "
-            f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
-            "the same for all backends."
-        )
+    versions.check_format(format, quantize)
     function = named_outputs.make(model, class_names, autoencoder)
     if any(x.compute_dtype != "float32" for x in all_layers(function.model)):
         raise errors.UsageError(
@@ -119,7 +110,7 @@ def export_interchange(
             "layers. Build the model in float32, with the same weights."
         )
     if quantize is not None:
-        quantization.check(quantize, format, function)
+        quantization.check(function)
     target = Target(directory, name, chosen.file, version, source, replace)
     with target.write_version() as (path, temporary):
         file = temporary / chosen.file
@@ -183,16 +174,6 @@ def _convert(function: NamedOutputs, format: str, file: Path, options: dict[str,
     with warnings.catch_warnings(), constants, quiet.native():
         warnings.simplefilter("ignore")
         named.export(str(file), format=format, verbose=False, input_signature=[spec], **options)
-
-
-def _check_installed(format: str) -> None:
-    packages = FORMATS[format].packages
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if missing:
-        raise errors.UsageError(
-            f"The format {format} needs {' and '.join(packages)}; not installed: "
-            f'{", ".join(missing)}. Run: pip install "elu-zoo[{format}]"'
-        )
 
 
 @contextlib.contextmanager

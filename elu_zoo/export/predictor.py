@@ -23,12 +23,14 @@ class Predictor:
         image_shape: `(height, width, channels)`.
         class_names: in the order of the logits; empty for an autoencoder.
         dataset: the name of the training data set; None if unknown.
+        preprocessing: the kind of the preprocessing; None if unknown.
     """
 
     function: Callable[[np.ndarray], dict[str, np.ndarray]]
     image_shape: tuple[int, int, int]
     class_names: Sequence[str]
     dataset: str | None = None
+    preprocessing: str | None = None
 
     @property
     def is_autoencoder(self) -> bool:
@@ -40,7 +42,8 @@ def from_saved_model(directory: str) -> Predictor:
     loaded = load_saved_model(directory)
     origin_fields = origin.read(loaded.path) or {}
     dataset = origin_fields.get("dataset")  # exports of other origin may lack it
-    return Predictor(loaded.predict, loaded.image_shape, loaded.class_names, dataset)
+    kind = dict(origin_fields.get("preprocessing") or {}).get("kind")
+    return Predictor(loaded.predict, loaded.image_shape, loaded.class_names, dataset, kind)
 
 
 def from_weights(weights: Pretrained) -> Predictor:
@@ -52,7 +55,8 @@ def from_weights(weights: Pretrained) -> Predictor:
         outputs = function(np.asarray(images, np.float32))
         return {key: value.numpy() for key, value in outputs.items()}
 
-    return Predictor(predict, function.image_shape, function.class_names, weights.dataset)
+    described = weights.dataset, weights.preprocessing["kind"]
+    return Predictor(predict, function.image_shape, function.class_names, *described)
 
 
 def description(model: keras.Model, name: str, weights: Pretrained | None = None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ import keras
 import tensorflow as tf
 
 from elu_zoo import errors
-from elu_zoo.export import joining, versions
+from elu_zoo.export import joining
 from elu_zoo.export.named_outputs import NamedOutputs
 from elu_zoo.layers.data_statistics import MeanSubtraction, ZCAWhitening
 from elu_zoo.layers.normalization import GlobalContrastNormalization
@@ -26,9 +26,8 @@ TOLERANCE = {"dynamic": 0.05, "float16": 2e-3}  # of `checks.compare`
 Convert = Callable[..., bytes]
 
 
-def check(kind: str, format: str, function: NamedOutputs) -> None:
-    """Checks the arguments of a quantized export."""
-    versions.check_quantize(kind, format)
+def check(function: NamedOutputs) -> None:
+    """Checks that a model can be quantized."""
     layers = [x for x in all_layers(function.model) if isinstance(x, PREPROCESSING)]
     nested = [x.name for x in layers if x not in function.model.layers]
     if nested:

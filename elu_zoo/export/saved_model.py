@@ -63,12 +63,6 @@ def export_saved_model(
     Returns:
         The version's folder.
     """
-    if keras.config.backend() != "tensorflow":
-        raise errors.UsageError(
-            "A SavedModel must be written with KERAS_BACKEND=tensorflow, got "
-            f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
-            "the same for all backends."
-        )
     function = named_outputs.make(model, class_names, autoencoder, classifier)
     target = Target(directory, name, versions.SAVED_MODEL, version, source, replace)
     with target.write_version() as (path, temporary):

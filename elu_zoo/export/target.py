@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import keras
 from absl import logging
 
 from elu_zoo import errors, files
@@ -41,10 +42,13 @@ class Target:
     def check(self) -> None:
         """Checks that the version can be written."""
         versions.check_name(self.name)
-        if self.file == versions.SAVED_MODEL and "[" in os.path.abspath(self.directory):
+        if self.file == versions.SAVED_MODEL:
+            versions.check_path(self.directory)
+        if keras.config.backend() != "tensorflow":
             raise errors.UsageError(
-                f"TensorFlow cannot read models from a path with '[', such as "
-                f"{self.directory}. Choose another folder."
+                f"{self.file} must be written with KERAS_BACKEND=tensorflow, got "
+                f"{keras.config.backend()}. Set KERAS_BACKEND=tensorflow; weight files are "
+                "the same for all backends."
             )
         with self._disk_errors():
             self._describe_replacement(self._path())

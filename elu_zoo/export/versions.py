@@ -1,5 +1,7 @@
 """The layout of exports: <directory>/<name>/<version>/, with integer versions."""
 
+import importlib.util
+import os
 import re
 from collections.abc import Sequence
 from pathlib import Path
@@ -10,6 +12,8 @@ SAVED_MODEL = "saved_model.pb"
 ONNX = "model.onnx"
 LITERT = "model.tflite"
 FILES = {"saved_model": SAVED_MODEL, "onnx": ONNX, "litert": LITERT}  # by format
+# The packages that write and run a file of a format, and the extra of elu-zoo with its name.
+PACKAGES = {"onnx": ("tf2onnx", "onnxruntime"), "litert": ("ai_edge_litert",)}
 QUANTIZATIONS = ("dynamic", "float16")
 MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version on servers
 # Names that fit into the REST paths of TensorFlow Serving. A number would be parsed as
@@ -31,13 +35,28 @@ def check_name(name: object) -> None:
         )
 
 
-def check_quantize(kind: str | None, format: str) -> None:
-    """Checks that a format has a kind of quantization; None stands for float32."""
-    if kind is not None and kind not in QUANTIZATIONS:
-        raise errors.unknown_name_error("quantization", kind, QUANTIZATIONS)
-    if kind is not None and format != "litert":
+def check_path(path: str | os.PathLike) -> None:
+    """Refuses a path that TensorFlow would take for a pattern."""
+    if "[" in os.path.abspath(path):
         raise errors.UsageError(
-            f"Only --format=litert can be quantized, got --quantize={kind} and "
+            f"TensorFlow cannot read models from a path with '[', such as {path}. Choose another "
+            "folder."
+        )
+
+
+def check_format(format: str, quantize: str | None) -> None:
+    """Checks that a format's packages are installed, and that it has a kind of quantization."""
+    packages = PACKAGES.get(format, ())
+    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
+        raise errors.UsageError(
+            f"The format {format} needs {' and '.join(packages)}; not installed: "
+            f'{", ".join(missing)}. Run: pip install "elu-zoo[{format}]"'
+        )
+    if quantize is not None and quantize not in QUANTIZATIONS:
+        raise errors.unknown_name_error("quantization", quantize, QUANTIZATIONS)
+    if quantize is not None and format != "litert":
+        raise errors.UsageError(
+            f"Only --format=litert can be quantized, got --quantize={quantize} and "
             f"--format={format}. Remove --quantize, or pass --format=litert."
         )
 
@@ -82,6 +101,7 @@ def find_version(directory: Path) -> Path:
         )
     if not directory.is_dir():
         raise errors.UsageError(f"{directory} is not a folder.")
+    check_path(directory)
     if (directory / SAVED_MODEL).exists():
         return directory
     models = [directory]

@@ -46,15 +46,23 @@ def build(
 
     The builder's arguments include those recorded with the weights.
     """
-    if weights is None:
-        return _build(registered, arguments)
     from elu_zoo.models import loading
 
-    if weights.entry and weights.name not in manifest.published():
-        model = loading.build_unpublished(registered, arguments, weights, _build)
-    else:
-        model = _build(registered, arguments)
-    loading.load(model, registered, arguments, weights)
+    try:
+        if weights is None or not weights.entry or weights.name in manifest.published():
+            model = _build(registered, arguments)
+        else:
+            model = loading.build_unpublished(registered, arguments, weights, _build)
+    except ValueError as error:
+        if loading.TOO_SMALL not in str(error):
+            raise
+        height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
+        raise errors.UsageError(
+            f"Images of {height} x {width} pixels are too small for {registered.name}: "
+            f"{str(error).splitlines()[0]} Use a larger size."
+        ) from error
+    if weights is not None:
+        loading.load(model, registered, arguments, weights)
     return model
 
 
@@ -70,12 +78,4 @@ def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
         raise errors.ResourceError(
             f"The weights of {registered.name} do not fit into memory: {error}. "
             "Pass a smaller width, input_shape or num_classes."
-        ) from error
-    except ValueError as error:
-        if "output size would be" not in str(error):  # Keras' error of maps without pixels
-            raise
-        height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
-        raise errors.UsageError(
-            f"Images of {height} x {width} pixels are too small for {registered.name}: "
-            f"{str(error).splitlines()[0]} Use a larger size."
         ) from error

@@ -13,6 +13,8 @@ from elu_zoo.registry import ModelEntry
 from elu_zoo.weights import hdf5
 from elu_zoo.weights.pretrained import Pretrained
 
+TOO_SMALL = "output size would be"  # part of Keras' ValueError of maps without pixels
+
 
 def check_saved(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained, needs_classifier: bool
@@ -40,13 +42,15 @@ def build_unpublished(
 ) -> keras.Model:
     """Builds a network from a manifest entry that is not trusted."""
     try:
-        shapes = hdf5.shapes(_abstract(registered, arguments, weights, build))
+        shapes = hdf5.shapes(_abstract(registered, arguments, weights))
         hdf5.read(weights.path, shapes, weights.entry["sha256"])  # It can be forged and huge.
         return build(registered, arguments)
     except errors.EluZooError:
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
+        if TOO_SMALL in str(error):  # The user may have chosen the size.
+            raise
         reason = errors.printable(str(error), 300)
         raise errors.CorruptError(
             f"{registered.name} cannot be built from the entry {weights.name}: {reason}. The "
@@ -55,10 +59,7 @@ def build_unpublished(
 
 
 def _abstract(
-    registered: ModelEntry,
-    arguments: dict[str, Any],
-    weights: Pretrained,
-    build: Callable[..., keras.Model],
+    registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained
 ) -> keras.Model:
     """Returns the network of a file, without preprocessing and values of its weights."""
     file_arguments = {k: v for k, v in arguments.items() if k != "preprocessing"}
@@ -68,7 +69,7 @@ def _abstract(
 
     def build_abstract() -> keras.Model:
         with keras.StatelessScope(initialize_variables=False):
-            return build(registered, file_arguments)
+            return registered.builder(**file_arguments)
 
     # In the current thread, Keras would initialize these variables after this scope.
     with concurrent.futures.ThreadPoolExecutor(1) as pool:

@@ -13,8 +13,10 @@ ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 
 
 def test_images_on_the_disk_are_refused():
-    with pytest.raises(errors.UsageError, match=load.IMAGENET):
-        inputs.load_test_images(load.IMAGENET, None, 5, None)
+    predictor = Predictor(None, (256, 256, 3), "01", "photos", "mean_crop")
+    for name, of_network in ((load.IMAGENET, None), ("photos", predictor)):
+        with pytest.raises(errors.UsageError, match=name):
+            inputs.load_test_images(name, None, 5, of_network)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from elu_zoo import errors
-from elu_zoo.export import interchange, named_outputs, quantization
+from elu_zoo.export import interchange, named_outputs, quantization, versions
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.layers import GlobalContrastNormalization
 
@@ -52,10 +52,11 @@ def test_quantized_file_agrees_with_keras(whitening, tmp_path, kind):
 def test_what_cannot_be_quantized_is_refused():
     inner = classifier(GlobalContrastNormalization())
     nested = keras.Sequential([keras.Input(SHAPE), inner])
-    for model, kind, format, message in (
-        (inner, "int8", "litert", "Known: dynamic, float16"),
-        (inner, "float16", "onnx", "litert"),
-        (nested, "dynamic", "litert", "inside"),
+    with pytest.raises(errors.UsageError, match="inside"):
+        quantization.check(named_outputs.make(nested, NAMES, None))
+    for kind, format, message in (
+        ("int8", "saved_model", "Known: dynamic, float16"),
+        ("float16", "saved_model", "litert"),
     ):
         with pytest.raises(errors.UsageError, match=message):
-            quantization.check(kind, format, named_outputs.make(model, NAMES, None))
+            versions.check_format(format, kind)

@@ -85,6 +85,9 @@ def test_a_path_that_tensorflow_takes_for_a_pattern_is_refused(tmp_path):
     with pytest.raises(errors.UsageError, match=r"a path with '\['"):
         Target(tmp_path / "ex[1]", "net", versions.SAVED_MODEL, source=A).check()
     Target(tmp_path / "ex[1]", "net", versions.LITERT, source=A).check()
+    (tmp_path / "ex[1]").mkdir()
+    with pytest.raises(errors.UsageError, match=r"'\['"):
+        versions.find_version(tmp_path / "ex[1]")
 
 
 def test_versions_of_another_format_are_refused(tmp_path):
