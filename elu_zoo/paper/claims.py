@@ -7,7 +7,7 @@ layers, is at most 0.05. Effects with an outcome have decided themselves.
 
 import dataclasses
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 import numpy as np
@@ -138,7 +138,9 @@ def difference_in_layers(first: ReadLayers, second: ReadLayers) -> Find:
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         a, b = first(frame), second(frame)
         layers = tuple(compared(a[name], b.get(name, {}), test) for name in a)
-        return compared(_mean_of_layers(a), _mean_of_layers(b), test)._replace(layers=layers)
+        both = {name: a[name].keys() & b[name].keys() for name in a if name in b}
+        means = [_mean_of_layers(arm, both) for arm in (a, b)]
+        return compared(means[0], means[1], test)._replace(layers=layers)
 
     return find
 
@@ -167,11 +169,11 @@ def final(arm: Arm, column: str) -> Read:
     return lambda frame: grouping.final_values(frame, arm, column)
 
 
-def _mean_of_layers(layers: Mapping[str, Values]) -> Values:
-    """Returns the mean over the layers that have a value for a seed, by seed."""
-    seeds = sorted({seed for values in layers.values() for seed in values})
+def _mean_of_layers(arm: Mapping[str, Values], both: Mapping[str, Set[int]]) -> Values:
+    """Returns the mean over the layers that have a value in both arms for a seed, by seed."""
     return {
-        seed: float(np.mean([of[seed] for of in layers.values() if seed in of])) for seed in seeds
+        seed: float(np.mean([arm[name][seed] for name in both if seed in both[name]]))
+        for seed in sorted(set().union(*both.values()))
     }
 
 
@@ -237,8 +239,9 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
         return "undecided" if share and "no difference" in measured else "not tested"
     if measured == {"supports"} == set(outcomes):
         return "reproduced" if share >= 1 else "reproduced in early training"
+    against = measured - undecided <= {"contradicts", "differs"}
+    if share < 1 and against:
+        return "not tested"
     if measured == {"contradicts"}:
-        return "contradicted" if share >= 1 else "not tested"
-    if "differs" in measured and measured - undecided <= {"differs", "contradicts"}:
-        return "different" if share >= 1 else "not tested"
-    return "mixed"
+        return "contradicted"
+    return "different" if "differs" in measured and against else "mixed"

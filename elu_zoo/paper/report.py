@@ -49,10 +49,11 @@ it contradicts), and the paper's own tests, p < 0.001, by Wilcoxon's exact one-s
 ten pairs. A number of the paper is supported if ours is equivalent: if the 95 % interval of our
 mean minus the paper's, by the deviation and number of the paper's runs, is within a stated limit.
 It *differs* if that interval excludes 0, even if our error is lower. A damping, a limit of a loss,
-a window of epochs and an average over units are our choice: each has tests at three values.
-Differences that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
-*diverged* if its runs diverged and left no pair. [All measured tests](claim_tests.csv) have their p
-and intervals, without correction.
+and in figures 2 and 7 a window of epochs and an average over units are our choice: each has tests
+at three values. The share of covariances, the phases and the medians of the theory's section are
+our choice too, at one value. Differences that are *equal* in all pairs decide nothing, nor do *too
+few pairs*. A test has *diverged* if its runs diverged and left no pair. [All measured
+tests](claim_tests.csv) have their p and intervals, without correction.
 """
 
 
@@ -101,7 +102,7 @@ def _section(name: str, view: View | None) -> list[str]:
         parts.append(experiment.note)
     command = f"elu-zoo-reproduce {name}"
     if not view:
-        return [*parts, f"Not run yet: `{command}`."]
+        return [*parts, f"Not run yet, or all runs diverged: `{command}`."]
     length = schedule(name, view) or "No training"
     parts.append(f"{length}. Command: `{command} --budget={view.budget}{_seeds(name, view)}`.")
     parts += _shown(name, view, experiment.title, name)

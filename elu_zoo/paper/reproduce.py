@@ -8,7 +8,7 @@ from elu_zoo.pairs import runner
 from elu_zoo.pairs.spec import BUDGETS, Plan, Trial
 from elu_zoo.paper import claim_tables, report
 from elu_zoo.paper.experiments import EXPERIMENTS, chosen
-from elu_zoo.paper.views import FIGURES, points, view
+from elu_zoo.paper.views import FIGURES, needs, points, view
 from elu_zoo.training import result
 
 # Two rows of results.csv with equal values in these columns are the same run.
@@ -27,6 +27,12 @@ def reproduce(
     names = chosen(names)
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         points(name, output).check()
+    for row in results.read_file(output / "results.csv")[:1]:
+        if lacking := sorted({*_SAME, "sha256"} - row.keys()):
+            raise errors.DataError(
+                f"{output / 'results.csv'} lacks the columns {', '.join(lacking)}. Move the file "
+                "away, or set another --output."
+            )
     left_out = []
     for name in names:
         experiment = EXPERIMENTS[name]
@@ -43,7 +49,9 @@ def reproduce(
                 raise
             left_out.append(name)
             say(f"{name}: left out. {error}")
-        draw(name, output)
+        for each in EXPERIMENTS:
+            if name in needs(each):
+                draw(each, output)
         write_report(output)
     say(f"{output / report.NAME}")
     if left_out:

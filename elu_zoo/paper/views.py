@@ -53,12 +53,14 @@ def view(name: str, output: Path) -> View | None:
     """Returns the rows of an experiment that the report shows.
 
     These are the rows of the longest budget with five seeds, or else of the budget with
-    the most seeds. None if the experiment, or the first one that it reads, has no rows.
+    the most seeds. None if the experiment, or the first one that it reads, has no rows, or
+    only of diverged runs.
     """
     best, most = None, (0, 0)
     for length, budget in enumerate(BUDGETS, 1):
         rows = {need: points(need, output).of_budget(budget) for need in needs(name)}
-        if not rows[needs(name)[0]]:
+        found = _without_diverged(budget, rows) if rows[needs(name)[0]] else None
+        if not found:
             continue
         seeds = [
             len({row["seed"] for row in own})
@@ -67,9 +69,8 @@ def view(name: str, output: Path) -> View | None:
         ]
         rank = min([_ENOUGH_SEEDS, *seeds]), length
         if rank > most:
-            best, most = (budget, rows), rank
-    shown = _without_diverged(*best) if best else None
-    return shown and dataclasses.replace(shown, longer=_longer(name, shown, output))
+            best, most = found, rank
+    return best and dataclasses.replace(best, longer=_longer(name, best, output))
 
 
 def _longer(name: str, shown: View, output: Path) -> View | None:

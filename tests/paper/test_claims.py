@@ -174,7 +174,7 @@ YES, NO, OPEN, MISSING = "supports", "contradicts", "no difference", "not measur
         ([YES, YES, MISSING], "mixed", "mixed"),
         ([NO, NO, MISSING], "contradicted", "not tested"),
         ([YES, NO], "mixed", "mixed"),
-        ([NO, OPEN], "mixed", "mixed"),
+        ([NO, OPEN], "mixed", "not tested"),
         (["layers disagree"], "mixed", "mixed"),
         ([YES, "diverged"], "mixed", "mixed"),
         ([YES, "too few pairs"], "mixed", "mixed"),

@@ -9,7 +9,7 @@ from synthetic_worlds import CLAIMS, DECIDING_TESTS, TESTS, judged, outcomes, wo
 
 from elu_zoo import results
 from elu_zoo.pairs.spec import Plan
-from elu_zoo.paper import claim_tables, views
+from elu_zoo.paper import claim_tables, report, views
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.views import View
 
@@ -132,14 +132,15 @@ def test_names_are_unique_and_sections_exist():
 
 
 def write_tables(output):
-    """Writes the tables of claims from the committed rows."""
-    seen = {name: views.view(name, COMMITTED) for name in EXPERIMENTS}
-    found = claim_tables.judge({name: each for name, each in seen.items() if each})
-    claim_tables.write(output, found)
+    """Writes the tables of claims from the committed rows, and returns the report."""
+    seen = {name: found for name in EXPERIMENTS if (found := views.view(name, COMMITTED))}
+    judged = claim_tables.judge(seen)
+    claim_tables.write(output, judged)
+    return report.text(seen, judged)
 
 
 def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
-    write_tables(tmp_path)
+    assert write_tables(tmp_path) == (COMMITTED / report.NAME).read_text()
     for name in "claims.csv", "claim_tests.csv":
         rows = results.read_file(tmp_path / name)
         committed = results.read_file(COMMITTED / name)

@@ -216,7 +216,7 @@ def test_experiments_that_cannot_run_are_left_out_and_the_others_run(
     assert "fake: left out. no images" in lines
     assert rows("figures/other.csv") and not rows("figures/fake.csv")
     text = (tmp_path / "out" / "reproduction.md").read_text()
-    assert "Not run yet: `elu-zoo-reproduce fake`" in text
+    assert "diverged: `elu-zoo-reproduce fake`" in text
 
 
 def test_smoke_runs_are_not_in_the_results(go, rows):
@@ -239,6 +239,10 @@ def test_a_wrong_folder_or_file_is_an_error_before_the_first_run(go, runs, tmp_p
     row = {"budget": "full", "activation": "elu", "seed": "0", "k": "1"}
     results.write(tmp_path / "out" / "figures" / "theory.csv", list(row), [row])
     with pytest.raises(errors.DataError, match="theory.csv has other columns .* cosine"):
+        go()
+    shutil.rmtree(tmp_path / "out")
+    results.write(tmp_path / "out" / "results.csv", list(row), [row])
+    with pytest.raises(errors.DataError, match="results.csv lacks the columns .* sha256"):
         go()
     shutil.rmtree(tmp_path / "out")
     (tmp_path / "out").touch()

@@ -37,7 +37,7 @@ def test_experiments_that_were_not_run_have_a_section():
     assert list(found) == [CLAIMS, *titles]
     for name, experiment in EXPERIMENTS.items():
         text = found[experiment.title]
-        assert f"Not run yet: `elu-zoo-reproduce {name}`." in text
+        assert f"Not run yet, or all runs diverged: `elu-zoo-reproduce {name}`." in text
         assert re.match(r"\nThe paper, (section \d|[a-z])", text)
         assert experiment.note.strip() in text
         assert "figures/" not in text and "| " not in text

@@ -50,7 +50,7 @@ EXPERIMENT = Experiment(
     note=(
         "The paper compares its own networks with the published errors of others, and never "
         "puts ELU into these networks. The short budget has our own schedule `quick`, tuned for"
-        " elu_cifar_11, and is trained by JAX on a GPU. The authors of the networks report the "
+        " elu_cifar_11. The authors of the networks report the "
         "errors of Table 1 for ReLU, after hundreds of epochs. Only AlexNet was trained to the "
         "end of its authors' schedule, on CIFAR-10 with one seed. Table 1 has its errors, which"
         " are alike with ReLU and ELU. The full budget has each network's own schedule."

@@ -266,7 +266,7 @@ def _summary(frame: pd.DataFrame) -> str:
     for other in PAPER[1:]:
         if {"elu", other} <= set(losses.columns.levels[0]):
             lower = (losses["elu"] - losses[other]).dropna(how="all") < 0
-            until = [max(run.index[run], default=0) for _, run in lower.iterrows()]
+            until = [max(run.index[run], default=0) for _, run in lower.iterrows()] or [0]
             lines.append(
                 f"ELU's training loss is last below that of {palette.label(other)} in epoch "
                 f"{min(until)} to {max(until)}, by seed."

@@ -187,7 +187,7 @@ EXPERIMENT = Experiment(
         "batch of its 165,000 iterations, and little about initial kernels and about dropout, "
         "here after the pooling; the config's card has our choices. The short budget "
         f"has the first {_START_EPOCHS} of the paper's 330 epochs, which decide no claim about "
-        "its end; the full budget has runs of ELU and ReLU so far, by JAX on a GPU. A run at "
+        "its end; the full budget has runs of ELU and ReLU so far. A run at "
         "chance, an error of 99 %, is drawn, but not tested. Ribbons are one standard deviation."
     ),
 )
