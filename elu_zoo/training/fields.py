@@ -132,7 +132,7 @@ _ROWS = (
           choices=("sgd", "muon"), need=_is("train.nesterov", True)),
     Field("train.momentum", float, "heavy ball", 0.0, errors.FRACTION),
     Field("train.nesterov", bool, "Nesterov's momentum instead", False,
-          need=Need("train.momentum > 0", lambda config: config.train.momentum > 0)),
+          need=Need("train.momentum > 0", lambda config: get(config, "train.momentum") > 0)),
     Field("train.momentum_rise", tuple, "first momentum, and the iteration or fraction of the "
           "run at which the momentum reaches train.momentum", (0.0, 0), need=_SGD),
     Field("train.sgd_factor", float, "with muon: of SGD's learning rate", 1.0, errors.POSITIVE,

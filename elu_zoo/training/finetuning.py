@@ -31,7 +31,7 @@ def fill_from_parent(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]
         model.name,
         model.weights or None,
         activation=model.activation.to_dict() if model.activation.name else None,
-        batch_norm=model.batch_norm,
+        batch_norm=model.get("batch_norm"),
     )
     if parent:
         parent = dataclasses.replace(parent, has_classifier=False)

@@ -33,6 +33,9 @@ def test_missing_fields_have_their_neutral_values(smoke):
     assert resolve(config).config == resolve(smoke()).config
     assert dict_hash(as_dict(config)) == dict_hash(as_dict(smoke()))
     assert differences(as_dict(config), as_dict(smoke())) == []
+    config.train = {**{k: v for k, v in config.train.items() if k != "momentum"}, "nesterov": True}
+    with pytest.raises(errors.UsageError, match="momentum > 0"):
+        resolve(config)
 
 
 @pytest.mark.parametrize("key", FIELDS)
