@@ -4,10 +4,11 @@ A message says what is wrong, what was expected, what was received, and what to 
 Commands print the message on one line and exit with `exit_code`.
 """
 
+import contextlib
 import difflib
+import math
 import numbers
 import re
-import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -117,7 +118,9 @@ def check_integer(name: str, value: Any, *, minimum: int) -> None:
 def is_finite(value: Any) -> bool:
     """Returns whether a value is a finite number and not a bool."""
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return number and abs(value) <= sys.float_info.max
+    with contextlib.suppress(OverflowError):  # an integer beyond float64
+        return number and math.isfinite(value)
+    return False
 
 
 def check_number(name: str, value: Any, range: tuple[str, Callable[[float], bool]]) -> None:

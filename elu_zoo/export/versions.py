@@ -46,18 +46,18 @@ def check_path(path: str | os.PathLike) -> None:
 
 def check_format(format: str, quantize: str | None) -> None:
     """Checks that a format's packages are installed, and that it has a kind of quantization."""
-    packages = PACKAGES.get(format, ())
-    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
-        raise errors.UsageError(
-            f"The format {format} needs {' and '.join(packages)}; not installed: "
-            f'{", ".join(missing)}. Run: pip install "elu-zoo[{format}]"'
-        )
     if quantize is not None and quantize not in QUANTIZATIONS:
         raise errors.unknown_name_error("quantization", quantize, QUANTIZATIONS)
     if quantize is not None and format != "litert":
         raise errors.UsageError(
             f"Only --format=litert can be quantized, got --quantize={quantize} and "
             f"--format={format}. Remove --quantize, or pass --format=litert."
+        )
+    packages = PACKAGES.get(format, ())
+    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
+        raise errors.UsageError(
+            f"The format {format} needs {' and '.join(packages)}; not installed: "
+            f'{", ".join(missing)}. Run: pip install "elu-zoo[{format}]"'
         )
 
 

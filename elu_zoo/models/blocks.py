@@ -1,5 +1,6 @@
 """Building blocks of networks: linear layers, normalisation, dropout, classifiers."""
 
+import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -108,7 +109,8 @@ def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: 
     y = layer(x)
     shape = y.shape
     if isinstance(layer, keras.layers.Activation):  # of a function, which Keras has not called
-        shape = keras.Operation.compute_output_spec(layer, x).shape
+        with contextlib.suppress(Exception):  # of the function, which its first call raises
+            shape = getattr(keras.Operation.compute_output_spec(layer, x), "shape", None)
     if shape != x.shape:
         raise errors.UsageError(
             f"An activation must keep the shape of its input. The layer {layer.name} of type "

@@ -151,9 +151,9 @@ class Repository:
             if model.serving:
                 self._replace(name, model, None)
             model.states = {}
-        ended = {number for number, row in model.states.items() if row.state == State.END}
-        for number in set(model.states) - {*folders, current} - ended:
-            model.set_state(number, State.END)
+        for number in set(model.states) - {*folders, current}:
+            if model.states[number].state != State.END or model.states[number].status.error_code:
+                model.set_state(number, State.END)
         # If the current version was deleted, a lower version may replace it.
         lowest = current if current in folders else -1
         waits = False

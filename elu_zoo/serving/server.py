@@ -32,8 +32,7 @@ _MAX_GRPC_CALLS = 256
 _GRPC_HANDSHAKE_MS = 5_000
 # HTTP connections that one step of the event loop accepts, and that the system queues.
 _ACCEPTED, _BACKLOG = 8, 128
-# When the server stops, idle connections stay open for this time, so that requests
-# which clients have already sent are answered.
+# After a stop, idle connections stay open for this time, so that sent requests are answered.
 _STOP_IDLE_SECONDS = 1.0
 # Time that unfinished requests are given after `drain_seconds`.
 _CUT_SECONDS = 0.1
@@ -206,7 +205,7 @@ class Server:
 
 
 async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
-    """Runs a server until SIGTERM or SIGINT. A second signal ends the process at once.
+    """Runs a server until SIGTERM or SIGINT. A signal before the start, or a second, kills it.
 
     Args:
         started: called with the server when it accepts requests.
@@ -219,16 +218,17 @@ async def serve(settings: Settings, started: Callable[[Server], None]) -> None:
         )
     server = Server(settings)
     stop = asyncio.Event()
+    stop.set()
 
     def on_signal(number):
         if stop.is_set():
             os._exit(128 + number)
         stop.set()
 
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, on_signal, number)
     await server.start()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):  # before, they end the process at once
-        loop.add_signal_handler(number, on_signal, number)
+    stop.clear()
     started(server)
     await stop.wait()
     await server.stop()

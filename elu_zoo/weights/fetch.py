@@ -14,8 +14,7 @@ from absl import logging
 from elu_zoo import errors, files
 from elu_zoo.weights import manifest, untrusted
 
-# Names of the files that `elu_zoo.layers.statistics_file` writes.
-_STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")
+_STATISTICS = re.compile(r"[\w-]+_(?:zca|mean)-(?P<sha16>[0-9a-f]{16})")  # of statistics_file
 
 
 @dataclasses.dataclass(frozen=True)

@@ -44,8 +44,9 @@ def fetch(name: str) -> Path:
     paths = [path for path in links.glob("*") if path.is_file()]
     if sum(path.name.endswith(manifest.SUFFIX) for path in paths) != 1:
         raise errors.UsageError(f"{name} does not have one *{manifest.SUFFIX}, as --push writes.")
-    for path in paths:  # again each time, because a copy may be damaged
-        files.write_bytes(folder / path.name, files.read(path))
+    for path in paths:  # A copy may be damaged.
+        if not (copy := folder / path.name).is_file() or files.sha256(copy) != files.sha256(path):
+            files.write_bytes(copy, files.read(path))
     return folder
 
 
