@@ -105,5 +105,5 @@ def _recipe(entry: Entry, neutral: Mapping[str, Any]) -> dict:
 
 def describe(found: dict[str, float]) -> str:
     """Returns the results of `measure` among other measures as text, with their names."""
-    own = (name for name in found if name.startswith(("nll_", "ece_", "temperature")))
+    own = (name for name in found if name == "temperature" or name[:4] in ("nll_", "ece_"))
     return ", ".join(f"{name} {found[name]:.4g}" for name in own)
