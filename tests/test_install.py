@@ -74,7 +74,7 @@ def python(request, tmp_path_factory):
     for name in ("elu_zoo", "configs"):
         ignored = shutil.ignore_patterns("__pycache__", "*.svg")
         shutil.copytree(ROOT / name, clone / name, symlinks=True, ignore=ignored)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "README.md", "LICENSE", "MANIFEST.in"):
         shutil.copy(ROOT / name, clone)
     installed = ["-e", clone]
     if request.param == "wheel":

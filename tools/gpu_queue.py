@@ -45,7 +45,7 @@ RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
 START_SECONDS = 60.0  # of a run outside its iterations, as for compilation
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
-_UNSENT = "unsent"  # in the folder of a stopped run
+_UNSENT = "unsent"  # in the folder of a run that has started or stopped
 
 
 def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> None:
@@ -94,7 +94,7 @@ def run(
         if again:
             gpu_files.add(runs / job.name, output, later)
     running, statuses = dict[Job, subprocess.Popen](), list[int]()
-    with mps(_prepare(kit, runs)) as environment:
+    with mps(_prepare(kit, runs)) if minutes else contextlib.nullcontext({}) as environment:
         while waiting or running:
             for job in [job for job in running if running[job].poll() is not None]:
                 statuses.append(running.pop(job).returncode)
@@ -134,6 +134,7 @@ def _start(job: Job, kit: Path, runs: Path, environment: dict[str, str]) -> subp
     """Starts a run, whose messages are written to its folder."""
     print(f"started {job.line}", flush=True)
     (runs / job.name).mkdir(parents=True, exist_ok=True)
+    (runs / job.name / _UNSENT).touch()  # also for a call after a kill of this one
     command = [sys.executable, __file__, "job", str(kit), str(runs), job.line]
     with (runs / job.name / "log.txt").open("a") as log:
         streams = {"stdout": log, "stderr": subprocess.STDOUT}
@@ -149,9 +150,10 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
     control, folder = shutil.which("nvidia-cuda-mps-control"), "/tmp/mps"
     variables = {f"CUDA_MPS_{name}_DIRECTORY": folder for name in ("PIPE", "LOG")}
     with_mps = {**environment, **variables}
-    if control is None or subprocess.run([control, "-d"], env=with_mps).returncode:
+    if control is None:
         yield environment
         return
+    subprocess.run([control, "-d"], env=with_mps)  # fails if a killed call has left one
     try:
         works = _succeeds([sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 40, with_mps)
         print("with MPS" if works else "without MPS, which starts but does not work")
@@ -217,13 +219,10 @@ def _speed(timing: Path) -> float:
 
 
 def _end(job: Job, status: int, runs: Path, output: Path) -> None:
-    """Writes the files of a run that has ended, marks another, and prints its last measures."""
-    marker = runs / job.name / _UNSENT
-    marker.unlink(missing_ok=True)
+    """Writes the files of a run that has ended, and prints its last measures."""
     if gpu_files.has_ended(runs / job.name):
+        (runs / job.name / _UNSENT).unlink()
         gpu_files.add(runs / job.name, output, runs / "later")
-    else:
-        marker.touch()
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed, log = _speed(runs / job.name / "timing.jsonl"), runs / job.name / "log.txt"
     end = rows[-1:] if status in (0, 143) else log.read_text(errors="replace")[-1000:]
@@ -296,7 +295,7 @@ def _measured(job: Job, workdir: Path) -> dict:
     changed = differences(resolve(job.config()).values, entry["config"])
     weights = workdir / (entry["tag"] + manifest.SUFFIX)
     if changed or files.sha256(weights) != entry["sha256"]:
-        raise SystemExit(f"{workdir} is damaged or belongs to another line: {changed}")
+        raise SystemExit(f"{workdir} is damaged or of another line: {changed}. Delete it.")
     if not job.trained:
         resuming.check_observed(workdir, job.trial()[2].observers)
     return row(workdir, entry)

@@ -72,7 +72,7 @@ def build(
     train, encoded = config.train, split.is_encoded
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
-    _check_arguments(config, data)
+    _check_arguments(config, data, length.total, placement, options)
     preprocessing = _preprocessing(config, data, split, parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     network = registry.entry(config.model.name)
@@ -214,11 +214,16 @@ def _model(
     return model
 
 
-def _check_arguments(config: ConfigDict, data: ImageData) -> None:
+def _check_arguments(
+    config: ConfigDict, data: ImageData, iterations: int, placement: Placement, options: Any
+) -> None:
     """Builds a narrow network, as a check before hours of computing statistics."""
     if not data.train.is_encoded:
         return
     narrow = config.copy_and_resolve_references()
     narrow.model.width = 1e-9  # one unit a layer
     preprocessing = {"kind": "mean_crop", "crop": [config.data.crop_size] * 2}
-    _model(narrow, data, preprocessing, None, Phases(config.train, 1))
+    model = _model(narrow, data, preprocessing, None, Phases(config.train, 1))
+    finetuning.freeze(model, config)
+    optimizer.create(config, model, iterations)
+    placement.choose_compilation(model, placement.replicas, *options)

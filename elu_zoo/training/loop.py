@@ -84,7 +84,7 @@ def train(
         command: command line of this run, which the entry and the model card record.
 
     Returns:
-        The entry, or None on all machines of a cluster except the chief.
+        The entry; if a cluster has trained just now, None except on the chief.
 
     Raises:
         UsageError: an argument or a config value is invalid, or the folder belongs to
@@ -170,7 +170,7 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
                 outputs.save_if_due(state)
     if run.best:
         run.best.restore()
-    elif run.parent and run.validation is not None:
+    elif run.parent and run.validation is not None and not run.data.train.is_encoded:
         logging.info(
             "The weights of the last iteration are kept. --config.train.keep_best=True keeps "
             "those with the lowest validation loss."

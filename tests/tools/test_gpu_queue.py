@@ -120,7 +120,7 @@ def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     stored.mkdir()
     (kit / "wheels").mkdir(parents=True)
     (kit / "wheels" / "none.whl").touch()
-    monkeypatch.setattr(gpu_queue, "STOP_SECONDS", 0)
+    monkeypatch.setattr(gpu_queue, "STOP_SECONDS", 15)
     queue.write_text(f"# a comment\n{LONG}\n{SHORT}\n")
     gpu_queue.pack(kit, here, stored, queue, 1e6)
     gpu_queue.run(kit, output, 1.0, 2, there)
@@ -128,6 +128,7 @@ def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     assert [row["config"] for row in results.read_file(stored / "trials.csv")] == [
         Job(SHORT).trained
     ]
+    assert "SIGTERM" in (there / Job(LONG).name / "log.txt").read_text()
     state = here / Job(LONG).name / "checkpoints"
     assert state.is_dir() and not (here / Job(SHORT).name / "checkpoints").exists()
     for again in True, False:  # another call on the same machine
@@ -138,7 +139,7 @@ def test_a_stopped_run_goes_on_and_each_run_has_one_row(tmp_path, monkeypatch):
     gpu_queue.pack(kit, here, stored, queue, 1e6)
     assert (kit / "queue.txt").read_text().count("elu-zoo-train") == 1
     steps = [row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")]
-    gpu_queue.run(kit, tmp_path / "output2", 0.5, 2, tmp_path / "elsewhere")
+    gpu_queue.run(kit, tmp_path / "output2", 0.75, 2, tmp_path / "elsewhere")
     gpu_queue.collect(tmp_path / "output2", here, stored, queue)
     more = [row["step"] for row in gpu_files.rows(here / Job(LONG).name / "timing.jsonl")]
     assert more[: len(steps)] == steps and more[-1] > steps[-1]

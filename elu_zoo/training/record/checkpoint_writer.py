@@ -37,7 +37,7 @@ class CheckpointWriter:
         """Copies the variables, and begins to write them with a train state."""
         try:
             self.join()
-        except errors.ResourceError as error:
+        except (errors.ResourceError, OSError) as error:
             if not last:
                 raise
             logging.error("%s", error)  # the disk may have room for the last one

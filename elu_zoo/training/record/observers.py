@@ -36,7 +36,7 @@ class Observer:
         return length.steps_per_epoch
 
     def resume(self, path: Path, step: int) -> None:
-        """Deletes records after iteration `step`, whose own record may be written again."""
+        """Deletes a file's records after iteration `step`; a folder's are written again."""
         files.remove_leftovers(path)
 
     def add(self, path: Path, losses: np.ndarray) -> None:

@@ -78,8 +78,7 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
             )
         if change.startswith(("data.", "train.batch_size:")):
             raise errors.UsageError(
-                f"A run cannot be resumed with {change}, which changes the examples of "
-                "an epoch. Pass another --workdir."
+                f"Cannot resume with {change}, which changes the data. Pass another --workdir."
             )
     if changed and not allowed:
         raise errors.UsageError(
@@ -132,7 +131,9 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:
-    """Checks that no other process uses the run's folder, before data are read."""
+    """Checks that this process alone can use the run's folder, before data are read."""
+    if chief:
+        files.check_writable(workdir / "checkpoints")
     if chief and (workdir / "LOCK").exists():
         with files.exclusive(workdir / "LOCK"):
             pass
