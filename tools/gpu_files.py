@@ -13,6 +13,7 @@ from typing import Any
 
 FILE_BYTES, FILES = 15_900_000, 4  # of a tar file; files that a call brings back
 DIVERGED = "diverged.json"  # in the folder of a run whose loss was not finite
+UNSENT = "unsent"  # in the folder of a run of which files have to be sent
 _TARS = "runs-*.tar"
 
 
@@ -48,6 +49,7 @@ def add(folder: Path, output: Path, later: Path | None = None) -> bool:
         part = content[start : start + FILE_BYTES]
         if not _append(f"{stamp}-{i:03}of{len(starts):03}", part, output, later):
             return False
+    (folder / UNSENT).unlink(missing_ok=True)
     return True
 
 
@@ -76,7 +78,7 @@ def _pack(folder: Path, checkpoint: Path | None) -> bytes:
     with tarfile.open(fileobj=content, mode="w:gz", compresslevel=1) as archive:
         for path in sorted(folder.rglob("*")):
             is_kept = "checkpoints" not in path.parts or path == checkpoint
-            if path.is_file() and is_kept:
+            if path.is_file() and is_kept and path.name != UNSENT:
                 archive.add(path, str(path.relative_to(folder.parent)))
     return content.getvalue()
 

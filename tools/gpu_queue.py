@@ -45,7 +45,6 @@ RESULTS = ROOT / "configs" / "results"
 TRIALS = "config", "train_loss", "validation_loss", "validation_error_percent", "commit"
 START_SECONDS = 60.0  # of a run outside its iterations, as for compilation
 STOP_SECONDS = 25.0  # for checkpoints and files after the time is up
-_UNSENT = "unsent"  # in the folder of a run that has started or stopped
 
 
 def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> None:
@@ -91,7 +90,7 @@ def run(
     waiting = {Job(line): int(images) for images, _, line in rows}
     for job in [job for job in waiting if gpu_files.has_ended(runs / job.name)]:
         del waiting[job]
-        if again:
+        if again or (runs / job.name / gpu_files.UNSENT).exists():
             gpu_files.add(runs / job.name, output, later)
     running, statuses = dict[Job, subprocess.Popen](), list[int]()
     with mps(_prepare(kit, runs)) if minutes else contextlib.nullcontext({}) as environment:
@@ -120,12 +119,10 @@ def run(
                 _end(job, running.pop(job).returncode, runs, output)
             time.sleep(0.2)
     gpu_files.send(output, later)
-    stopped = [path.parent for path in runs.glob(f"*/{_UNSENT}")]
+    stopped = [path.parent for path in runs.glob(f"*/{gpu_files.UNSENT}")]
     for folder in sorted(stopped, key=lambda folder: gpu_files.newest(folder).name, reverse=True):
-        (folder / _UNSENT).unlink()
-        if not gpu_files.add(folder, output):
-            (folder / _UNSENT).touch()
-    left = [*later.iterdir(), *runs.glob(f"*/{_UNSENT}")]
+        gpu_files.add(folder, output)
+    left = [*later.iterdir(), *runs.glob(f"*/{gpu_files.UNSENT}")]
     print(f"{len(left)} files or stopped runs for the next call")
     print(f"{len(waiting)} runs not started")
 
@@ -134,7 +131,7 @@ def _start(job: Job, kit: Path, runs: Path, environment: dict[str, str]) -> subp
     """Starts a run, whose messages are written to its folder."""
     print(f"started {job.line}", flush=True)
     (runs / job.name).mkdir(parents=True, exist_ok=True)
-    (runs / job.name / _UNSENT).touch()  # also for a call after a kill of this one
+    (runs / job.name / gpu_files.UNSENT).touch()  # also for a call after a kill of this one
     command = [sys.executable, __file__, "job", str(kit), str(runs), job.line]
     with (runs / job.name / "log.txt").open("a") as log:
         streams = {"stdout": log, "stderr": subprocess.STDOUT}
@@ -155,7 +152,10 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
         return
     subprocess.run([control, "-d"], env=with_mps)  # fails if a killed call has left one
     try:
-        works = _succeeds([sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 40, with_mps)
+        works = _succeeds([control], 5, with_mps, input=b"get_server_list\n")
+        works = works and _succeeds(
+            [sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 40, with_mps
+        )
         print("with MPS" if works else "without MPS, which starts but does not work")
         yield with_mps if works else environment
     finally:  # which waits for clients that were killed
@@ -221,7 +221,6 @@ def _speed(timing: Path) -> float:
 def _end(job: Job, status: int, runs: Path, output: Path) -> None:
     """Writes the files of a run that has ended, and prints its last measures."""
     if gpu_files.has_ended(runs / job.name):
-        (runs / job.name / _UNSENT).unlink()
         gpu_files.add(runs / job.name, output, runs / "later")
     rows = gpu_files.rows(runs / job.name / "metrics.jsonl")
     speed, log = _speed(runs / job.name / "timing.jsonl"), runs / job.name / "log.txt"

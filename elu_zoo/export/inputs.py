@@ -80,7 +80,7 @@ def read_files(paths: Sequence[str], predictor: Predictor, digit: bool = False) 
 def load_test_images(name: str, data_dir: str | None, count: int, predictor: Predictor) -> Inputs:
     """Returns the first test images of a data set."""
     # elu_imagenet_15 keeps images on the disk, also those of a user, in splits of its own.
-    if name == load.IMAGENET or (predictor.preprocessing == "mean_crop" and load.is_own(name)):
+    if name == load.IMAGENET or predictor.preprocessing == "mean_crop":
         raise errors.UsageError(
             f"The images of {name} are not loaded into memory, which --data of this network "
             "requires. Pass image files or folders instead of --data, or run elu-zoo-evaluate "

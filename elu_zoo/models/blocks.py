@@ -1,6 +1,5 @@
 """Building blocks of networks: linear layers, normalisation, dropout, classifiers."""
 
-import contextlib
 import dataclasses
 import functools
 from collections.abc import Callable
@@ -109,8 +108,12 @@ def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: 
     y = layer(x)
     shape = y.shape
     if isinstance(layer, keras.layers.Activation):  # of a function, which Keras has not called
-        with contextlib.suppress(Exception):  # of the function, which its first call raises
+        try:
             shape = getattr(keras.Operation.compute_output_spec(layer, x), "shape", None)
+        except Exception as error:
+            raise errors.UsageError(
+                f"The activation of the layer {layer.name} fails, or has no known shape: {error}"
+            ) from error
     if shape != x.shape:
         raise errors.UsageError(
             f"An activation must keep the shape of its input. The layer {layer.name} of type "

@@ -152,7 +152,7 @@ class Repository:
                 self._replace(name, model, None)
             model.states = {}
         for number in set(model.states) - {*folders, current}:
-            if model.states[number].state != State.END or model.states[number].status.error_code:
+            if model.states[number].state != State.END or model.failed.pop(number, None):
                 model.set_state(number, State.END)
         # If the current version was deleted, a lower version may replace it.
         lowest = current if current in folders else -1
