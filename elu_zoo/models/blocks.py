@@ -115,9 +115,10 @@ def norm_act(x, name: str, activation: Any, batch_norm: bool, seed: int, dtype: 
                 f"The activation of the layer {layer.name} fails, or has no known shape: {error}"
             ) from error
     if shape != x.shape:
+        kind = getattr(getattr(layer, "activation", None), "__name__", type(layer).__name__)
         raise errors.UsageError(
-            f"An activation must keep the shape of its input. The layer {layer.name} of type "
-            f"{type(layer).__name__} turned {x.shape} into {shape}. Pass another activation."
+            f"An activation must keep the shape of its input. {kind} in the layer {layer.name} "
+            f"turned {x.shape} into {shape}. Pass another activation."
         )
     return y
 

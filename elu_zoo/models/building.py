@@ -46,23 +46,30 @@ def build(
 
     The builder's arguments include those recorded with the weights.
     """
-    from elu_zoo.models import loading
-
     try:
-        if weights is None or not weights.entry or weights.name in manifest.published():
-            model = _build(registered, arguments)
-        else:
-            model = loading.build_unpublished(registered, arguments, weights, _build)
+        return _build_and_load(registered, arguments, weights)
     except ValueError as error:
-        if loading.TOO_SMALL not in str(error):
+        if "output size would be" not in str(error):  # Keras' error of maps without pixels
             raise
         height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
         raise errors.UsageError(
             f"Images of {height} x {width} pixels are too small for {registered.name}: "
             f"{str(error).splitlines()[0]} Use a larger size."
         ) from error
-    if weights is not None:
-        loading.load(model, registered, arguments, weights)
+
+
+def _build_and_load(
+    registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained | None
+) -> keras.Model:
+    if weights is None:
+        return _build(registered, arguments)
+    from elu_zoo.models import loading
+
+    if weights.entry and weights.name not in manifest.published():
+        model = loading.build_unpublished(registered, arguments, weights, _build)
+    else:
+        model = _build(registered, arguments)
+    loading.load(model, registered, arguments, weights)
     return model
 
 

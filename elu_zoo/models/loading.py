@@ -13,8 +13,6 @@ from elu_zoo.registry import ModelEntry
 from elu_zoo.weights import hdf5
 from elu_zoo.weights.pretrained import Pretrained
 
-TOO_SMALL = "output size would be"  # part of Keras' ValueError of maps without pixels
-
 
 def check_saved(
     registered: ModelEntry, arguments: dict[str, Any], weights: Pretrained, needs_classifier: bool
@@ -49,7 +47,8 @@ def build_unpublished(
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
-        if TOO_SMALL in str(error):  # The user may have chosen the size.
+        own_size = [*arguments["input_shape"]] != [*weights.arguments["input_shape"]]
+        if own_size and isinstance(error, ValueError):  # The user chose a size that may not fit.
             raise
         reason = errors.printable(str(error), 300)
         raise errors.CorruptError(

