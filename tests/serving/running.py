@@ -8,7 +8,7 @@ import urllib.request
 
 from elu_zoo.serving.server import Server
 
-SECONDS = 60
+SECONDS = 60  # The first server of a process collects the garbage of all earlier tests: 16 s.
 
 
 class Running:
