@@ -47,8 +47,9 @@ def build_unpublished(
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
-        own_size = [*arguments["input_shape"]] != [*weights.arguments["input_shape"]]
-        if own_size and isinstance(error, ValueError):  # The user chose a size that may not fit.
+        size = weights.arguments.get("input_shape")  # A damaged entry may lack it.
+        # Else the user chose a size, which may not fit.
+        if size and size != [*arguments["input_shape"]] and isinstance(error, ValueError):
             raise
         reason = errors.printable(str(error), 300)
         raise errors.CorruptError(
