@@ -15,7 +15,7 @@ ROWS = [{"image": "a.png"}, {"image": "b.png"}]
 def test_images_on_the_disk_are_refused():
     predictor = Predictor(None, (256, 256, 3), "01", "photos", "mean_crop")
     for name, of_network in ((load.IMAGENET, None), ("photos", predictor)):
-        with pytest.raises(errors.UsageError, match=name):
+        with pytest.raises(errors.UsageError, match=f"{name} are not loaded"):
             inputs.load_test_images(name, None, 5, of_network)
 
 
