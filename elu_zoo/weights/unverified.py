@@ -31,6 +31,7 @@ _ADDED = {"predictions", "avg_pool", "max_pool"}  # by arguments of `get_model`
 # Entries of a layer and of its config that change no prediction, and endings of such entries.
 _FREE = "config module inbound_nodes name trainable dtype seed momentum synchronized jit_compile"
 _FREE_ENDS = ("_initializer", "_regularizer", "_constraint", "_config")
+_NUMBER = "shared_object_id"  # which `save` gives to what layers share, and `to_json` does not
 
 Layer = dict[str, Any]
 Layers = dict[str, Layer]
@@ -95,7 +96,7 @@ def find(path: Path, registered: registry.ModelEntry, allowed: bool) -> Saved:
     try:
         if len(text) > 16 << 20:  # JSON takes 24 times as much memory
             raise ValueError("it is too large")
-        config = json.loads(text)
+        config = json.loads(text, object_hook=lambda x: {k: x[k] for k in x if k != _NUMBER})
         kind = errors.printable(str(config["class_name"]), 100)
         layers, name = _by_name(config) if kind == "Functional" else {}, registered.classifier
         if _INPUT in layers:

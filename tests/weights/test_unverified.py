@@ -63,15 +63,20 @@ def test_weights_and_number_of_classes_come_from_the_file(save, case):
 @pytest.mark.parametrize("name", QUICK + OTHERS)
 def test_a_saved_network_equals_the_loaded_one(save, name):
     model = get(name)
-    images = np.random.default_rng(0).integers(0, 256, (1, *model.input_shape[1:]))
-    images = images.astype(np.float32)
+    images = np.random.default_rng(0).integers(0, 256, (1, *model.input_shape[1:])).astype("f4")
     np.testing.assert_array_equal(load(save(model), name)(images), model(images))
+
+
+@elu_zoo.register_activation
+def cube(x):
+    return x**3
 
 
 STATED = [
     {"activation": {"name": "elu", "alpha": 2.0}},
     {"activation": "very_leaky_relu", "batch_norm": True},
     {"activation": "mish"},
+    {"activation": "cube"},
     {"preprocessing": {"kind": "rescale", "scale": 0.5, "offset": 1.0}},
     {"input_shape": (8, 8, 3)},
 ]
@@ -79,8 +84,7 @@ STATED = [
 
 @pytest.mark.parametrize("arguments", STATED)
 def test_a_keras_file_states_its_arguments(save, arguments):
-    model = get(**arguments)
-    path = save(model)
+    path = save(model := get(**arguments))
     images = np.random.default_rng(0).uniform(0, 255, (2, *model.input_shape[1:]))
     np.testing.assert_array_equal(load(path)(images), model(images))
     (key,) = [key for key in arguments if key != "batch_norm"]
@@ -127,9 +131,8 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize("case", REFUSED)
-def test_another_model_is_refused(save, case):
-    make, arguments, words = REFUSED[case]
+@pytest.mark.parametrize(("make", "arguments", "words"), REFUSED.values(), ids=REFUSED)
+def test_another_model_is_refused(save, make, arguments, words):
     path = save(make())
     with pytest.raises(USAGE, match=words):
         load(path, **arguments)
@@ -169,17 +172,15 @@ def test_a_forged_network_is_refused(save, old, new, words):
         load(path)
 
 
-def rename_layer(config):
-    config["config"]["layers"][3]["config"]["name"] = 3
-
-
 LAYER = {"class_name": "Dense", "config": {"name": "twin"}, "inbound_nodes": []}
 DAMAGED = {
     "one name": lambda path: change(path, lambda c: c["config"]["layers"].extend(2 * [LAYER])),
     "no zip file": lambda path: path.write_bytes(bytes(1 << 20)),
     "compressed": lambda path: change(path, lambda c: None, zipfile.ZIP_DEFLATED),
     "layers of text": lambda path: change(path, lambda c: c.update(config="x")),
-    "a number as a name": lambda path: change(path, rename_layer),
+    "a number as a name": lambda path: change(
+        path, lambda c: c["config"]["layers"][3]["config"].update(name=3)
+    ),
     "too large": lambda path: change(path, lambda c: json.dumps(c) + " " * (17 << 20)),
     "nested": lambda path: change(path, lambda c: "[" * 100_000),
 }
@@ -187,7 +188,6 @@ DAMAGED = {
 
 @pytest.mark.parametrize("case", DAMAGED)
 def test_a_damaged_file_is_refused(save, case):
-    path = save(get())
-    DAMAGED[case](path)
+    DAMAGED[case](path := save(get()))
     with pytest.raises(CORRUPT, match="mine.keras (has a damaged|is not a file of)"):
         load(path)
