@@ -131,9 +131,9 @@ def decode_predictions(
     """Returns the names and probabilities of the most probable classes of each image.
 
     Args:
-        predictions: logits or probabilities, `(batch, num_classes)`; a softmax is
-            applied unless all rows are probabilities. After a squared hinge (dsn), only
-            the order of the results has a meaning.
+        predictions: logits or probabilities, `(batch, num_classes)`; unless all rows are
+            probabilities, a softmax is applied, at the temperature of `weights` if they have
+            one. After a squared hinge (dsn), only the order of the results has a meaning.
         name: the model's name.
         weights: the weights of the model, see `get_model`. None is possible if all
             published weights of the model have the same classes. Classes of weights
@@ -170,7 +170,8 @@ def decode_predictions(
             "of the model that made the predictions."
         )
     if (values < 0).any() or not np.allclose(values.sum(1), 1, atol=1e-2):
-        values = np.exp(values - values.max(1, keepdims=True))
+        temperature = found.temperature if found else 1.0
+        values = np.exp((values - values.max(1, keepdims=True)) / temperature)
         values /= values.sum(1, keepdims=True)
     ranked = np.argsort(-values, axis=1, kind="stable")[:, :top]
     return [

@@ -43,11 +43,13 @@ LOGITS = np.array([[0, 3, 1, -2, 0, 0, 0, 0, 0, 2.5], [9.0, *[0] * 9]])
 PROBABILITIES = np.exp(LOGITS) / np.exp(LOGITS).sum(1, keepdims=True)
 
 
-@pytest.mark.parametrize("values", [LOGITS, PROBABILITIES])
-def test_decode_names_the_most_probable_classes(published, values):
-    decoded = elu_zoo.decode_predictions(values, MODEL, "mnist", top=3)
-    # Classes of equal probability are sorted by their numbers.
-    for row, best, expected in zip(decoded, [[1, 9, 2], [0, 1, 2]], PROBABILITIES, strict=True):
+@pytest.mark.parametrize(("values", "power"), [(LOGITS, 0.5), (PROBABILITIES, 1)])
+def test_decode_names_the_most_probable_classes(tmp_path, values, power):
+    path = made_weights.write(tmp_path, *made_weights.make(calibration={"temperature": 2.0})[:2])
+    decoded = elu_zoo.decode_predictions(values, MODEL, path, top=3)
+    # Only logits are divided. Classes of equal probability are sorted by their numbers.
+    exact = PROBABILITIES**power / (PROBABILITIES**power).sum(1, keepdims=True)
+    for row, best, expected in zip(decoded, [[1, 9, 2], [0, 1, 2]], exact, strict=True):
         assert [name for name, _ in row] == [f"digit {i}" for i in best]
         np.testing.assert_allclose([p for _, p in row], expected[best], rtol=1e-6)
         assert all(type(p) is float for _, p in row)

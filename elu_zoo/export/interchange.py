@@ -81,6 +81,7 @@ def export_interchange(
     format: str,
     class_names: Sequence[str] | None = None,
     autoencoder: Autoencoder | None = None,
+    temperature: float = 1.0,
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
     replace: bool = False,
@@ -103,7 +104,7 @@ def export_interchange(
         raise errors.unknown_name_error("format", format, FORMATS)
     chosen = FORMATS[format]
     versions.check_format(format, quantize)
-    function = named_outputs.make(model, class_names, autoencoder)
+    function = named_outputs.make(model, class_names, autoencoder, None, temperature)
     if any(x.compute_dtype != "float32" for x in all_layers(function.model)):
         raise errors.UsageError(
             f"{chosen.file} needs a model of float32 layers, but the model has other "

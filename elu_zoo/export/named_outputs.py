@@ -48,6 +48,7 @@ class NamedOutputs:
         readout: the activation that `read` applies to the first output of `model`.
         compared: the outputs that the parity check compares, and those of ONNX and LiteRT.
         class_names: in the order of the logits; () for an autoencoder.
+        temperature: the divisor of the logits in `probabilities`.
         has_features: whether `read` also returns `features`, the classifier's input.
     """
 
@@ -56,6 +57,7 @@ class NamedOutputs:
     readout: str
     compared: tuple[str, ...]
     class_names: tuple[str, ...] = ()
+    temperature: float = 1.0
     has_features: bool = False
 
     def __call__(self, images: Any) -> dict[str, tf.Tensor]:
@@ -80,13 +82,14 @@ def make(
     class_names: Sequence[str] | None,
     autoencoder: Autoencoder | None,
     classifier: str | None = None,
+    temperature: float = 1.0,
 ) -> NamedOutputs:
     """Returns the function of a classifier or of an autoencoder.
 
-    The outputs of a classifier are `logits` and `probabilities`, float32 (batch,
-    classes), and `classes`, int64 (batch,), the index of the largest logit, and
-    `labels`, string (batch,), the name of this class. With the argument `classifier`,
-    another output is `features`, float32 (batch, units): the input of the classifier
+    The outputs of a classifier are `logits` and `probabilities`, the softmax of logits /
+    temperature, both float32 (batch, classes), and `classes`, int64 (batch,), the index of the
+    largest logit, and `labels`, string (batch,), the name of this class. With the argument
+    `classifier`, another output is `features`, float32 (batch, units): the input of the classifier
     layer, averaged over the pixels if it is a feature map. The outputs of an autoencoder
     are `reconstructions`, float32 in the shape and range of the images, and `codes`,
     float32 (batch, units). See `export_saved_model` for the arguments.
@@ -96,8 +99,9 @@ def make(
             "Pass class_names for a classifier, or autoencoder for an autoencoder; "
             f"got {'neither' if class_names is None else 'both'}."
         )
+    errors.check_number("temperature", temperature, errors.POSITIVE)
     if autoencoder is None:
-        return _classifier(model, class_names, classifier)
+        return _classifier(model, class_names, classifier, temperature)
     if not isinstance(autoencoder, Autoencoder):
         raise errors.UsageTypeError(
             f"autoencoder must be an Autoencoder(code, readout, scale), got {autoencoder!r}."
@@ -106,7 +110,7 @@ def make(
 
 
 def _classifier(
-    model: keras.Model, class_names: Sequence[str], classifier: str | None
+    model: keras.Model, class_names: Sequence[str], classifier: str | None, temperature: float
 ) -> NamedOutputs:
     _check_form(model, "(batch, classes)", lambda _, y: len(y) == 2 and y[-1])
     classes = model.outputs[0].shape[-1]
@@ -128,7 +132,7 @@ def _classifier(
         logits = tf.cast(logits, tf.float32)
         function = {
             "logits": logits,
-            "probabilities": tf.nn.softmax(logits),
+            "probabilities": tf.nn.softmax(logits / temperature),
             "classes": tf.argmax(logits, axis=-1, output_type=tf.int64),
         }
         if features is not None:
@@ -136,7 +140,8 @@ def _classifier(
         return function
 
     compared, names = ("logits",), tuple(class_names)
-    return NamedOutputs(model, read, "softmax", compared, names, classifier is not None)
+    has_features = classifier is not None
+    return NamedOutputs(model, read, "softmax", compared, names, temperature, has_features)
 
 
 def _pooled(features: tf.Tensor) -> tf.Tensor:

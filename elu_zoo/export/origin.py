@@ -65,6 +65,7 @@ def write(
         "format": FORMAT,
         **{field: (source or {}).get(field) for field in FIELDS},
         "classes": len(function.class_names) or None,
+        "temperature": function.temperature if function.class_names else None,
         "input_shape": list(function.image_shape),
         "outputs": dict(outputs),
         "parity": dict(parity),

@@ -60,7 +60,7 @@ def from_weights(weights: Pretrained) -> Predictor:
 
 
 def description(model: keras.Model, name: str, weights: Pretrained | None = None) -> dict[str, Any]:
-    """Returns arguments of `export_saved_model`: class_names, autoencoder, classifier.
+    """Returns arguments of `export_saved_model`: class_names, temperature and others.
 
     Without weights or without an entry, the class names are the indices of the classes.
     """
@@ -70,7 +70,9 @@ def description(model: keras.Model, name: str, weights: Pretrained | None = None
         names = (weights.classes if weights else []) or indices
         layers = [layer.name for layer in model.layers]
         classifier = registered.classifier if registered.classifier in layers else None
-        return {"class_names": names, "autoencoder": None, "classifier": classifier}
+        temperature = weights.temperature if weights else 1.0
+        described = {"class_names": names, "temperature": temperature}
+        return {**described, "autoencoder": None, "classifier": classifier}
     preprocessing = (weights or registered).preprocessing
     if preprocessing["kind"] != "rescale" or np.any(preprocessing.get("offset", 0)):
         raise errors.UsageError(

@@ -34,6 +34,7 @@ def export_saved_model(
     class_names: Sequence[str] | None = None,
     autoencoder: Autoencoder | None = None,
     classifier: str | None = None,
+    temperature: float = 1.0,
     source: Mapping[str, Any] | None = None,
     version: int | None = None,
     replace: bool = False,
@@ -54,6 +55,7 @@ def export_saved_model(
         class_names: the class names of a classifier, in the order of the logits.
         autoencoder: the description of an autoencoder, instead of `class_names`.
         classifier: the layer that outputs the logits; None for no signature `features`.
+        temperature: > 0, divides the logits in `probabilities` (`weights.calibration`).
         source: the origin of the model for elu_zoo.json, see `origin.of_weights`.
         version: a positive integer that does not exist yet; None for the highest
             version plus 1.
@@ -63,7 +65,7 @@ def export_saved_model(
     Returns:
         The version's folder.
     """
-    function = named_outputs.make(model, class_names, autoencoder, classifier)
+    function = named_outputs.make(model, class_names, autoencoder, classifier, temperature)
     target = Target(directory, name, versions.SAVED_MODEL, version, source, replace)
     with target.write_version() as (path, temporary):
         endpoints = signatures.endpoints(function)

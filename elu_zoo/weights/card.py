@@ -153,6 +153,7 @@ def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | No
         "is_squared": results.metric(entry) == results.SQUARED,
         "is_last_step": "kept_step" not in entry,
         "is_calibrated": bool(entry.get("calibration")),
+        "is_uncalibrated": "temperature" not in entry.get("calibration", {}),
         "is_ours": not is_papers,
         "is_shortened": is_papers and entry["schedule_share"] < 1,
         "is_one_seed": len(results.find_runs(entry, rows)) < 2,

@@ -38,11 +38,7 @@ _NAME_BYTES = 1000  # the longest name of a layer
 
 def shapes(model: "keras.Model") -> Shapes:
     """Returns the shapes of the weights by layer name, in the order of the file."""
-    return {
-        layer.name: [tuple(v.shape) for v in layer.weights]
-        for layer in model.layers
-        if layer.weights
-    }
+    return {x.name: [tuple(v.shape) for v in x.weights] for x in model.layers if x.weights}
 
 
 def write(model: "keras.Model") -> bytes:

@@ -28,6 +28,7 @@ class Pretrained:
     loss: str  # a key of `registry.OUTPUT_ACTIVATION`
     classes: Sequence[str] = ()  # empty for an autoencoder and for a file without an entry
     dataset: str | None = None  # None for a file without an entry
+    temperature: float = 1.0  # divides the logits before a softmax; 1 without calibration
     has_classifier: bool = True  # whether `get_model` loads the weights of the classifier
     entry: manifest.Entry | None = None
     saved: "Saved | None" = None  # what a file without an entry states
@@ -35,8 +36,9 @@ class Pretrained:
     @classmethod
     def of_entry(cls, entry: manifest.Entry, path: Path) -> "Pretrained":
         same = {k: entry[k] for k in "model arguments preprocessing classes dataset".split()}
-        activation, loss = entry["arguments"]["activation"], manifest.loss(entry)
-        return cls(entry["tag"], path=path, activation=activation, loss=loss, entry=entry, **same)
+        same |= {"activation": entry["arguments"]["activation"], "loss": manifest.loss(entry)}
+        same["temperature"] = entry.get("calibration", {}).get("temperature", 1.0)
+        return cls(entry["tag"], path=path, entry=entry, **same)
 
     @classmethod
     def of_file(cls, saved: "Saved", model: registry.ModelEntry, activation: dict) -> "Pretrained":

@@ -35,7 +35,7 @@ def read(path):
     [({"name": "elu", "alpha": 0.5}, 0.5), pytest.param("relu", None, marks=pytest.mark.slow)],
 )
 def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
-    entry, content, _ = made_weights.make(activation=activation)
+    entry, content, _ = made_weights.make(activation=activation, calibration={"temperature": 1.5})
     weights = made_weights.write(tmp_path, entry, content)
     written = read(export(tmp_path / "e", made_weights.MODEL, weights=weights))
     parity, outputs = written.pop("parity"), written.pop("outputs")
@@ -48,6 +48,7 @@ def test_origin_of_weights_with_an_entry(tmp_path, activation, alpha):
         "weights": {"tag": entry["tag"], "sha256": files.sha256(weights)},
         "preprocessing": {"kind": "rescale", "scale": 1 / 255},
         "classes": 10,
+        "temperature": 1.5,
         "input_shape": [28, 28, 1],
         "quantization": None,
         "versions": {

@@ -85,10 +85,10 @@ def test_autoencoder_agrees_with_numpy(made, images, tmp_path):
 
 
 def test_classifier_agrees_with_numpy(images, tmp_path):
-    entry, content, _ = made_weights.make()
+    entry, content, _ = made_weights.make(calibration={"temperature": 0.5})
     path = made_weights.write(tmp_path, entry, content)
     logits = zoo.get_model(made_weights.MODEL, weights=path)(images)
-    reference = keras.ops.softmax(logits).numpy()
+    reference = keras.ops.softmax(logits / 0.5).numpy()
     for predicts in (
         predictor.from_weights(pretrained.find(made_weights.MODEL, path)),
         predictor.from_saved_model(export(made_weights.MODEL, tmp_path / "exports", weights=path)),
@@ -122,7 +122,10 @@ def test_classes_with_the_same_name_get_an_index(images):
     ("name", "described"),
     [
         (NAME, {"autoencoder": Autoencoder("code", "sigmoid", 1 / 255)}),
-        (made_weights.MODEL, {"class_names": list("0123456789"), "classifier": "classifier"}),
+        (
+            made_weights.MODEL,
+            {"class_names": [*"0123456789"], "temperature": 1, "classifier": "classifier"},
+        ),
     ],
 )
 def test_description_of_a_file_without_an_entry(tmp_path, name, described):

@@ -38,7 +38,7 @@ ARGUMENTS = {"activation": {"name": "elu"}, "batch_norm": False}
         ({"sources": [3]}, "sources"),
         ({"classes": "x" * 10**6}, "classes"),
         ({"preprocessing": {}}, "preprocessing"),
-        *(({"calibration": {"temperature": x}}, "temperature") for x in (0.0, math.nan, "1")),
+        *(({"calibration": {"temperature": x}}, "temperature") for x in (0, 1e99, math.nan, "")),
         *(({"config": x}, "train.loss") for x in ("", {}, {"train": {"loss": "hinge"}})),
         ({"dataset": "fashion"}, "contradicts itself"),
     ],
