@@ -55,7 +55,7 @@ def elu(x: Any, alpha: float = 1.0) -> Any:
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
+        alpha: `f(x)` tends to -alpha for x to -infinity; a number > 0, finite, no tensor.
 
     Returns:
         A tensor of the shape and dtype of `x`; integers become `keras.config.floatx()`.
@@ -105,10 +105,10 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
     Args:
         x: a floating-point tensor of any shape.
-        alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0.
+        alpha: `f(x)` tends to -alpha for x to -infinity; a number > 0, finite, no tensor.
 
     Returns:
-        A tensor of the shape and dtype of `x`.
+        A tensor of the shape and dtype of `x`; integers become `keras.config.floatx()`.
 
     Raises:
         UsageError: the backend is not TensorFlow or has no XLA, or an argument is wrong.

@@ -107,7 +107,7 @@ def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.La
             `register_activation` or by `keras.saving.register_keras_serializable`; or a function
             without arguments that returns a new layer.
         name: the name of the layer.
-        seed: the seed of an activation that draws random numbers.
+        seed: the seed of an activation that draws random numbers; a factory sets its own.
     """
     if isinstance(activation, str):
         return _build(_lookup(activation), {}, name, seed)

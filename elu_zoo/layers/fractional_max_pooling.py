@@ -7,7 +7,7 @@ import keras
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.layers.dropout import batch_draws
+from elu_zoo.layers import dropout, merging
 
 REGIONS = ("pseudorandom", "random")
 
@@ -67,7 +67,7 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         if training:
             # "random" needs a draw for each distance, "pseudorandom" one draw.
             counts = [m - 1 if self.regions == "random" else 1 for _, m in sides]
-            draws = batch_draws(self, sum(counts))
+            draws = dropout.batch_draws(self, sum(counts))
             parts = draws[: counts[0]], draws[counts[0] :]
             draw = shuffled_starts if self.regions == "random" else phased_starts
             starts = [draw(*side, u) for side, u in zip(sides, parts, strict=True)]
@@ -76,7 +76,7 @@ class FractionalMaxPooling2D(keras.layers.Layer):
         x = inputs
         for axis, start in zip((1, 2), starts, strict=True):
             first = keras.ops.take(x, start, axis=axis)
-            x = keras.ops.maximum(first, keras.ops.take(x, start + 1, axis=axis))
+            x = merging.larger(first, keras.ops.take(x, start + 1, axis=axis))
         return x
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:

@@ -58,7 +58,7 @@ def _check(shapes):
         )
 
 
-def _larger(a, b):
+def larger(a, b):
     """Returns the larger values; of equal ones, the first has the gradient, as on TensorFlow."""
     if keras.backend.backend() == "tensorflow":
         return keras.ops.maximum(a, b)
@@ -97,7 +97,7 @@ class Maxout(keras.layers.Layer):
         outer = keras.ops.shape(inputs)[:-1]
         x = keras.ops.reshape(inputs, (*outer, units, self.pieces))
         # On a CPU this is twice as fast as a reduction of the last axis.
-        return functools.reduce(_larger, keras.ops.unstack(x, axis=-1))
+        return functools.reduce(larger, keras.ops.unstack(x, axis=-1))
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return (*input_shape[:-1], self._units(input_shape))

@@ -44,7 +44,8 @@ class GlobalContrastNormalization(keras.layers.Layer):
         for _ in range(2):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)
-        divisor = keras.ops.sqrt(squares) / self.norm
+        # The gradient of a root of 0 would be NaN.
+        divisor = keras.ops.sqrt(keras.ops.maximum(squares, 1e-30)) / self.norm
         one = keras.ops.ones_like(divisor)
         x = x / keras.ops.where(divisor < _SMALLEST, one, divisor)
         return keras.ops.cast(x, self.compute_dtype)
@@ -106,7 +107,7 @@ class WithinChannelNormalization(keras.layers.Layer):
         )
         # On a CPU this is several times faster than a power.
         y = x * keras.ops.exp(-self.beta * keras.ops.log(1 + self.alpha * means))
-        return keras.ops.cast(y, inputs.dtype)
+        return keras.ops.cast(y, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape

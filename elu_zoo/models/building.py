@@ -49,12 +49,12 @@ def build(
     try:
         return _build_and_load(registered, arguments, weights)
     except ValueError as error:
-        if "output size would be" not in str(error):  # Keras' error of maps without pixels
+        # Errors of Keras' layers and of ours.
+        if not any(part in str(error) for part in ("output size would be", "needs a map")):
             raise
         height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
         raise errors.UsageError(
-            f"Images of {height} x {width} pixels are too small for {registered.name}: "
-            f"{str(error).splitlines()[0]} Use a larger size."
+            f"Images of {height} x {width} pixels are too small for {registered.name}. Use larger."
         ) from error
 
 

@@ -40,7 +40,7 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
             "config must be a ConfigDict, such as elu_zoo.configs.quickstart.get_config(). "
             f"Received: a {type(config).__name__}."
         )
-    config, parent = config.copy_and_resolve_references(), None
+    config, parent = ConfigDict(config).copy_and_resolve_references(), None
     if fields.get(config, "model.weights") is not None:
         from elu_zoo.training import finetuning
 

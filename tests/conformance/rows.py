@@ -95,7 +95,7 @@ def _between(name, build, shape, covers=(), **properties) -> Row:
     def make():
         image = keras.Input(shape, name="image")
         x = keras.layers.Rescaling(1 / 64, offset=-2, name="centre")(image)
-        return keras.Model(image, _classifier(build(x)), name="layer")
+        return keras.Model(image, _classifier(build(_dense(x, 3, "before"))), name="layer")
 
     return Row(f"layer-{name}", covers, make, shape, **properties)
 

@@ -42,9 +42,15 @@ def test_an_image_of_equal_values_becomes_zeros(jit_compile):
     images = np.broadcast_to(np.arange(256.0)[:, None, None, None], (256, 32, 32, 3))
     images = np.concatenate([images.astype("float32"), pixels(2, 32, 32, 3)])
     layer = GlobalContrastNormalization()
-    function = layer
+
+    def function(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            y = layer(x)
+        return y, tape.gradient(y, x)
+
     if jit_compile is not None:
-        function = tf.function(lambda x: layer(x), jit_compile=jit_compile)
-    y = np.asarray(function(images))
-    assert not y[:256].any()
+        function = tf.function(function, jit_compile=jit_compile)
+    y, gradient = map(np.asarray, function(tf.constant(images)))
+    assert not y[:256].any() and np.isfinite(gradient).all()
     np.testing.assert_allclose(y[256:], reference(images[256:]), atol=1e-4)

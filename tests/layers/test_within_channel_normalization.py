@@ -36,6 +36,9 @@ def test_outputs_equal_the_reference(arguments, shape):
     maps = noise(*shape, scale=2 if arguments else 500)
     outputs = WithinChannelNormalization(*arguments)(maps)
     np.testing.assert_allclose(outputs, reference(maps, *arguments), rtol=1e-5)
+    pixels = np.abs(maps).astype(np.uint8)
+    outputs = WithinChannelNormalization(*arguments)(pixels)
+    np.testing.assert_allclose(outputs, reference(pixels, *arguments), rtol=1e-5)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

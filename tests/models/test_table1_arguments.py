@@ -24,7 +24,7 @@ NO_DECAY = "_decay must be finite and >= 0. Received: "
             (name, {"init_scale": 0}, "init_scale must be finite and > 0. Received: 0")
             for name in ("alexnet_cifar", "nin", "dsn", "maxout")
         ),
-        ("nin", {"input_shape": (32, 3, 3)}, "needs a map .* at least 2 x 2"),
+        ("nin", {"input_shape": (32, 3, 3)}, "32 x 3 pixels are too small for nin"),
         ("dsn", {"dropout": -0.1}, f"{RATE}-0.1"),
         ("dsn", {"auxiliary_heads": 1}, "auxiliary_heads must be True or False. .* 1"),
         (
