@@ -73,7 +73,7 @@ def define_model() -> None:
 def define_budget(default: str, help: str) -> None:
     """Defines the flags of commands that train many runs."""
     flags.DEFINE_enum("budget", default, ["smoke", "short", "full"], help)
-    flags.DEFINE_integer("jobs", None, "Runs at once; default: one per core, if memory permits.", 1)
+    flags.DEFINE_integer("jobs", None, "Runs at once; default: a core and 4 GiB each; GPU: 1.", 1)
 
 
 def define_training() -> list[flags.FlagHolder]:
@@ -144,13 +144,13 @@ def _run(main: Callable, *settings: Callable | bool) -> None:
     except errors.EluZooError as error:
         _fail(str(error), error.exit_code)
     except (MemoryError, OSError) as error:
-        _fail(str(error), errors.ResourceError.exit_code)
+        _fail(str(error) or "Memory is full.", errors.ResourceError.exit_code)
     except KeyboardInterrupt:
         _fail("interrupted", 130)
     except Exception as error:  # of TensorFlow or JAX
         if not re.search("resource_?exhausted", f"{type(error).__name__} {error}", re.IGNORECASE):
             raise
-        _fail(f"Memory is full; use smaller batches (TensorFlow: --accumulate). {error}"[:500], 1)
+        _fail(f"Memory is full; use smaller batches (in training --accumulate). {error}"[:500], 1)
 
 
 def _run_parsed(

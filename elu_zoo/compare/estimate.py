@@ -8,11 +8,13 @@ import concurrent.futures
 import dataclasses
 import math
 import multiprocessing
+import platform
 import statistics
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
+import keras
 import numpy as np
 
 from elu_zoo import errors, files, user_module
@@ -46,7 +48,8 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
     Every network is built and makes training steps, so that a network that cannot be
     trained raises an error before the first run. The reference comes first.
     """
-    key = [f"{jobs} jobs", *(str(trial.folder(plan)) for trial in trials)]
+    machine = platform.node(), keras.backend.backend()
+    key = [f"{jobs} jobs", *machine, *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
     context = multiprocessing.get_context("spawn")
@@ -89,7 +92,7 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
             run = build.build(each, data, devices, ("auto", None, 1))
             kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
             timers.append(chunks.timer(run))
-        except errors.EluZooError:
+        except (errors.EluZooError, MemoryError, OSError):
             raise
         except Exception as error:  # a user's activation may raise any
             reason = errors.graph_reason(str(error)) or str(error)
