@@ -76,7 +76,8 @@ def listed(names: Sequence[str]) -> str:
 
 def graph_reason(message: str) -> str:
     """Returns the message of a TensorFlow graph error without names of nodes."""
-    message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?", "", message)
+    hint = "(?s:You may be trying to load on a different device.*)"  # untrue in most cases
+    message = re.sub(r"\{\{.*?\}\}|\[Op:[^]]*\]( name:)?|" + hint, "", message)
     lines = [line.strip() for line in message.splitlines()]
     lines = [line for line in lines if line and not line.startswith("[[")]
     return re.sub(r"^assertion failed: \[(.*)\]$", r"\1", lines[-1]) if lines else ""

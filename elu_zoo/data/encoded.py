@@ -149,8 +149,8 @@ def decode_all(
     with ThreadPoolExecutor(os.cpu_count()) as pool:
         for start in range(0, len(positions), size):
             yield from pool.map(decode, positions[start : start + size])
-            count = min(start + size, len(positions))
-            logging.log_every_n_seconds(logging.INFO, "Decoded %d images.", _SECONDS, count)
+            counts = min(start + size, len(positions)), len(positions)
+            logging.log_every_n_seconds(logging.INFO, "Decoded %d of %d images.", _SECONDS, *counts)
 
 
 def mean_image(split: EncodedSplit, *others: EncodedSplit, classes: int) -> np.ndarray:

@@ -68,9 +68,9 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
         class_names = _class_names(saved.signatures, path)
     # TensorFlow raises many types of errors for a damaged file.
     except Exception as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = str(error).strip().partition("\n")[0].rstrip(".")
         raise errors.CorruptError(
-            f"{path} is damaged or not an export of elu_zoo: {reason} Export the model again."
+            f"{path} is damaged or not an export of elu_zoo: {reason}. Export the model again."
         ) from error
     return LoadedModel(path, class_names, tuple(image_shape), saved)
 

@@ -123,8 +123,8 @@ class Server:
             listening = socket.create_server(address, family=family, backlog=_BACKLOG)
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
-                f"The server cannot listen on {bracketed}, ports {rest_port} (REST) and {port} "
-                f"(gRPC): {error}. Set another --host, --rest_api_port or --port."
+                f"Cannot listen on {bracketed}, ports {rest_port} (REST) and {port} (gRPC): "
+                f"{str(error).partition(';')[0]}. Set another --host, --rest_api_port or --port."
             ) from error
         self.rest_address = f"{bracketed}:{listening.getsockname()[1]}"
         self.grpc_address = f"{bracketed}:{grpc_port}"

@@ -39,8 +39,8 @@ def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
         images = load.load(data.name, data_dir, shape)
         if images.num_classes < 2 and not registry.entry(model).is_autoencoder:
             raise errors.DataError(
-                f"{images.name} must have at least two classes. Received: "
-                f"{', '.join(images.class_names) or 'no class names'}."
+                f"{images.name} must have at least two classes. Its classes: "
+                f"{', '.join(map(repr, images.class_names)) or 'none'}."
             )
         return images
     from elu_zoo.data import imagenet

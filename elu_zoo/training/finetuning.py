@@ -94,14 +94,14 @@ def _add_arguments(
 
 
 def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
-    """Returns a config of fine-tuning whose batches are not larger than the training split."""
+    """Returns a config of fine-tuning with at least two iterations, with batches that fit."""
     size = config.train.batch_size
-    if config.model.weights is None or examples >= size:
+    if config.model.weights is None or examples // size * config.train.epochs > 1:
         return config
     config = config.copy_and_resolve_references()
     config.train.batch_size = order.smaller_batch_size(examples)
     logging.warning(
-        "%d training images do not fill a batch of %d. The batch size is reduced to "
+        "%d training images are too few for batches of %d. The batch size is reduced to "
         "%d. Set --config.train.batch_size for another batch size.",
         *(examples, size, config.train.batch_size),
     )

@@ -139,11 +139,11 @@ def test_an_activation_of_a_module_is_trained_and_exported(cli, tmp_path, monkey
 
 
 def test_finetuning_reduces_the_batch_for_few_images(cli, photos, tmp_path):
-    """The training split has about 32 of 40 photographs; the config's batch is 64."""
-    flags = "--data=photos", "--compile=off", "--workdir=run"
+    """The training split has about 32 of 40 photographs; one iteration has no boundary."""
+    flags = "--data=photos", "--compile=off", "--workdir=run", "--config.train.batch_size=30"
     result = cli(*TRAIN, *flags)
     assert result.code == 0, result.err
-    warning = r"(\d+) training images do not fill a batch of 64. .* reduced to (\d+)"
+    warning = r"(\d+) training images are too few for batches of 30. .* reduced to (\d+)"
     count, size = map(int, re.search(warning, result.err).groups())
     entry = json.loads((tmp_path / "run/outcome.json").read_text())
     assert (entry["batch_size"], entry["step"]) == (count // 5, count // size)

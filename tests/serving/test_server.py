@@ -73,13 +73,13 @@ def test_wrong_settings_are_refused(name, value):
 
 
 def test_models_that_cannot_be_loaded_raise_an_error(run, folder):
-    (folder / "net" / "1" / "saved_model.pb").write_bytes(b"not a graph")
-    with pytest.raises(errors.CorruptError, match="cannot be served: ."):
+    (folder / "net" / "1" / "variables" / "variables.index").unlink()
+    with pytest.raises(errors.CorruptError, match="cannot be served: .*variables/variables$"):
         run()
 
 
 def test_the_address_of_another_machine_raises_an_error(run):
-    with pytest.raises(errors.ResourceError, match="cannot listen on 192.0.2.1, ports"):
+    with pytest.raises(errors.ResourceError, match="Cannot listen on 192.0.2.1, ports"):
         run(host="192.0.2.1")
 
 
