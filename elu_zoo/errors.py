@@ -64,7 +64,7 @@ class Interrupted(EluZooError):
 def did_you_mean(name: object, known: Iterable[str], prefix: str = "") -> str:
     """Returns "Did you mean 'x'? " for the closest known name after a prefix, or ""."""
     lower = {word.lower(): word for word in known}
-    matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.6)
+    matches = difflib.get_close_matches(str(name).lower(), lower, n=1, cutoff=0.5)
     return f"Did you mean {prefix + lower[matches[0]]!r}? " if matches else ""
 
 

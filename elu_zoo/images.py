@@ -135,9 +135,9 @@ def decode_predictions(
             probabilities, a softmax is applied, at the temperature of `weights` if they have
             one. After a squared hinge (dsn), only the order of the results has a meaning.
         name: the model's name.
-        weights: the weights of the model, see `get_model`. None is possible if all
-            published weights of the model have the same classes. Classes of weights
-            without an entry are named by their numbers.
+        weights: the weights of the model, see `get_model`; those of another activation than the
+            default by their tag. None, for a temperature of 1, is possible if all published weights
+            have the same classes. Classes of weights without an entry are named by their numbers.
         top: the largest number of classes.
         allow_unverified: see `get_model`.
 

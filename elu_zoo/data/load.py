@@ -80,7 +80,8 @@ def check_exists(name: str, data_dir: str | Path | None = None) -> None:
         return
     missing = f"There is no file {path}" if is_npz else f"There is no folder or .npz file {name}"
     # Names of tensorflow-datasets are `<data set>` or `<data set>/<config>`.
-    if is_npz or path.is_file() or name[0] in "./~" or name[-1] == "/" or name.count("/") > 1:
+    is_file = bool(path.suffix) and path.is_file()
+    if is_npz or is_file or name[0] in "./~" or name[-1] == "/" or name.count("/") > 1:
         raise errors.NotFoundError(f"{missing}. {files.similar(path)}".rstrip())
     from elu_zoo.data import tfds
 

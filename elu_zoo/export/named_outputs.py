@@ -99,7 +99,7 @@ def make(
             "Pass class_names for a classifier, or autoencoder for an autoencoder; "
             f"got {'neither' if class_names is None else 'both'}."
         )
-    errors.check_number("temperature", temperature, errors.POSITIVE)
+    temperature = errors.positive_float32("temperature", temperature)
     if autoencoder is None:
         return _classifier(model, class_names, classifier, temperature)
     if not isinstance(autoencoder, Autoencoder):

@@ -50,11 +50,12 @@ def build(
         return _build_and_load(registered, arguments, weights)
     except ValueError as error:
         # Errors of Keras' layers and of ours.
-        if not any(part in str(error) for part in ("output size would be", "needs a map")):
+        if not any(part in str(error) for part in ("output size would be", "of at least")):
             raise
         height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
         raise errors.UsageError(
-            f"Images of {height} x {width} pixels are too small for {registered.name}. Use larger."
+            f"Images of {height} x {width} pixels are too small for {registered.name} with "
+            "these arguments. Use larger images."
         ) from error
 
 

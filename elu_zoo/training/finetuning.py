@@ -94,9 +94,9 @@ def _add_arguments(
 
 
 def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
-    """Returns a config of fine-tuning with at least two iterations, with batches that fit."""
-    size = config.train.batch_size
-    if config.model.weights is None or examples // size * config.train.epochs > 1:
+    """Returns a config of fine-tuning with batches that fit, and an iteration after a boundary."""
+    size, train = config.train.batch_size, config.train
+    if config.model.weights is None or examples // size * train.epochs > bool(train.boundaries):
         return config
     config = config.copy_and_resolve_references()
     config.train.batch_size = order.smaller_batch_size(examples)

@@ -121,10 +121,9 @@ def _check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
     """Assigns arrays by layer name. Layers without arrays keep their weights."""
-    for layer in model.layers:
-        if layer.name in arrays:
-            for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
-                variable.assign(value)
+    for layer in (x for x in model.layers if x.name in arrays):
+        for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
+            variable.assign(value)
 
 
 def member(path: Path, name: str) -> bytes:

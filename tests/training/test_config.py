@@ -3,6 +3,7 @@
 import json
 
 import pytest
+from ml_collections import FrozenConfigDict
 
 from elu_zoo import errors
 from elu_zoo.training.config import as_dict, dict_hash, differences, resolve
@@ -10,14 +11,16 @@ from elu_zoo.training.fields import FIELDS, NEUTRAL, flat
 
 
 def test_resolve_returns_a_complete_config_its_values_and_their_hash(smoke):
-    config = smoke()
-    resolved = resolve(config)
+    resolved = resolve(config := smoke())
     assert config == smoke()  # the argument is not changed
     assert resolved.values == as_dict(resolved.config)
     assert {key for key in FIELDS if key.startswith("train.")} <= flat(resolved.values).keys()
     stored = json.loads(json.dumps(resolved.values))
     assert resolved.hash == dict_hash(as_dict(config)) == dict_hash(stored)
-    assert resolve(resolved.config).values == resolved.values and resolve(resolved) is resolved
+    assert (
+        resolve(FrozenConfigDict(config)).values == resolved.values
+        and resolve(resolved) is resolved
+    )
 
 
 @pytest.mark.parametrize("value", [{"seed": 0}, "quickstart", None])
