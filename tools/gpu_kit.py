@@ -71,9 +71,8 @@ def pack_data(name: str, folder: Path) -> None:
         np.savez_compressed(content, entry=entry, **rest)
         archive.writestr("rest.npz", content.getvalue())
     content = packed.getvalue()
-    folder.mkdir(parents=True, exist_ok=True)
-    for i, start in enumerate(range(0, len(content), PART_BYTES)):
-        (folder / f"{name}.zip.{i}").write_bytes(content[start : start + PART_BYTES])
+    for i, start in reversed([*enumerate(range(0, len(content), PART_BYTES))]):  # part 0 is last
+        files.write_bytes(folder / f"{name}.zip.{i}", content[start : start + PART_BYTES])
 
 
 def _mosaic(images):
@@ -111,7 +110,7 @@ def main(folder: Path) -> None:
     for first in folder.glob("*.zip.0"):
         marker = files.home() / f"{first.name.partition('.')[0]}.unpacked"
         if not marker.exists():
-            unpack_data(sorted(folder.glob(f"{first.stem}.*")))
+            unpack_data(sorted(folder.glob(f"{first.stem}.*"), key=lambda x: int(x.suffix[1:])))
             marker.touch()
 
 

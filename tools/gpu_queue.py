@@ -60,7 +60,7 @@ def pack(kit: Path, runs: Path, results: Path, queue: Path, max_mb: float) -> No
     (kit / "queue.txt").write_text("".join(lines))
     (kit / "commit.txt").write_text(result.commit())
     for name in sorted({job.config().data.name for job in jobs}):
-        if not list(kit.glob(f"data/{name}.zip.*")):
+        if not (kit / f"data/{name}.zip.0").exists():
             gpu_kit.pack_data(name, kit / "data")
     if not any((kit / "wheels").iterdir()):
         gpu_kit.download_wheels(kit / "wheels")

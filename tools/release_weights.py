@@ -61,6 +61,8 @@ def check_run(workdir: Path, entry: manifest.Entry | None) -> None:
             f"{entry['tag']} needs the statistics {statistics}, which the package does "
             "not have. Set --push=hf:owner/repo of elu-zoo-export to publish both."
         )
+    if entry["classes"] and not _RESULTS_ONLY.value:
+        load.load(entry["dataset"])  # raises an error before a file is written
 
 
 def outputs(entry: manifest.Entry) -> list[list[float]]:
@@ -87,8 +89,7 @@ def calibrated(
     _, logits, labels = evaluator.responses(data.test)
     measured = calibration.measure(logits, labels, temperature)
     rounded = {name: float(f"{value:.6g}") for name, value in measured.items()}
-    key = "no_temperature" if temperature is None else "temperature_source"
-    return {**rounded, key: source}
+    return {**rounded, "no_temperature" if temperature is None else "temperature_source": source}
 
 
 def changed(entry: manifest.Entry, data: ImageData, evaluator: Evaluator) -> list[results.Row]:

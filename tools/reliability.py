@@ -130,7 +130,7 @@ def kill_runs(command: Command, count: int, generator: random.Random, folder: Pa
                 kept[f"kills that lost at most {_LOST} iterations"].append(newest >= least)
         kept["killed runs that ended bit-identical"].append(result(workdir) == expected)
         shutil.rmtree(workdir)
-        print(f"{command.name}: {kills} kills", flush=True)
+        print(command.name, {k: f"{sum(v)} of {len(v)}" for k, v in kept.items()}, flush=True)
 
 
 def damaged(kind: str, content: bytes, older: bytes, generator: random.Random) -> bytes:

@@ -51,8 +51,7 @@ def calibration_error(confidences: np.ndarray, is_right: np.ndarray) -> float:
     the mean largest probability and the accuracy of its images, weighted by their number.
     """
     bins = np.clip(np.ceil(confidences * BINS).astype(int) - 1, 0, BINS - 1)
-    gaps = np.bincount(bins, confidences - is_right)
-    return float(np.abs(gaps).sum() / len(confidences))
+    return float(np.abs(np.bincount(bins, confidences - is_right)).sum() / len(confidences))
 
 
 def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:

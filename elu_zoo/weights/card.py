@@ -138,9 +138,10 @@ def _results(entry: Entry, rows: Sequence[results.Row]) -> dict[str, Any]:
 
 
 def _gap(entry: Entry, paper: Sequence[results.Row]) -> str:
-    """Returns how far the error is above the lowest of the network's authors, if by 1.5 points."""
+    """Returns how far the error is above the authors' (if any, with this activation), if by 1.5."""
     same = [r for r in paper if r["model"] == entry["model"] and r["dataset"] == entry["dataset"]]
-    authors = min((float(row["test_error_percent"]) for row in same), default=100.0)
+    own = [r for r in same if r["activation"] == entry["arguments"]["activation"]["name"]]
+    authors = min((float(row["test_error_percent"]) for row in own or same), default=100.0)
     gap = entry["metrics"].get("test_error_percent", 0.0) - authors
     return f", **{gap:.1f} points above** its authors' best, {authors:.2f} %" * (gap > 1.5)
 

@@ -32,13 +32,13 @@ def test_each_part_has_a_table():
     assert tables["step"].splitlines() == [
         "|  | a net | another |",
         "|---|---|---|",
-        "| elu | 1.50 (0.50 to 7.00) |  |",
+        "| elu | 1.50 (0.500 to 7.000) |  |",
         "| ours, XLA |  | **1** (2 ms) |",
-        "| JAX |  | 1.01 (0.50 to 7.00) |",
+        "| JAX |  | 1.01 (0.500 to 7.000) |",
     ]
     assert tables["op"].split("\n\n") == [
-        "|  | jit, forward, 1e7 floats |\n|---|---|\n| relu | 0.50 (0.50 to 7.00) |",
-        "|  | jit, forward, 128 x 128 |\n|---|---|\n| elu_xla | 0.25 (0.50 to 7.00) |",
+        "|  | jit, forward, 1e7 floats |\n|---|---|\n| relu | 0.50 (0.500 to 7.000) |",
+        "|  | jit, forward, 128 x 128 |\n|---|---|\n| elu_xla | 0.25 (0.500 to 7.000) |",
         "|  | errors (ULP) |\n|---|---|\n| elu_xla | 2 |",
     ]
     assert tables["serving"] == (
@@ -60,7 +60,7 @@ def test_each_part_has_a_table():
 def test_the_uses_of_the_op_are_judged_by_their_intervals(ratio, low, high, verdict):
     changed = {"ratio": ratio, "ratio_low": low, "ratio_high": high}
     rows = [dataclasses.replace(row, **changed if row.form == "elu_xla" else {}) for row in ROWS]
-    found = f"unless stated): {verdict}: compiled {ratio:.2f} ({low:.2f} to {high:.2f}), "
+    found = f"unless stated): {verdict}: compiled {ratio:.2f} ({low:.3f} to {high:.3f}), "
     assert found in speed.summary(rows)
 
 
@@ -85,11 +85,11 @@ def test_the_summary_has_five_measurements():
     """`timed` makes times of twice the ratio, in milliseconds."""
     text = speed.summary(ROWS)
     for words in (
-        "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.50 to 7.00) times as long",
-        "with its policy mixed_bfloat16 and 1.50 (0.50 to 7.00) in float32",
-        "PyTorch 1.75 (0.50 to 7.00) in bfloat16 and 2.50 (",
-        "no difference shown: compiled 3.50 (0.50 to 7.00), ",
-        "a training step in float32 4.50 (0.50 to 7.00) times as long",
+        "in bfloat16, takes 2 ms. Keras' `fit` takes 1.25 (0.500 to 7.000) times as long",
+        "with its policy mixed_bfloat16 and 1.50 (0.500 to 7.000) in float32",
+        "PyTorch 1.75 (0.500 to 7.000) in bfloat16 and 2.50 (",
+        "no difference shown: compiled 3.50 (0.500 to 7.000), ",
+        "a training step in float32 4.50 (0.500 to 7.000) times as long",
         "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
         ": 75 % of the rate of 32 threads",

@@ -129,4 +129,4 @@ def _value(row: report.Row) -> str:
 def _ratio(row: report.Row) -> str:
     if row.form == row.baseline:
         return f"**1** ({_value(row)})"
-    return f"{row.ratio:.2f} ({row.ratio_low:.2f} to {row.ratio_high:.2f})"
+    return f"{row.ratio:.2f} ({row.ratio_low:.3f} to {row.ratio_high:.3f})"

@@ -56,6 +56,6 @@ def _compared(own: dict[str, runs.Rows]) -> list[str]:
     seeds = sorted(elu.keys() & relu.keys())
     pair = [elu[seed] for seed in seeds], [relu[seed] for seed in seeds]
     found = statistics.paired_interval(*pair)
-    interval = f" ({found.low:+.2f} to {found.high:+.2f})" * (not math.isnan(found.low))
+    interval = f" ({found.low:+.3g} to {found.high:+.3g})" * (not math.isnan(found.low))
     errors = [f"{runs.spread(values)} %" for values in pair]
     return [str(len(seeds)), *errors, f"**{found.mean:+.2f}**{interval}"]
