@@ -8,6 +8,7 @@ import concurrent.futures
 import dataclasses
 import math
 import multiprocessing
+import platform
 import statistics
 import time
 from collections.abc import Sequence
@@ -23,7 +24,7 @@ from elu_zoo.data import load
 from elu_zoo.pairs import runner, worker
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.pairs.statistics import LEAST_PAIRS
-from elu_zoo.training import backends, build, chunks, hardware
+from elu_zoo.training import backends, build, chunks
 from elu_zoo.training.config import resolve
 
 _ROUNDS = 5  # each times every activation once
@@ -47,7 +48,7 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
     Every network is built and makes training steps, so that a network that cannot be
     trained raises an error before the first run. The reference comes first.
     """
-    machine = hardware.processor(), keras.backend.backend()
+    machine = platform.node(), keras.backend.backend()
     key = [f"{jobs} jobs", *machine, *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]

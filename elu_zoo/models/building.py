@@ -50,7 +50,9 @@ def build(
         return _build_and_load(registered, arguments, weights)
     except ValueError as error:
         # Errors of Keras' layers and of ours.
-        if not any(part in str(error) for part in ("output size would be", "of at least")):
+        if not any(
+            part in str(error) for part in ("output size would be", "channels) of at least")
+        ):
             raise
         height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
         raise errors.UsageError(

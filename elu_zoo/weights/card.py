@@ -37,8 +37,7 @@ def model_card(tag: str | os.PathLike) -> None:
             "model_card takes a tag of list_weights() or a path. Received: "
             f"{tag!r} of type {type(tag).__name__}."
         )
-    published = manifest.published()
-    entry = published[tag] if tag in published else _read(tag)
+    entry = manifest.published().get(str(tag)) or _read(tag)
     lines = text(entry, results.read("results.csv")).split("\n")
     print(*map(errors.printable, lines), sep="\n", end="")
 
@@ -143,7 +142,8 @@ def _gap(entry: Entry, paper: Sequence[results.Row]) -> str:
     own = [r for r in same if r["activation"] == entry["arguments"]["activation"]["name"]]
     authors = min((float(row["test_error_percent"]) for row in own or same), default=100.0)
     gap = entry["metrics"].get("test_error_percent", 0.0) - authors
-    return f", **{gap:.1f} points above** its authors' best, {authors:.2f} %" * (gap > 1.5)
+    best = "best with this activation" if own else "best"
+    return f", **{gap:.1f} points above** its authors' {best}, {authors:.2f} %" * (gap > 1.5)
 
 
 def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | None]:

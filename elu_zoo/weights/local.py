@@ -17,6 +17,9 @@ def with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
         if not entry_path.is_file():
             return path, None
         entry = manifest.read(entry_path)
+        # The folder of a published run lacks what was measured later.
+        listed = manifest.published().get(entry["tag"], {})
+        entry |= {k: v for k, v in listed.items() if k == "calibration" and "temperature" in v}
         fetch.keep_statistics(entry, path.parent)
         return path, entry
     except errors.EluZooError:
@@ -26,8 +29,7 @@ def with_entry(path: Path) -> tuple[Path, manifest.Entry | None]:
 
 
 def _weight_file(path: Path) -> Path:
-    outcome = path / "outcome.json"
-    if outcome.is_file():  # the folder of a finished run
+    if (outcome := path / "outcome.json").is_file():  # the folder of a finished run
         return path / (manifest.read(outcome)["tag"] + manifest.SUFFIX)
     if not path.is_dir():
         return path

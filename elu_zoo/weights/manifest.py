@@ -75,7 +75,7 @@ _RULES: dict[str, Callable[[Entry], Any]] = {
     "num_classes must be the number of classes": lambda e: (
         e["arguments"].get("num_classes", len(e["classes"])) == len(e["classes"])
     ),
-    "a temperature is > 0": lambda e: 1e9 > e.get("calibration", {}).get("temperature", 1) > 1e-9,
+    "temperature must be > 0": lambda e: 99 > e.get("calibration", {}).get("temperature", 1) > 1e-9,
     "preprocessing must have a kind": lambda e: e["preprocessing"]["kind"].isprintable(),
     f"config.train.loss must be one of {', '.join(registry.OUTPUT_ACTIVATION)}": lambda e: (
         loss(e) in registry.OUTPUT_ACTIVATION

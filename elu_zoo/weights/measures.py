@@ -36,8 +36,7 @@ def changed_images(tag: str, rows: Sequence[results.Row]) -> str | None:
 
     Files with equal config, data set and seed are compared.
     """
-    own = [row for row in rows if row["tag"] == tag]
-    if not own:
+    if not (own := [row for row in rows if row["tag"] == tag]):
         return None
     same = {key: own[0][key] for key in ("config", "dataset", "seed")}
     others = [row["tag"] for row in rows if same.items() <= row.items()]

@@ -37,8 +37,7 @@ class Pretrained:
     def of_entry(cls, entry: manifest.Entry, path: Path) -> "Pretrained":
         same = {k: entry[k] for k in "model arguments preprocessing classes dataset".split()}
         same |= {"activation": entry["arguments"]["activation"], "loss": manifest.loss(entry)}
-        listed = manifest.published().get(entry["tag"], entry)  # a run itself has no temperature
-        same["temperature"] = listed.get("calibration", {}).get("temperature", 1.0)
+        same["temperature"] = entry.get("calibration", {}).get("temperature", 1.0)
         return cls(entry["tag"], path=path, entry=entry, **same)
 
     @classmethod
