@@ -1,5 +1,6 @@
 """Building of a registered network, with initial or pretrained weights."""
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, SupportsFloat, SupportsIndex, TypedDict
 
@@ -50,9 +51,7 @@ def build(
         return _build_and_load(registered, arguments, weights)
     except ValueError as error:
         # Errors of Keras' layers and of ours.
-        if not any(
-            part in str(error) for part in ("output size would be", "channels) of at least")
-        ):
+        if not re.search(r"output size would be|channels\) of at least", str(error)):
             raise
         height, width, _ = arguments.get("input_shape") or registered.default("input_shape")
         raise errors.UsageError(
