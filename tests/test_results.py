@@ -70,6 +70,8 @@ def test_the_error_of_a_file_has_wilsons_interval():
         (ENTRY, [row()], ("its recipe, seed 0", "2.50 %", "one run: no interval")),
         (ENTRY, [row(10), row(2), row(0)],
          ("its recipe, 3 runs (seeds 0, 2, 10)", "6.50 ± 5.29 %", "0.00 to 19.64 %")),
+        (ENTRY | {"classes": list("0123456789")}, [row(), row(1, test_error_percent="90.1")],
+         ("its recipe, seed 0; 1 more at chance, not trained", "2.50 %", "one run: no interval")),
         (SQUARED, [row(0), row(1)],
          ("its recipe, 2 runs (seeds 0, 1)", "3.50 ± 0.71, squared", "0.00 to 9.85, squared")),
     ],

@@ -22,18 +22,6 @@ class Arm(NamedTuple):
     variant: str = ""  # another difference, such as the learning rate
 
 
-def arms(frame: pd.DataFrame) -> list[Arm]:
-    """Returns the arms: first the paper's activations, then the others by name."""
-    keys = frame.groupby([*ARM], observed=True).groups
-    return [Arm(activation, batch_norm, variant) for batch_norm, variant, activation in keys]
-
-
-def reference(frame: pd.DataFrame) -> str:
-    """Returns the activation that is compared with all others: ELU, or the first."""
-    names = [arm.activation for arm in arms(frame)]
-    return "elu" if "elu" in names else names[0]
-
-
 def of_arm(frame: pd.DataFrame, arm: Arm) -> pd.DataFrame:
     """Returns the rows of an arm."""
     own = (frame["activation"] == arm.activation) & (frame["batch_norm"] == arm.batch_norm)
@@ -59,8 +47,8 @@ def pairs(
 def frame(rows: Iterable[Mapping[str, str]]) -> pd.DataFrame:
     """Returns rows of CSV files with numbers instead of their texts.
 
-    Activations are categories in the order of `arms`. Empty cells are NaN, except in
-    the columns of text that every experiment with runs has.
+    Activations are categories: first the paper's, then the others by name. Empty cells are NaN,
+    except in the columns of text that every experiment with runs has.
     """
     table = pd.DataFrame(list(rows))
     for name in table.columns.difference(_TEXT):

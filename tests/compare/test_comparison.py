@@ -44,6 +44,7 @@ def test_all_runs_files_and_conclusions_of_a_comparison(comparison, compare):
     assert "on these test images of mnist_5k, after 30 of the 30 epochs" in lines[2]
     assert "cannot be told apart from elu: " in lines[4] and lines[4].endswith("contains 0.")
     assert lines[5].startswith("- **relu** has a higher error than elu: difference +")
+    assert "sign may" not in lines[5]
     assert "The best factor of tanh is the smallest or largest" in lines[7]
     assert "| tanh | 0.015625 (edge) |" in "".join(lines)
     ranks = [line.split(" | ")[:2] for line in lines if line[2:3].isdigit()]

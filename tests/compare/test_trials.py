@@ -112,7 +112,7 @@ def test_a_comparison_has_the_hash_of_a_users_images(comparison, tmp_path):
         images = np.zeros((20, 28, 28, 1), "uint8")
         images[:, 0, 0, 0], images[:, 1, 1, 0] = np.arange(20), shade
         np.savez(path, x_train=images, y_train=np.arange(20) % 2)
-        found.append(with_images(comparison).images)
+        found.append(trials.create(with_images(comparison), "elu", 1, 0).own)
     assert found[0] == found[1] != found[2]
 
 
@@ -128,6 +128,7 @@ def test_runs_depend_on_a_users_file_with_their_code(comparison, tmp_path, monke
     for changed_file in path, units:
         changed_file.write_text(changed_file.read_text() + "# changed\n")
         hashes.add(trials.code_hash(comparison, "wave"))
+        assert trials.create(comparison, "wave", 1, 0).own in hashes
     assert len(hashes) == 4
     assert trials.code_hash(comparison, "elu") == ""
     network = types.SimpleNamespace(builder=changed)

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from fake_runs import get_config
 
-from elu_zoo import registry
 from elu_zoo.configs.table1_baselines import NETS
 from elu_zoo.training import schedules
 
@@ -101,10 +100,6 @@ RECIPES = {
         },
     ),
 }
-PREPROCESSING = {
-    "alexnet_cifar": "mean", "nin": "gcn_zca", "dsn": "gcn", "maxout": "gcn_zca",
-    "allcnn_c": "gcn_zca", "highway_19": "gcn_mean", "fmp": "rescale",
-}  # fmt: skip
 
 
 @pytest.mark.parametrize("dataset", ["cifar10", "cifar100"])
@@ -125,8 +120,3 @@ def test_the_recipe_is_that_of_the_authors(net, dataset):
     for group, entries in fields.items():
         assert {key: config[group][key] for key in entries} == entries
     assert (config.schedule, config.schedule_epochs) == ("paper", train.epochs)
-
-
-@pytest.mark.parametrize("net", NETS)
-def test_preprocessing_is_that_of_the_authors(net):
-    assert registry.entry(net).preprocessing["kind"] == PREPROCESSING[net]

@@ -77,6 +77,8 @@ def test_an_npz_file_is_loaded_and_split(tmp_path):
     assert rows(data.train, data.validation) == rows(dataset.Split(images, labels))
     np.testing.assert_array_equal(data.test.images, images[:5])
     assert data.train.labels.dtype == np.int32
+    np.savez(path, x_train=images, y_train=1 - labels, x_test=images[:5], y_test=labels[:5])
+    assert load.load(str(path)).fingerprint != data.fingerprint
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,8 @@ LARGE = 2**31 - 1, 399, 50_000  # seed, epoch and count
         (order.crops_and_flips, (0, 0, 10, 32), [[26, 19, 1], [2, 9, 0], [30, 29, 1]]),
         (order.crops_and_flips, (1, 0, 10, 1), [[0, 0, 0], [0, 0, 1], [0, 0, 1]]),
         (order.crops_and_flips, (*LARGE, 9), [[6, 3, 0], [6, 3, 1], [1, 7, 1]]),
+        (order.centres, (0, 0, 10, 32, 30), [[16, 18], [14, 7], [19, 1]]),
+        (order.centres, (*LARGE, 9, 8), [[4, 2], [4, 3], [4, 2]]),
         (order.integers, (0, 0, 10, 2), [[1528385388, 281888722], [1229337383, 547611125]]),
         (
             order.integers,

@@ -1,7 +1,6 @@
 """Rows of CSV files become frames, whose runs are grouped by arm and seed."""
 
 import numpy as np
-import pytest
 
 from elu_zoo.pairs import grouping
 from elu_zoo.pairs.grouping import Arm
@@ -34,23 +33,10 @@ def test_cells_of_numbers_are_numbers_and_empty_cells_are_nan():
     assert grouping.frame([{"x": "1"}])["x"].tolist() == [1]
 
 
-def test_arms_of_the_paper_come_first():
+def test_activations_of_the_paper_come_first():
     names = "elu relu leaky_relu shifted_relu prelu rrelu cube tanh".split()
-    expected = [
-        *map(Arm, names),
-        Arm("relu", variant="lr 1"),
-        Arm("elu", variant="lr 2"),
-        Arm("elu", batch_norm=True),
-    ]
-    rows = [row(arm[0], 0, *arm[1:]) for arm in reversed(expected)]
-    assert grouping.arms(grouping.frame(rows * 2)) == expected
-
-
-@pytest.mark.parametrize(
-    ("names", "expected"), [(("relu", "elu"), "elu"), (("leaky_relu", "relu"), "relu")]
-)
-def test_the_reference_is_elu_or_the_first_activation(names, expected):
-    assert grouping.reference(grouping.frame(map(row, names))) == expected
+    found = grouping.frame(map(row, reversed(names)))["activation"].cat.categories
+    assert found.tolist() == names
 
 
 def test_final_values_are_the_last_of_runs_that_did_not_diverge():

@@ -78,6 +78,8 @@ def entry(name="net", trained=True, **changes):
 
 # A twin repeats the run of an entry, but holds out validation images.
 HELD_OUT = {"name": "net-validation", "trained": False}
+OTHER_STEPS = {"name": "net-validation", "data": {"train_on_validation": False}, "model": {}}
+OTHER_STEPS["train"] = {"boundaries": (9,), "evaluate_every": 3, "checkpoint_every": 4}
 OTHER_RECIPE = {"name": "net-validation", "data": {}, "model": {}, "train": {"sgd_decay": 0.5}}
 
 
@@ -85,6 +87,7 @@ OTHER_RECIPE = {"name": "net-validation", "data": {}, "model": {}, "train": {"sg
     ("other", "expected"),
     [
         (entry(**HELD_OUT), True),
+        (entry(**HELD_OUT, config=OTHER_STEPS), True),
         (entry("net-validation"), False),  # no images held out
         (entry(**HELD_OUT, seed=1), False),
         (entry(**HELD_OUT, dataset="cifar100"), False),

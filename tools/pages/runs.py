@@ -9,6 +9,7 @@ from typing import Any
 from elu_zoo import results
 from elu_zoo.data import catalog
 from elu_zoo.pairs import tables
+from elu_zoo.weights import manifest
 
 Rows = list[results.Row]
 
@@ -27,7 +28,8 @@ def table(rows: Rows, paper: Rows) -> str:
             order = _ORDER.index(name) if name in _ORDER else len(_ORDER)
             groups[row["config"], row["dataset"], row["batch_norm"], order, name].append(row)
     lines = []
-    for (config, dataset, batch_norm, _, name), runs in sorted(groups.items()):
+    for key in sorted(groups, key=lambda key: (manifest.natural(key[0]), *key[1:])):
+        (config, dataset, batch_norm, _, name), runs = key, groups[key]
         name += " + batch norm" * (batch_norm == "True")
         schedules = " / ".join(sorted({schedule(run) for run in runs}))
         loss = f"{statistics.mean(float(r['train_loss']) for r in runs):.3g}"

@@ -5,7 +5,7 @@ from string import ascii_lowercase
 
 import pandas as pd
 
-from elu_zoo.pairs import grouping, palette, plots
+from elu_zoo.pairs import palette, plots
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import Claim, ClaimTest
@@ -27,15 +27,9 @@ def trials(plan: Plan) -> list[Trial]:
     ]
 
 
-def _normalised(frame: pd.DataFrame) -> pd.DataFrame:
-    return frame[frame["batch_norm"]]
-
-
 def _draw(frame: pd.DataFrame, stem: Path) -> None:
-    normalised = _normalised(frame)
-    first = grouping.reference(normalised)
-    names = [arm.activation for arm in grouping.arms(normalised)]
-    others = [name for name in names if name != first] or [first]
+    (first, *names), found = fig4.ACTIVATIONS, set(frame["activation"][frame["batch_norm"]])
+    others = [name for name in names if name in found] or [first]
     end = frame[frame["step"] >= frame["step"].max() * 2 / 3]
     with plots.figure(stem, [2] * len(others), 2.5 * len(others) + 0.4) as grid:
         for letter, row, other in zip(ascii_lowercase, grid, others, strict=False):

@@ -1,5 +1,6 @@
 """The measures of each experiment are computed from a synthetic run folder."""
 
+import dataclasses
 import json
 import math
 import types
@@ -14,6 +15,7 @@ from elu_zoo.pairs.spec import Plan
 from elu_zoo.pairs.store import Points
 from elu_zoo.paper.experiments import EXPERIMENTS
 from elu_zoo.paper.figures import bias_shift
+from elu_zoo.paper.theory.bias_shift import BiasShift
 from elu_zoo.training.record import observers
 from elu_zoo.training.record.activation_statistics import UnitStatistics
 from elu_zoo.weights import manifest
@@ -187,6 +189,20 @@ def test_theory_has_a_row_for_each_snapshot_and_damping(network, workdir):
     assert float(other["mean_length"]) == pytest.approx(np.median(lengths), rel=1e-4)
     for row in first, other:
         assert 0 <= float(row["positive_share"]) <= 1 and float(row["weighted_mean_length"]) > 0
+
+
+def test_theory_has_medians_of_sizes_over_the_units_of_all_layers():
+    draws, names = np.random.default_rng(0), [x.name for x in dataclasses.fields(BiasShift)]
+    arrays = [dict(zip(names, draws.normal(0.3, 1, (len(names), n)), strict=True)) for n in (5, 7)]
+    arrays[0]["k"][2] = np.nan  # a dead unit
+    values = {name: np.concatenate([layer[name] for layer in arrays]) for name in names}
+    expected = {name: np.median(x[np.isfinite(x)]) for name, x in values.items()}
+    expected["positive_share"] = np.mean(values["positive_share"])
+    shift, uncorrected = values["shift"], values["uncorrected_shift"]
+    expected["correction"] = np.median(abs(shift / uncorrected - 1))
+    expected["uncorrected_shift"] = np.median(abs(uncorrected))
+    found = bias_shift._medians([BiasShift(**layer) for layer in arrays])
+    assert found == pytest.approx({name: expected[name] for name in found})
 
 
 def test_errors_are_of_images_under_noise_of_each_deviation():

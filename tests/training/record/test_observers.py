@@ -170,8 +170,6 @@ def test_activation_statistics_are_recorded_for_each_epoch(observed):
         path = observed[0] / "activations" / f"epoch-{epoch:05d}.npz"
         model = load_model(observed[0], weights)
         assert_statistics(path, model, DATA.train.images[:50])
-    with pytest.raises(AssertionError):  # Statistics over all images differ.
-        assert_statistics(path, model, DATA.train.images)
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,8 @@ from elu_zoo.training.run import Length
 EPOCHS = {"train.epochs": 3, "train.checkpoint_every": 20}  # an epoch has ten iterations
 
 
-def test_each_row_is_given_once(tmp_path, smoke, train, rows, stop_after):
+def test_each_row_is_given_once(tmp_path, smoke, train, rows, stop_after, monkeypatch):
+    monkeypatch.setattr(outputs.Timer, "lap", lambda timer: 1.0)
     given = []
     stop_after(25, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
@@ -23,6 +24,8 @@ def test_each_row_is_given_once(tmp_path, smoke, train, rows, stop_after):
     assert [row["epoch"] for row in given] == [1, 2]
     train(smoke(EPOCHS), tmp_path, on_row=given.append)
     assert given == rows(tmp_path / "metrics.jsonl") and len(given) == 3
+    seconds = [row["seconds"] for row in rows(tmp_path / "timing.jsonl") if "seconds" in row]
+    assert seconds == [1, 2, 5]  # after checkpoints at 3 and 4
     train(smoke(EPOCHS), tmp_path, on_row=given.append)  # a finished run has no new rows
     assert len(given) == 3
 

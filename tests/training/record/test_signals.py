@@ -2,10 +2,11 @@
 
 import signal
 import threading
+import types
 
 import pytest
 
-from elu_zoo.training.record.signals import stop_requested
+from elu_zoo.training.record.signals import Stop, Stopped, stop_requested
 
 NUMBERS = (signal.SIGTERM, signal.SIGINT)
 
@@ -59,3 +60,9 @@ def test_other_threads_install_no_handlers():
     thread.start()
     thread.join()
     assert observations == [0, True]
+
+
+def test_only_a_single_machine_stops_within_an_evaluation():
+    with pytest.raises(Stopped):
+        Stop(lambda: 15, types.SimpleNamespace(count=1)).check()
+    assert Stop(lambda: 15, types.SimpleNamespace(count=2)).check is None

@@ -41,7 +41,7 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("name", [*CONFIGS, "phases", "muon"])
+@pytest.mark.parametrize("name", [*CONFIGS, "batch_norm", "phases", "muon"])
 def test_a_run_equals_that_on_tensorflow_up_to_rounding(name, folder, tmp_path, rows, last_arrays):
     config = jax_runs.get_config(name)
     training.train(config, tmp_path, compile="off")
@@ -79,13 +79,6 @@ def test_a_resumed_run_equals_an_uninterrupted_run_bit_for_bit(
     static, usual = (last_arrays(folder / name) for name in ("static", "unstopped"))
     for a, b in zip(static, usual, strict=True):
         np.testing.assert_allclose(a, b, 0, 1e-6)
-
-
-def test_moving_averages_of_batch_norm_are_updated(folder):
-    model = zoo.get_model("mnist_mlp_8x128", weights=folder / "batch_norm")
-    for name in ("moving_mean", "moving_variance"):
-        value = np.asarray(getattr(model.get_layer("norm_dense8"), name))
-        assert (value != float(name == "moving_variance")).all()
 
 
 @pytest.mark.data

@@ -11,7 +11,7 @@ import tensorflow as tf
 
 from elu_zoo import errors
 from elu_zoo.training.record import signals
-from elu_zoo.training.workers import peers
+from elu_zoo.training.workers import cluster, peers
 
 HOSTS = ["a:1", "b:2", "c:3"]
 
@@ -62,6 +62,21 @@ def test_different_facts_are_named(machine):
     )
     with pytest.raises(errors.UsageError, match=re.escape(words)):
         machine(1, respond).check_same({"the config": "abc", "--compile": None, "the iteration": 7})
+
+
+def test_runs_compare_all_that_they_depend_on(smoke, train, tmp_path, monkeypatch):
+    compared = []
+    monkeypatch.setattr(cluster.OneMachine, "check_same", lambda _, facts: compared.append(facts))
+    train(smoke({"train.epochs": 1}), tmp_path / "a")
+    train(smoke({"train.epochs": 1, "seed": 1}), tmp_path / "b", steps_per_call=2)
+    first, at_start, second, _ = compared
+    assert {name for name in first if first[name] != second[name]} == {
+        *("the config", "--compile, --steps_per_call and --accumulate"),
+    }
+    assert {*first} - {*second} | {*at_start} == {"the images", "the iteration"}
+    assert first["versions"] and at_start["the images"] and at_start["the iteration"] == 0
+    for word in "weights", "file of the network", "--allow_config_change", "finished":
+        assert any(word in name for name in first), word
 
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
