@@ -54,8 +54,7 @@ def get_config(arg: str = "") -> ConfigDict:
 
 def build(args: dict) -> ConfigDict:
     schedule = args["schedule"]
-    if schedule not in SCHEDULES:
-        raise errors.unknown_name_error("schedule", schedule, SCHEDULES)
+    errors.check_choice("schedule", schedule, SCHEDULES)
     config = common.elu_cifar(args)
     config.schedule = schedule
     complete = PAPER_EPOCHS if schedule == "paper" else args["epochs"] or 30

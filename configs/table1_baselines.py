@@ -216,10 +216,8 @@ def build(args: dict) -> ConfigDict:
 
 def _check(args: dict) -> None:
     net, schedule = args["net"], args["schedule"]
-    if net not in NETS:
-        raise errors.unknown_name_error("net", net, NETS)
-    if schedule not in SCHEDULES:
-        raise errors.unknown_name_error("schedule", schedule, SCHEDULES)
+    errors.check_choice("net", net, NETS)
+    errors.check_choice("schedule", schedule, SCHEDULES)
     if args["epochs"] and schedule == "paper":
         raise errors.UsageError(
             "epochs needs schedule=quick. Received: schedule=paper. Remove epochs, or pass "

@@ -25,8 +25,7 @@ def install() -> None:
 def check_backend() -> None:
     """Checks that $KERAS_BACKEND names an installed package."""
     name = os.environ.get("KERAS_BACKEND") or "tensorflow"
-    if name not in _BACKENDS:
-        raise errors.unknown_name_error("KERAS_BACKEND", name, _BACKENDS)
+    errors.check_choice("KERAS_BACKEND", name, _BACKENDS)
     if importlib.util.find_spec(name) is None:
         remedy = f'pip install "elu-zoo[{name}]"' if name == "jax" else "Install it"
         raise errors.UsageError(f"KERAS_BACKEND={name}, but {name} is not installed. {remedy}.")

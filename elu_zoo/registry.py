@@ -96,8 +96,7 @@ def register_model(
     Raises:
         UsageError: `builder` is no function, its name is taken, or the loss is unknown.
     """
-    if loss not in OUTPUT_ACTIVATION:
-        raise errors.unknown_name_error("loss", loss, OUTPUT_ACTIVATION)
+    errors.check_choice("loss", loss, OUTPUT_ACTIVATION)
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
         if not inspect.isfunction(builder):

@@ -156,6 +156,8 @@ def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[s
         pretrained: True for models with weights only; a data set for those trained on it.
     """
     published = manifest.published().values()
+    if isinstance(pretrained, str):
+        errors.check_choice("data set", pretrained, {e["dataset"] for e in published})
     trained = {e["model"] for e in published if pretrained in (True, e["dataset"])}
     names = manifest.matching(registry.names(), pattern)
     return [name for name in names if name in trained or not pretrained]

@@ -65,8 +65,7 @@ def test_the_error_of_a_file_has_wilsons_interval():
     ("entry", "rows", "expected"),
     [
         (ENTRY, [], ("its recipe", "", "no run in results.csv")),
-        # Without the run itself, the rows may be of another learning rate or width.
-        (ENTRY, [row(1), row(2)], ("its recipe", "", "no run in results.csv")),
+        (ENTRY, [row(1), row(2)], ("its recipe", "", "no run in results.csv")),  # other widths?
         (ENTRY, [row()], ("its recipe, seed 0", "2.50 %", "one run: no interval")),
         (ENTRY, [row(10), row(2), row(0)],
          ("its recipe, 3 runs (seeds 0, 2, 10)", "6.50 ± 5.29 %", "0.00 to 19.64 %")),

@@ -23,8 +23,8 @@ def assert_weights_of(model, trained, layers):
 
 def test_list_models_selects_by_name_and_weights(published):
     assert elu_zoo.list_models("elu_c*") == ["elu_cifar_11", "elu_cifar_18"]
-    for pretrained, expected in ((True, [MODEL]), ("letters", [MODEL]), ("cifar100", [])):
-        assert elu_zoo.list_models(pretrained=pretrained) == expected
+    for pretrained in True, "letters":
+        assert elu_zoo.list_models(pretrained=pretrained) == [MODEL]
         assert elu_zoo.list_models("nin", pretrained=pretrained) == []
 
 

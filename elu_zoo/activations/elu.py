@@ -28,8 +28,7 @@ def form(name: str) -> Iterator[None]:
         name: `"plain"` for stock operations, the only form that can be exported;
             `"polynomial"` for calls inside a function that XLA compiles.
     """
-    if name not in FORMS:
-        raise errors.unknown_name_error("form", name, FORMS)
+    errors.check_choice("form", name, FORMS)
     token = _form.set(name)
     try:
         yield

@@ -184,8 +184,7 @@ def measure(part: str, scope: Scope) -> list[Row]:
 def check(names: Sequence[str], batch_size: int | None, backend: str) -> None:
     """Checks the names of parts and the batch size."""
     for name in names:
-        if name not in PARTS:
-            raise errors.unknown_name_error("part", name, PARTS)
+        errors.check_choice("part", name, PARTS)
         if backend != "tensorflow" and name not in ON_JAX:
             raise errors.UsageError(
                 f"The part {name} needs KERAS_BACKEND=tensorflow. Received: {backend}. "

@@ -172,8 +172,7 @@ def _path(name: str) -> Path:
         if not path.is_file():
             raise errors.NotFoundError(f"There is no config file {name}.")
         return path
-    if name not in installed():
-        raise errors.unknown_name_error("config", name, installed())
+    errors.check_choice("config", name, installed())
     return _folder() / f"{name}.py"
 
 

@@ -24,11 +24,6 @@ _OTHERS = (
 )
 
 
-def is_webp(content: bytes) -> bool:
-    """Returns whether the content of a file is a WebP image."""
-    return _other_format(content) == "a WebP"
-
-
 def unsupported_error(content: bytes, expected: str = "PNG or JPEG") -> errors.DataError:
     """Returns an error that states the format of a file that is not as expected."""
     found = f"it is {name}" if (name := _other_format(content)) else "its format is unknown"

@@ -91,7 +91,7 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
     try:
         content = _content(source)
         if isinstance(content, bytes):
-            if formats.is_webp(content):
+            if content.startswith(b"WEBP", 8):
                 content = images.webp_as_png(content)
             elif content and not content.startswith((formats.JPEG, formats.PNG)):
                 raise formats.unsupported_error(content, _EXPECTED)

@@ -16,7 +16,7 @@ def permutation(seed: int, epoch: int, count: int) -> np.ndarray:
     has its own random stream. The order sorts the raw output of Philox, which later
     versions of NumPy must keep, unlike the output of `Generator.permutation`.
     """
-    draws = _draw(seed, epoch, count, values=count)
+    draws = _draw(seed, epoch, count)
     return np.argsort(draws, kind="stable").astype("int32")
 
 
@@ -53,7 +53,7 @@ def crops_and_flips(seed: int, epoch: int, count: int, corners: int) -> np.ndarr
     row and the column of the crop's corner, uniform in 0..corners - 1, and whether the
     image is mirrored, 0 or 1.
     """
-    draws = _draw(seed, epoch, count, values=2 * count)[count:]
+    draws = _draw(seed, epoch, 2 * count)[count:]
     rows, columns = _pixels(draws, corners, corners)
     return np.stack([rows, columns, draws >> np.uint64(63)], 1).astype("int32")
 
@@ -63,7 +63,7 @@ def centres(seed: int, epoch: int, count: int, height: int, width: int) -> np.nd
 
     The draws follow the crops and flips in the random stream of (seed, epoch).
     """
-    draws = _draw(seed, epoch, count, values=3 * count)[2 * count :]
+    draws = _draw(seed, epoch, 3 * count)[2 * count :]
     return np.stack(_pixels(draws, height, width), 1).astype("int32")
 
 
@@ -72,11 +72,11 @@ def integers(seed: int, epoch: int, count: int, each: int) -> np.ndarray:
 
     The draws follow the permutation in the random stream of (seed, epoch).
     """
-    draws = _draw(seed, epoch, count, values=count * (1 + each))[count:]
+    draws = _draw(seed, epoch, count * (1 + each))[count:]
     return (draws >> np.uint64(33)).astype("int32").reshape(count, each)
 
 
-def _draw(seed: int, epoch: int, count: int, values: int) -> np.ndarray:
+def _draw(seed: int, epoch: int, values: int) -> np.ndarray:
     """Returns the first `values` 64-bit outputs of the stream of (seed, epoch)."""
     return np.random.Philox(key=np.array([seed, epoch], "uint64")).random_raw(values)
 

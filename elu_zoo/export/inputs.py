@@ -87,7 +87,7 @@ def load_test_images(name: str, data_dir: str | None, count: int, predictor: Pre
             "to measure all test images."
         )
     data = load.load(name, data_dir, predictor.image_shape)
-    test = data.test.first(min(count, len(data.test)))
+    test = data.test.first(count)
     rows = [
         {"image": f"{data.name} test {index}", "true": data.class_names[label]}
         for index, label in enumerate(test.labels)

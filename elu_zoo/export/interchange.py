@@ -1,7 +1,6 @@
 """Export of a Keras model to ONNX or LiteRT by the exporters of Keras."""
 
 import contextlib
-import dataclasses
 import os
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -49,27 +48,13 @@ def load_litert(path: str | os.PathLike) -> Callable[[np.ndarray], Outputs]:
     return lambda images: runner(**{INPUT: np.asarray(images, np.float32)})
 
 
-@dataclasses.dataclass(frozen=True)
-class Format:
-    """A format of exported models.
-
-    Attributes:
-        load: a function from a file's path to a function from images to named outputs.
-        tolerance: see `checks.compare`.
-    """
-
-    file: str
-    load: Callable[[Path], Callable[[np.ndarray], Outputs]]
-    tolerance: float = checks.TOLERANCE
-
-
-# Formats by name.
-FORMATS = {
+# The function that loads a format's file, and the tolerance of `checks.compare`.
+_FORMATS = {
     # ONNX Runtime adds numbers in another order than TensorFlow, and whitening cancels
     # large sums. The logits differ by up to 9.2e-5 of the largest logit of an image on
     # the CIFAR test sets, and by up to 2e-6 on noise.
-    "onnx": Format(versions.ONNX, load_onnx, 2e-4),
-    "litert": Format(versions.LITERT, load_litert),
+    "onnx": (load_onnx, 2e-4),
+    "litert": (load_litert, checks.TOLERANCE),
 }
 
 
@@ -100,33 +85,32 @@ def export_interchange(
         format: `onnx` or `litert`.
         quantize: `dynamic` or `float16` for a smaller LiteRT file; None for float32.
     """
-    if format not in FORMATS:
-        raise errors.unknown_name_error("format", format, FORMATS)
-    chosen = FORMATS[format]
+    errors.check_choice("format", format, _FORMATS)
+    (load, tolerance), file_name = _FORMATS[format], versions.FILES[format]
     versions.check_format(format, quantize)
     function = named_outputs.make(model, class_names, autoencoder, None, temperature)
     if any(x.compute_dtype != "float32" for x in all_layers(function.model)):
         raise errors.UsageError(
-            f"{chosen.file} needs a model of float32 layers, but the model has other "
+            f"{file_name} needs a model of float32 layers, but the model has other "
             "layers. Build the model in float32, with the same weights."
         )
     if quantize is not None:
         quantization.check(function)
-    target = Target(directory, name, chosen.file, version, source, replace)
+    target = Target(directory, name, file_name, version, source, replace)
     with target.write_version() as (path, temporary):
-        file = temporary / chosen.file
+        file = temporary / file_name
         with tf.device("CPU:0"):
             pixels = checks.noise(function.image_shape)
             expected = checks.expected_outputs(function, pixels)
             with _converter_errors(format):
                 _write(function, format, file, quantize)
-                call = chosen.load(file)
+                call = load(file)
                 outputs = call(pixels)
                 single = call(pixels[:1])
-        bound = quantization.TOLERANCE.get(quantize, chosen.tolerance)
-        parity = checks.compare(expected, outputs, chosen.file, bound)
+        bound = quantization.TOLERANCE.get(quantize, tolerance)
+        parity = checks.compare(expected, outputs, file_name, bound)
         expected_single = {key: values[:1] for key, values in expected.items()}
-        checks.compare(expected_single, single, f"{chosen.file}, for one image,", bound)
+        checks.compare(expected_single, single, f"{file_name}, for one image,", bound)
         if function.class_names:
             versions.write_labels(temporary / "labels.txt", function.class_names)
         origin.write(

@@ -1,7 +1,6 @@
 """Functions from raw images to the named outputs of an exported model."""
 
 import dataclasses
-import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -31,10 +30,8 @@ class Autoencoder:
     scale: float
 
     def __post_init__(self):
-        if self.readout not in _READOUTS:
-            raise errors.unknown_name_error("readout", self.readout, _READOUTS)
-        if not isinstance(self.scale, int | float) or not 0 < self.scale < math.inf:
-            raise errors.UsageError(f"scale must be a finite number above 0, got {self.scale!r}.")
+        errors.check_choice("readout", self.readout, _READOUTS)
+        errors.check_number("scale", self.scale, errors.POSITIVE)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -171,8 +168,7 @@ def _autoencoder(model: keras.Model, autoencoder: Autoencoder) -> NamedOutputs:
 
 def _known_layer(model: keras.Model, name: str) -> keras.layers.Layer:
     names = [layer.name for layer in model.layers]
-    if name not in names:
-        raise errors.unknown_name_error(f"layer of {model.name}", name, names)
+    errors.check_choice(f"layer of {model.name}", name, names)
     return model.get_layer(name)
 
 

@@ -3,7 +3,6 @@
 import contextlib
 import contextvars
 import math
-import numbers
 from collections.abc import Iterator
 from typing import Any
 
@@ -152,14 +151,12 @@ class FeatureMapDropout(keras.layers.Layer):
 
 def is_rate(value: Any) -> bool:
     """Returns whether a value is a number in [0, 1)."""
-    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    return number and 0 <= value < 1
+    return errors.is_finite(value) and errors.FRACTION[1](value)
 
 
 def check_rate(rate: Any) -> float:
     """Returns a dropout rate as a float."""
-    if not is_rate(rate):
-        raise errors.UsageError(f"A dropout rate must be in [0, 1). Received: {rate!r}.")
+    errors.check_number("A dropout rate", rate, errors.FRACTION)
     return float(rate)
 
 

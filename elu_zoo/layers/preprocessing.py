@@ -110,8 +110,7 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
         NotFoundError: the statistics are not on this machine.
     """
     kind = preprocessing.get("kind")
-    if kind not in _KINDS:
-        raise errors.unknown_name_error("preprocessing", kind, _KINDS)
+    errors.check_choice("preprocessing", kind, _KINDS)
     arguments = {}
     parameters = inspect.signature(_KINDS[kind]).parameters
     for key in preprocessing:

@@ -57,8 +57,7 @@ def _features(model: keras.Model, features: str | Sequence[str]) -> Any:
     known = [layer.name for layer in model.layers]
     names = [features] if isinstance(features, str) else features
     for name in names:
-        if name not in known:
-            raise errors.unknown_name_error(f"layer of {model.name}", name, known)
+        errors.check_choice(f"layer of {model.name}", name, known)
     outputs = {name: model.get_layer(name).output for name in names}
     return outputs[features] if isinstance(features, str) else outputs
 

@@ -179,7 +179,7 @@ def _mean_of_layers(arm: Mapping[str, Values], both: Mapping[str, Set[int]]) -> 
 
 def compared(first: Values, second: Values, test: ClaimTest) -> Effect:
     """Returns the mean difference of two measures in pairs of runs."""
-    pair, limit = grouping.pairs(first, second), test.limit or 0.0
+    pair, limit = grouping.pairs(first, second), test.limit
     if not pair[0]:
         return Effect()
     interval = statistics.paired_interval(pair[0], np.add(pair[1], limit))

@@ -144,7 +144,7 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
             f"data.train_examples must be at most {len(split)}, the number of training "
             f"images of {data.name}. Received: {count}. Set it to 0 for all images."
         )
-    return split.first(min(count, len(split))), validation
+    return split.first(count), validation
 
 
 def _preprocessing(

@@ -22,14 +22,12 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.get_model("nin", classes=9), "mean 'num_classes'"),
         (lambda: elu_zoo.model_info(np.zeros((9, 9))), "must be a string"),
         (lambda: elu_zoo.list_models(["elu*"]), "pattern must be a text"),
-        (lambda: elu_zoo.list_weights(None), "pattern must be a text"),
-        (lambda: elu_zoo.fetch_weights(3), "pattern must be a text"),
+        (lambda: elu_zoo.list_models(pretrained="cifar1000"), "mean 'cifar100'"),
         (lambda: elu_zoo.elu("x"), "real numbers. Received: 'x'"),
         (lambda: elu_zoo.elu([[1.0], []]), "real numbers"),
         (lambda: elu_zoo.elu_xla(None), "real numbers"),
         (lambda: elu_zoo.register_model("nin"), "needs a function"),
         (lambda: elu_zoo.decode_predictions([[np.inf]], "nin"), "infinity"),
-        (lambda: elu_zoo.training.train("quickstart", "run"), "a ConfigDict"),
     ],
 )
 def test_habits_of_other_zoos_get_one_line(tmp_path, monkeypatch, call, words):

@@ -27,14 +27,9 @@ def test_all_runs_files_and_conclusions_of_a_comparison(comparison, compare):
     others = [run for run in world.trained if not is_tuning(run) and run.factor != 1]
     pairs = collections.Counter((run.activation, run.factor) for run in others)
     assert pairs == {("relu", 2): 5, ("tanh", 1 / 64): 5}
-    assert {path.name for path in output.iterdir()} == {
-        *("compare.csv", "tuning.csv", "report.md"),
-        *(
-            f"{name}.{suffix}"
-            for name in ("errors", "curves", "rates")
-            for suffix in ("png", "svg")
-        ),
-    }
+    names = {path.name for path in output.iterdir()}
+    figures = {f"{x}.{kind}" for x in ("errors", "curves", "rates") for kind in ("png", "svg")}
+    assert names == {"compare.csv", "tuning.csv", "report.md", *figures}
     assert world.messages[-1] == str(output / "report.md")
     assert len(results.read_file(output / "compare.csv")) == 25
     chosen = {r["activation"]: r["factor"] for r in results.read_file(output / "tuning.csv")

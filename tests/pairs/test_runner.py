@@ -86,8 +86,7 @@ def test_two_crashes_without_a_result_between_them_raise_an_error(stand_in, tmp_
 
 
 @pytest.mark.parametrize(
-    ("trial", "error"),
-    [("failing2", errors.DataError), ("crashing2", errors.ResourceError)],
+    ("trial", "error"), [("failing2", errors.DataError), ("crashing2", errors.ResourceError)]
 )
 def test_after_an_error_other_runs_are_saved_and_idle_workers_end(stand_in, tmp_path, trial, error):
     with pytest.raises(error):
@@ -106,10 +105,7 @@ def test_runs_work_outside_of_the_main_thread(stand_in):
     assert signal.getsignal(signal.SIGTERM) is before
 
 
-@pytest.mark.parametrize(
-    ("cores", "gibibytes", "jobs"),
-    [(2, 64, 2), (16, 63.9, 15), (4, 1, 1)],
-)
+@pytest.mark.parametrize(("cores", "gibibytes", "jobs"), [(2, 64, 2), (16, 63.9, 15), (4, 1, 1)])
 def test_cores_memory_and_gpu_decide_the_jobs(monkeypatch, cores, gibibytes, jobs):
     text = f"MemFree: 1 kB\nMemAvailable:  {int(gibibytes * 2**20)} kB\nActive: 2 kB\n"
     gpu = [False]

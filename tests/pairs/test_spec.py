@@ -102,9 +102,6 @@ def test_the_command_resolves_to_the_config():
     config = config_flag.resolve_flag(command)[1].removeprefix("--config=")
     path, _, arguments = config.partition(":")
     resolved = runpy.run_path(path)["get_config"](arguments)
-    assert command[2:] == [
-        "--config.train.epochs=3",
-        "--config.train.learning_rates=(0.1,)",
-    ]
+    assert command[2:] == ["--config.train.epochs=3", "--config.train.learning_rates=(0.1,)"]
     resolved.train.epochs, resolved.train.learning_rates = 3, (0.1,)
     assert as_dict(resolved) == as_dict(trial.load())

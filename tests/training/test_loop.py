@@ -147,12 +147,7 @@ def test_a_second_run_in_the_folder_is_refused(smoke, train, tmp_path, monkeypat
 
 INFINITE = [
     # The rate is 1e30 from iteration 15 on, or in the last iteration of an epoch.
-    (
-        (14,),
-        (0.05, 1e30),
-        "iteration 15 is .*, at rate 1.*iteration 12 is kept",
-        [4, 8, 12],
-    ),
+    ((14,), (0.05, 1e30), "iteration 15 is .*, at rate 1.*iteration 12 is kept", [4, 8, 12]),
     ((9, 10), (0.05, 1e30, 0.0), "loss after iteration 10 is .*iteration 8 is kept", [4, 8]),
 ]
 

@@ -88,15 +88,6 @@ def test_a_pattern_selects_weights_with_their_statistics(hub, home, publish):
         elu_zoo.fetch_weights("bad.b")
 
 
-def test_a_pattern_without_matches_is_refused_with_a_suggestion(publish):
-    publish(entry(tag="mnist_mlp.mnist_elu-1", model="mnist_mlp"))
-    with pytest.raises(
-        errors.UsageError,
-        match=r"Unknown weights 'mnist_mpl.*'.*mean 'mnist_mlp\.\*'\?.*mnist_elu-1",
-    ):
-        elu_zoo.fetch_weights("mnist_mpl*")
-
-
 def test_a_damaged_file_of_the_package_is_refused(publish, tmp_path, monkeypatch):
     publish(entry(SOURCE))
     (tmp_path / "files").mkdir()

@@ -24,17 +24,16 @@ def table(rows: Rows, paper: Rows) -> str:
     groups = defaultdict(list)
     for row in rows:
         if not _ELSEWHERE.match(row["config"]) and float(row["schedule_share"]) == 1:
-            name = row["activation"]
-            order = _ORDER.index(name) if name in _ORDER else len(_ORDER)
-            groups[row["config"], row["dataset"], row["batch_norm"], order, name].append(row)
+            name, config = row["activation"], tuple(manifest.natural(row["config"]))
+            key = config, row["dataset"], row["batch_norm"], [*_ORDER, name].index(name), name
+            groups[key].append(row)
     lines = []
-    for key in sorted(groups, key=lambda key: (manifest.natural(key[0]), *key[1:])):
-        (config, dataset, batch_norm, _, name), runs = key, groups[key]
+    for (_, dataset, batch_norm, _, name), runs in sorted(groups.items()):
         name += " + batch norm" * (batch_norm == "True")
         schedules = " / ".join(sorted({schedule(run) for run in runs}))
         loss = f"{statistics.mean(float(r['train_loss']) for r in runs):.3g}"
         errors = error(runs), papers_error(runs, paper)
-        lines.append((config, dataset, name, len(runs), *errors, loss, schedules))
+        lines.append((runs[0]["config"], dataset, name, len(runs), *errors, loss, schedules))
     return tables.markdown(_TITLES, lines)
 
 
@@ -43,10 +42,9 @@ def error(runs: Rows) -> str:
     if runs[0].get("test_squared_error"):
         return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
     trained = [float(r["test_error_percent"]) for r in runs if beats_chance(r)]
-    parts = [spread(trained) + " %"] if trained else []
-    if left_out := len(runs) - len(trained):
-        parts.append(f"{left_out} at chance, not trained")
-    return "; ".join(parts)
+    parts = [f"{spread(trained)} %"] if trained else []
+    left_out = f"{len(runs) - len(trained)} at chance, not trained"
+    return "; ".join([*parts, left_out] if len(trained) < len(runs) else parts)
 
 
 def beats_chance(run: Mapping[str, Any]) -> bool:

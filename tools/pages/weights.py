@@ -59,8 +59,8 @@ def table(published: Sequence[Entry], rows: runs.Rows) -> str:
 def _error(entry: Entry, rows: runs.Rows) -> str:
     """Returns the mean error of an entry's recipe as text, with the number of runs."""
     metric = results.metric(entry)
-    found, classes = results.find_runs(entry, rows), len(entry.get("classes", ()))
-    found = [r for r in found if results.beats_chance(float(r[metric]), classes)]
+    found = results.find_runs(entry, rows)
+    found = [r for r in found if metric == results.SQUARED or runs.beats_chance(r)]
     measured = found if len(found) > 1 else [entry["metrics"]]
     unit = "squared error" if metric == results.SQUARED else "%"
     text = runs.spread([float(run[metric]) for run in measured])

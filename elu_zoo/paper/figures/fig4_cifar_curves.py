@@ -18,7 +18,7 @@ from elu_zoo.training.record import observers
 ACTIVATIONS = "elu", "relu", "leaky_relu", "shifted_relu"
 ERROR, LOSS = "test_error_percent", "last_epoch_loss"
 COLUMNS = "step", "train_loss", LOSS, "test_loss", ERROR
-_COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
+COMPARED = {ERROR: "test error %", LOSS: "training loss, last epoch"}
 _START_EPOCHS = 10  # of the paper's schedule, in which the learning rate is constant
 START = f"first {_START_EPOCHS} epochs"  # variant of the runs in the short budget
 PAPER_EPOCHS = 330
@@ -76,11 +76,6 @@ def _draw(frame: pd.DataFrame, stem: Path) -> None:
                 axes.axhline(chance, label="chance", **plots.REFERENCE)
             name = f"{title} ({part})" if part else title
             axes.set(title=f"{letter}  {name}", xlabel="iteration", ylabel=unit)
-
-
-def summary(frame: pd.DataFrame) -> str:
-    """Returns test errors and training losses at the end of the runs."""
-    return tables.ends(frame, _COMPARED)
 
 
 def difference_test(
@@ -176,7 +171,7 @@ EXPERIMENT = Experiment(
     section="4.2",
     data="CIFAR-100",
     draw=_draw,
-    summary=summary,
+    summary=lambda frame: tables.ends(frame, COMPARED),
     trials=trials,
     measure=measure,
     columns=COLUMNS,

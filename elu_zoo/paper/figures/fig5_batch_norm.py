@@ -5,7 +5,7 @@ from string import ascii_lowercase
 
 import pandas as pd
 
-from elu_zoo.pairs import palette, plots
+from elu_zoo.pairs import palette, plots, tables
 from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan, Trial
 from elu_zoo.paper.claims import Claim, ClaimTest
@@ -87,7 +87,7 @@ EXPERIMENT = Experiment(
     section="4.2",
     data="CIFAR-100",
     draw=_draw,
-    summary=fig4.summary,
+    summary=lambda frame: tables.ends(frame, fig4.COMPARED),
     trials=trials,
     measure=fig4.measure,
     columns=fig4.COLUMNS,

@@ -107,8 +107,7 @@ def _factors(model: keras.Model, pairs: Sequence[tuple[str, float]]) -> list[flo
     }
     known = dict.fromkeys(name for both in names.values() for name in both)
     for name, _ in pairs:
-        if name not in known:
-            raise errors.unknown_name_error("variable in train.learning_rate_factors", name, known)
+        errors.check_choice("variable in train.learning_rate_factors", name, known)
     return [
         next((factor for name, factor in pairs if name in names[id(variable)]), 1.0)
         for variable in model.trainable_variables

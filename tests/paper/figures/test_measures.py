@@ -6,7 +6,6 @@ import math
 import types
 from pathlib import Path
 
-import keras
 import numpy as np
 import pytest
 
@@ -182,13 +181,6 @@ def test_theory_has_a_row_for_each_snapshot_and_damping(network, workdir):
     for name in damped | {"weighted_mean_length", "effective_draws", "positive_share"}:
         assert (first[name] != rows[1][name]) == (name in damped), name
         assert first[name] != other[name]
-    images = bias_shift.load.load().train.first(60).images  # raw, 0 to 255
-    hidden = [layer for layer in network.layers if layer.name.startswith("dense")]
-    incoming = keras.Model(network.input, [layer.input for layer in hidden[1:]])(images)
-    lengths = [np.linalg.norm(np.mean(each, axis=0)) for each in incoming]
-    assert float(other["mean_length"]) == pytest.approx(np.median(lengths), rel=1e-4)
-    for row in first, other:
-        assert 0 <= float(row["positive_share"]) <= 1 and float(row["weighted_mean_length"]) > 0
 
 
 def test_theory_has_medians_of_sizes_over_the_units_of_all_layers():
@@ -198,9 +190,8 @@ def test_theory_has_medians_of_sizes_over_the_units_of_all_layers():
     values = {name: np.concatenate([layer[name] for layer in arrays]) for name in names}
     expected = {name: np.median(x[np.isfinite(x)]) for name, x in values.items()}
     expected["positive_share"] = np.mean(values["positive_share"])
-    shift, uncorrected = values["shift"], values["uncorrected_shift"]
-    expected["correction"] = np.median(abs(shift / uncorrected - 1))
-    expected["uncorrected_shift"] = np.median(abs(uncorrected))
+    expected["correction"] = np.median(abs(values["shift"] / values["uncorrected_shift"] - 1))
+    expected["uncorrected_shift"] = np.median(abs(values["uncorrected_shift"]))
     found = bias_shift._medians([BiasShift(**layer) for layer in arrays])
     assert found == pytest.approx({name: expected[name] for name in found})
 

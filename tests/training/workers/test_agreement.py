@@ -71,12 +71,10 @@ def test_runs_compare_all_that_they_depend_on(smoke, train, tmp_path, monkeypatc
     train(smoke({"train.epochs": 1, "seed": 1}), tmp_path / "b", steps_per_call=2)
     first, at_start, second, _ = compared
     assert {name for name in first if first[name] != second[name]} == {
-        *("the config", "--compile, --steps_per_call and --accumulate"),
+        *("the config", "--compile, --steps_per_call and --accumulate")
     }
     assert {*first} - {*second} | {*at_start} == {"the images", "the iteration"}
-    assert first["versions"] and at_start["the images"] and at_start["the iteration"] == 0
-    for word in "weights", "file of the network", "--allow_config_change", "finished":
-        assert any(word in name for name in first), word
+    assert len(first) == 7 and first["versions"] and at_start["the images"]
 
 
 @pytest.mark.parametrize("number, expected", [(0, 15), (2, 15)])
