@@ -93,7 +93,7 @@ def get_model(
     """
     registered = registry.entry(name)
     arguments: dict[str, Any] = {
-        k: v.item() if isinstance(v, np.generic) else v  # Keras expects Python numbers
+        k: v.tolist() if isinstance(v, np.generic | np.ndarray) else v  # for Keras
         for k, v in builder_arguments.items()
         if v is not None
     }

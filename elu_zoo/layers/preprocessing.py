@@ -109,7 +109,7 @@ def preprocessing_layers(preprocessing: dict[str, Any]) -> list[keras.layers.Lay
         UsageError: the kind or an entry is unknown, or an entry is missing or wrong.
         NotFoundError: the statistics are not on this machine.
     """
-    kind = preprocessing.get("kind")
+    kind: Any = preprocessing.get("kind")
     errors.check_choice("preprocessing", kind, _KINDS)
     arguments = {}
     parameters = inspect.signature(_KINDS[kind]).parameters

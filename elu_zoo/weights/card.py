@@ -24,7 +24,6 @@ def model_card(tag: str | os.PathLike) -> None:
         tag: a tag of `list_weights()`, the path of a weight file, or the folder of a finished run.
 
     Raises:
-        UsageTypeError: `tag` is neither a string nor a path.
         UsageError: the tag is unknown, or the test error was not measured.
         NotFoundError: the path has no entry.
         CorruptError: the entry is damaged.
@@ -32,11 +31,6 @@ def model_card(tag: str | os.PathLike) -> None:
     Example:
         >>> elu_zoo.model_card("mnist_mlp_8x128.mnist_elu-7482e452")
     """
-    if not isinstance(tag, str | os.PathLike):
-        raise errors.UsageTypeError(
-            "model_card takes a tag of list_weights() or a path. Received: "
-            f"{tag!r} of type {type(tag).__name__}."
-        )
     entry = manifest.published().get(str(tag)) or _read(tag)
     lines = text(entry, results.read("results.csv")).split("\n")
     print(*map(errors.printable, lines), sep="\n", end="")

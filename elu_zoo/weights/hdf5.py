@@ -1,8 +1,8 @@
 """Writing and checked reading of weight files in the layout of Keras.
 
 An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group `vars`, or
-of the group around it, is the name of the layer. `keras.Model.load_weights` loads the files of
-`write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
+of the group around it, is the name of the layer, see `_layers`. `keras.Model.load_weights` loads
+the files of `write`, with values of `rounded`; `read` reads files of `keras.Model.save_weights`.
 
 Only these groups, hard links and contiguous arrays are read: others could take values
 from another file or fill the memory. A forged file can still crash or stop the C library
@@ -38,21 +38,30 @@ _NAME_BYTES = 1000  # the longest name of a layer
 
 def shapes(model: "keras.Model") -> Shapes:
     """Returns the shapes of the weights by layer name, in the order of the file."""
-    return {x.name: [tuple(v.shape) for v in x.weights] for x in model.layers if x.weights}
+    return {name: [tuple(v.shape) for v in x.weights] for _, name, x in _layers(model) if x.weights}
+
+
+def _layers(model: "keras.Model") -> list[tuple[str, str, "keras.Layer"]]:
+    """Returns groups, names and layers; the group is the name if Keras chose the layer's name."""
+    counts, found = collections.Counter[str](), []
+    for layer in model.layers:
+        kind = _snake_case(type(layer).__name__)
+        group = f"{kind}_{counts[kind]}".removesuffix("_0")
+        counts[kind] += 1
+        is_counted = re.fullmatch(rf"{kind}(_\d+)?", layer.name)  # over all models
+        found.append((group, group if is_counted else layer.name, layer))
+    return found
 
 
 def write(model: "keras.Model") -> bytes:
     """Returns the content of a weight file, with values of `rounded`."""
     buffer = io.BytesIO()
-    counts: collections.Counter[str] = collections.Counter()
     with h5py.File(buffer, "w") as file:
         file.create_group("vars")
-        for layer in model.layers:
-            kind = _snake_case(type(layer).__name__)
-            group = file.create_group(f"layers/{kind}_{counts[kind]}".removesuffix("_0"))
-            counts[kind] += 1
-            group.attrs["name"] = layer.name
-            values = group.create_group("vars")
+        for group, name, layer in _layers(model):
+            stored = file.create_group(f"layers/{group}")
+            stored.attrs["name"] = name
+            values = stored.create_group("vars")
             for index, variable in enumerate(layer.weights):
                 value = values[str(index)] = rounded(variable)
                 if not np.isfinite(value).all():
@@ -121,8 +130,9 @@ def _check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
     """Assigns arrays by layer name. Layers without arrays keep their weights."""
-    for layer in (x for x in model.layers if x.name in arrays):
-        for variable, value in zip(layer.weights, arrays[layer.name], strict=True):
+    layers = {name: layer for _, name, layer in _layers(model)}
+    for name, values in arrays.items():
+        for variable, value in zip(layers[name].weights, values, strict=True):
             variable.assign(value)
 
 

@@ -45,10 +45,7 @@ def tag(model: str, dataset: str, arguments: dict[str, Any], sha256: str) -> str
 
 
 def meaning_hash(entry: Entry) -> str:
-    """Returns the SHA-256 of the fields that determine the meaning of the weights.
-
-    The hash of a weight file does not protect these fields, which the file lacks.
-    """
+    """Returns the SHA-256 of the fields that give weights a meaning, which their file lacks."""
     text = json.dumps({field: entry[field] for field in _MEANING}, sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -126,9 +123,7 @@ def read(path: Path) -> Entry:
     try:
         return check(json.loads(content.decode()), str(path))
     except (ValueError, RecursionError) as error:
-        raise errors.CorruptError(
-            f"{path} is not JSON: {error}. Download or train it again."
-        ) from None
+        raise errors.CorruptError(f"{path} is not JSON: {error}. Download it again.") from None
 
 
 @functools.cache

@@ -50,11 +50,11 @@ class Pretrained:
     def merged(self, requested: dict[str, Any], preprocesses: bool = True) -> dict[str, Any]:
         """Returns the builder arguments of the weights, updated with those of the user.
 
-        Only `num_classes`, `seed` and the size may differ, which the contrast of `gcn` depends on.
+        Only `num_classes`, `seed` and the size may differ, unless the preprocessing depends on it.
         """
         from elu_zoo import activations
 
-        one_size = preprocesses and self.preprocessing["kind"] == "gcn"
+        one_size = preprocesses and self.preprocessing["kind"] in ("gcn", "gcn_zca")
         for key, new in requested.items():
             if key not in self.arguments or key in ("num_classes", "seed"):
                 continue

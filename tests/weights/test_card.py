@@ -133,7 +133,6 @@ def test_the_card_of_a_run_is_printed_without_control_characters(tmp_path, capsy
         ("", errors.UsageError, "Unknown weights ''"),
         ("no/such.weights.h5", errors.NotFoundError, "such"),
         (Path("no"), errors.NotFoundError, "no"),
-        (3, errors.UsageTypeError, "3 of type int"),
     ],
 )
 def test_wrong_names_are_refused(name, kind, word):
