@@ -45,14 +45,15 @@ def define(*names: str) -> None:
     for name in names:
         if name == "config":
             config.define()
-        elif name == "data_dir":
-            define_path(name, None, _STRINGS[name])
         else:
-            flags.DEFINE_string(name, None, _STRINGS[name])
+            define_one = define_path if name == "data_dir" else flags.DEFINE_string
+            define_one(name, None, _STRINGS[name])
 
 
 class _PathParser(flags.ArgumentParser):
     def parse(self, argument: str) -> str:
+        if not argument:
+            raise ValueError("Set it to a file or a folder.")
         return os.path.expanduser(argument)  # bash leaves ~ in --flag=~/folder
 
 
@@ -102,12 +103,8 @@ def pretrained() -> "Pretrained | Any":
     from elu_zoo.weights.pretrained import find
 
     values = flags.FLAGS
-    return find(
-        values.model,
-        values.weights,
-        activation=values.activation,
-        allow_unverified=values.allow_unverified,
-    )
+    options = {name: values[name].value for name in ("activation", "allow_unverified")}
+    return find(values.model, values.weights, **options)
 
 
 def no_arguments(argv: list[str]) -> None:

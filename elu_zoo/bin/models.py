@@ -19,7 +19,7 @@ absl_flags.DEFINE_bool("fetch", False, "Download the weight files and print thei
 def check(argv: list[str]) -> None:
     """Checks that there is one pattern at most, and --data."""
     flags.no_arguments(argv[1:])
-    if data := absl_flags.FLAGS.data:
+    if (data := absl_flags.FLAGS.data) is not None:
         datasets = sorted({entry["dataset"] for entry in manifest.published().values()})
         errors.check_choice("data set", data, datasets)
 
@@ -29,7 +29,9 @@ def main(argv: list[str]) -> None:
     listed = manifest.published()
     known = [tag for tag in listed if values.data in (None, listed[tag]["dataset"])]
     is_folder = "/" in pattern or not pattern.strip(".")
-    tags = [] if values.card and is_folder else manifest.matching(known, pattern)
+    names, tags = manifest.matching(registry.names(), pattern), manifest.matching(known, pattern)
+    tags += [tag for tag in known if listed[tag]["model"] in names]
+    tags = [] if values.card and is_folder else manifest.matching({*tags}, "*")
     if values.data and not tags:
         raise errors.unknown_name_error("weights", pattern, known)
     if values.card:
@@ -41,9 +43,8 @@ def main(argv: list[str]) -> None:
     if values.card or values.fetch:
         return
     trained = {entry["model"] for entry in listed.values()}
-    names = [] if values.data else manifest.matching(registry.names(), pattern)
     rows = [_row(listed[tag]) for tag in tags]
-    rows += [{"network": name} for name in names if name not in trained]
+    rows += [{"network": name} for name in names if not (values.data or name in trained)]
     if not rows:
         raise errors.unknown_name_error("network or weights", pattern, registry.names())
     table.show(rows)

@@ -13,7 +13,6 @@ from elu_zoo.bin.config import command, default_workdir, usual, with_data
 
 _FOLDER = "Folder of the run, where a stopped run is resumed. By default runs/<config>/"
 flags.define_path("workdir", None, _FOLDER + "<activation>[_bn]-s<seed>[-smoke].")
-absl_flags.register_validator("workdir", lambda x: x != "", "Set it to a folder.")
 flags.define("config", "data", "data_dir", "module")
 _OPTIONS = flags.define_training()  # arguments of `train`
 

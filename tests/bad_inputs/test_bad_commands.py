@@ -63,6 +63,7 @@ def refused(here, tmp_path, monkeypatch):
         ("--config.train.learning_rate[0]=0.2", "'train.learning_rates'?"),
         ("--config.model.activation.alpha=1e300", "alpha"),
         ("--config=mnist_mlp_8x128", "set once"),
+        ("--config.smoke=True", "Use an argument"),
         ("--config.name=../../x", "relative path"),
         ("--config.name=", "relative path"),
     ],

@@ -28,7 +28,7 @@ def path(folder, tag):
 
 def test_missing_weights_are_downloaded(cli, published, tmp_path):
     paths = [path(tmp_path, published[name]) for name in ("elu", "relu")]
-    result = cli("models", "mnist_mlp_*", "--fetch")
+    result = cli("models", "*_8x12?", "--fetch")
     assert result.code == 0
     assert result.out == "".join(f"{p}\n" for p in paths)
     assert all(p.is_file() for p in paths)

@@ -66,7 +66,7 @@ def test_a_bad_config_is_refused(cli, arguments, message):
         ("--config.train.epochs", "Missing value for flag --config.train.epochs"),
         ("--config.train.epochs=0", "train.epochs must be >= 1. Received: 0."),
         ("--wrkdir=x", "Unknown flag '--wrkdir'. Did you mean '--workdir'?"),
-        ("--workdir=", "--workdir=: Set it to a folder."),
+        ("--workdir=", "--workdir=: Set it"),
         ("--strategy=mirored", "value should be one of <auto|one|mirrored"),
         ("--num_devices=7", "num_devices is 7"),
         ("--accumulate=3", "Set it to 63 or"),
