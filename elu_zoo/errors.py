@@ -144,10 +144,8 @@ def check_numbers(
 
 def positive_float32(name: str, value: Any) -> float:
     """Returns a value as a Python float; `UsageError` unless it is > 0 in float32."""
-    is_real = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    # A comparison with a float16 scalar of NumPy would overflow.
-    number = value.item() if is_real and hasattr(value, "item") else value
+    number = float(value) if is_finite(value) else math.nan
     # Activations compute in float32, where other numbers become infinite or 0.
-    if not (is_real and 2.0**-126 <= number < 2.0**128):
+    if not 2.0**-126 <= number < 2.0**128:
         raise UsageError(f"{name} must be a finite number > 0 in float32. Received: {value!r}.")
-    return float(value)
+    return number

@@ -153,7 +153,10 @@ def decode_predictions(
             f"{name} is an autoencoder: its output is an image and has no classes."
         )
     errors.check_integer("top", top, minimum=1)
-    values = np.asarray(predictions, dtype=np.float64)
+    try:
+        values = np.asarray(predictions, dtype=np.float64)
+    except (TypeError, ValueError):  # such as a dict of outputs
+        values = np.array(np.nan)
     if np.isnan(values).any() or np.isposinf(values).any():
         raise errors.UsageError(
             "predictions must be the outputs of a model without NaN and +infinity, such as "

@@ -99,7 +99,7 @@ def register_model(
     errors.check_choice("loss", loss, OUTPUT_ACTIVATION)
 
     def register(builder: Callable[..., Any]) -> Callable[..., Any]:
-        if not inspect.isfunction(builder):
+        if not inspect.isfunction(builder) or builder.__name__ == "<lambda>":
             raise errors.UsageTypeError(f"register_model needs a function. Received: {builder!r}.")
         name, taken = builder.__name__, _MODELS.get(builder.__name__)
         owner = taken.builder.__module__ if taken else network_modules().get(name)
@@ -204,8 +204,7 @@ def entry(name: str) -> ModelEntry:
 def check_name(name: str) -> None:
     """Checks the name of a model without importing its module."""
     if not isinstance(name, str):
-        received = f"{reprlib.repr(name)} of type {type(name).__name__}"
-        raise errors.UsageTypeError(f"A model's name must be a string. Received: {received}.")
+        raise errors.UsageTypeError(f"A model's name must be a string: {reprlib.repr(name)}.")
     if name not in names():
         raise errors.UsageError(
             f"{errors.unknown_name_error('model', name, names())} Register your own model "

@@ -58,7 +58,7 @@ def get_model(
             see its module, for instance `help("elu_zoo.models.nin")`. With weights, arguments that
             are not passed are those of the weights. A different `num_classes` keeps the body and
             leaves the classifier at its initial weights. Any other difference raises an error,
-            except of the image size and of arguments of training, such as `dropout`.
+            except of the image size and of arguments without weights, such as `dropout`.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a
               registered function or a factory; see `elu_zoo.activations.make`.
@@ -160,7 +160,7 @@ def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[s
         errors.check_choice("data set", pretrained, {e["dataset"] for e in published})
     trained = {e["model"] for e in published if pretrained in (True, e["dataset"])}
     names = manifest.matching(registry.names(), pattern)
-    return [name for name in names if name in trained or not pretrained]
+    return [name for name in names if name in trained] if pretrained else names
 
 
 class ModelInfo(NamedTuple):

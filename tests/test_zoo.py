@@ -119,14 +119,3 @@ def test_only_a_model_of_another_activation_than_the_default_warns(
     assert "activation" not in caplog.text
     elu_zoo.get_model(MODEL, weights="mnist")
     assert "no 'mnist' weights with elu, its default activation. Those with relu" in caplog.text
-
-
-def test_a_builder_without_preprocessing_cannot_take_raw_images(restored_models):
-    def bare(activation="elu", *, num_classes=2):
-        return keras.Sequential([keras.Input([2]), keras.layers.Dense(num_classes)])
-
-    elu_zoo.register_model(bare)
-    model = elu_zoo.get_model("bare", preprocessing=False)
-    assert model.output_shape == (None, 2)
-    with pytest.raises(errors.UsageError, match="'preprocessing'.*Pass .*=False"):
-        elu_zoo.get_model("bare")

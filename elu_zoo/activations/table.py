@@ -88,6 +88,8 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
     taken = _table.get(name, factory)
     if _is_layer_class(factory):
         _build(factory, {}, name, 0)  # an error names arguments without defaults
+    else:
+        _check_takes_one(factory)
     # A notebook may run a cell twice.
     is_same = (taken.__module__, taken.__qualname__) == (factory.__module__, factory.__qualname__)
     if name in (*_ALIASES, _MAXOUT) or not is_same:
@@ -96,6 +98,17 @@ def register_activation(name: Any, factory: Callable | None = None) -> Any:
         keras.saving.register_keras_serializable("elu_zoo_user", name)(factory)
     _table[name] = factory
     return factory
+
+
+def _check_takes_one(function: Callable) -> None:
+    try:
+        inspect.signature(function).bind(None)
+    except TypeError as error:
+        raise errors.UsageError(
+            f"The activation {function.__name__} must be a function of one tensor: {error}."
+        ) from None
+    except ValueError:  # a function of C may have no signature
+        pass
 
 
 def make(activation: Any, name: str, seed: int | None = None) -> keras.layers.Layer:

@@ -67,8 +67,8 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
                 f"{path} is a URL, and images are read from files only. Download it "
                 "first, for instance with curl -O."
             )
-        if not Path(os.path.expanduser(path)).exists():
-            raise errors.NotFoundError(f"{Path(os.path.expanduser(path))} does not exist.")
+        if not os.path.exists(expanded := os.path.expanduser(path)):
+            raise errors.NotFoundError(f"{errors.printable(expanded, 300)} does not exist.")
 
 
 def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:

@@ -88,6 +88,8 @@ def _images(images: np.ndarray, name: str, shape: Shape | None) -> np.ndarray:
         )
     shapes.check_memory(len(images), shape or images.shape[1:])
     images = shapes.to_pixels(images, name, errors.DataError)
+    if images.max(initial=0) == 1:
+        logging.warning("%s: pixels are 0 or 1; expected 0..255. Multiply them by 255.", name)
     if shape is not None and images.shape[1:] != shape:
         from elu_zoo.data.images import adapt_all
 

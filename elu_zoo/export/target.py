@@ -61,7 +61,7 @@ class Target:
         The log reports the replacement of another model.
         """
         self.check()
-        folder = Path(self.directory, self.name)
+        folder = self._folder()
         with self._disk_errors(), _no_empty_folders(folder):
             path = self._path()
             folder.mkdir(parents=True, exist_ok=True)
@@ -77,8 +77,11 @@ class Target:
         if replacement:
             logging.warning("%s", replacement)
 
+    def _folder(self) -> Path:
+        return Path(self.directory, self.name).expanduser()
+
     def _path(self) -> Path:
-        return versions.new_version(Path(self.directory, self.name), self.version)
+        return versions.new_version(self._folder(), self.version)
 
     def _describe_replacement(self, path: Path) -> str:
         """Returns a line about another model with this name, or "" if there is none."""
@@ -112,8 +115,7 @@ class Target:
         except errors.EluZooError:
             raise
         except OSError as error:
-            folder = Path(self.directory, self.name)
-            raise errors.ResourceError(f"Cannot export to {folder}: {error}") from error
+            raise errors.ResourceError(f"Cannot export to {self._folder()}: {error}") from error
 
 
 def _check_same_format(paths: Mapping[int, Path], file: str) -> None:

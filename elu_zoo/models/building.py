@@ -77,7 +77,10 @@ def _build_and_load(
 
 def _build(registered: ModelEntry, arguments: dict[str, Any]) -> keras.Model:
     try:
-        return registered.builder(**arguments)
+        model, needed = registered.builder(**arguments), registered.classifier or registered.code
+        if all(layer.name != needed for layer in model.layers):
+            raise errors.UsageError(f"{registered.name} must have a layer named {needed!r}.")
+        return model
     except errors.NotFoundError as error:
         raise errors.NotFoundError(
             f"{registered.name} preprocesses raw images with statistics that are not on this "

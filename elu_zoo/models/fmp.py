@@ -8,7 +8,7 @@ import keras
 from elu_zoo import errors
 from elu_zoo.initializers import Uniform, layer_seed
 from elu_zoo.layers.dropout import FeatureMapDropout, check_rate
-from elu_zoo.layers.fractional_max_pooling import REGIONS, FractionalMaxPooling2D
+from elu_zoo.layers.fractional_max_pooling import FractionalMaxPooling2D
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, Kernel
 from elu_zoo.registry import register_model
@@ -73,7 +73,6 @@ def fmp(
     Reference: [Graham, 2014](https://arxiv.org/abs/1412.6071).
     """
     errors.check_integer("filters", filters, minimum=1)
-    errors.check_choice("regions", regions, REGIONS)
     check_rate(dropout)
     if None in input_shape or max(input_shape[:2]) > INPUT:
         raise errors.UsageError(

@@ -23,7 +23,8 @@ def reproduce(
 
     A run whose rows are in the experiment's CSV file is not trained again.
     """
-    files.check_writable(output)
+    for folder in output, plan.workdir:
+        files.check_writable(folder)
     names = chosen(names)
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         points(name, output).check()

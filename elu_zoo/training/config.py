@@ -37,7 +37,7 @@ def resolve(config: ConfigDict | ResolvedConfig) -> ResolvedConfig:
         return config
     if not isinstance(config, ConfigDict):
         raise errors.UsageTypeError(
-            "config must be a ConfigDict, such as elu_zoo.configs.quickstart.get_config(). "
+            "config must be a ConfigDict, such as get_config() of elu_zoo.configs.quickstart. "
             f"Received: a {type(config).__name__}."
         )
     config, parent = ConfigDict(config).copy_and_resolve_references(), None

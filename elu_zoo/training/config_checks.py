@@ -124,7 +124,7 @@ def _check_augmentation(config: ConfigDict, encoded: bool) -> None:
 
 def check_run(config: ConfigDict, iterations: int, replicas: int, accumulate: int = 1) -> None:
     """Checks the values that depend on the size of the data and on the devices."""
-    size, parts = config.train.batch_size, replicas * max(1, accumulate)
+    size, parts = config.train.batch_size, replicas * accumulate
     if size % parts:
         below, above = size - size % parts, size + parts - size % parts
         near = f"{below} or {above}" if below else str(above)

@@ -97,12 +97,12 @@ def train(
         TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
         Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
     """
-    workdir = Path(workdir)
-    options = compile, steps_per_call, accumulate
+    workdir, options = Path(workdir).expanduser(), (compile, steps_per_call, accumulate)
 
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
+    errors.check_integer("accumulate", accumulate, minimum=1)
     errors.check_number("checkpoint_seconds", checkpoint_seconds or 0, errors.NON_NEGATIVE)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)

@@ -88,6 +88,7 @@ def find(
         activation: selects a weight file of a data set, as batch_norm does. None stands for the
             builder's default, or for another activation if no file has the default.
     """
+    errors.check_bool("allow_unverified", allow_unverified)
     if weights is None:
         return None
     if isinstance(weights, Pretrained):

@@ -72,6 +72,11 @@ def test_wrong_flags_of_training_are_refused(refused, flag, word):
     assert word in refused(2, "train", SMOKE, flag)
 
 
+def test_a_folder_of_runs_that_cannot_be_written_is_refused(refused, here):
+    (here / "file").touch()
+    assert "is no folder" in refused(1, "reproduce", "fig2", "--budget=smoke", "--workdir=file/x")
+
+
 def test_a_single_class_is_not_trained_on(refused, here):
     fill(here / "photos", classes({"a": 6}))
     assert "two classes" in refused(1, "train", "--config=mnist_mlp_5x256", "--data=photos")

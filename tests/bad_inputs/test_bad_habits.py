@@ -1,11 +1,14 @@
 """Idioms of other model zoos, and public functions with values of a wrong type."""
 
+import keras
 import numpy as np
 import pytest
 
 import elu_zoo
 from elu_zoo import errors
+from elu_zoo.configs import quickstart
 
+IMAGES = np.zeros((1, 32, 32, 3), np.uint8)
 CIFAR = "pass weights='cifar10' or weights='cifar100'"
 
 
@@ -27,6 +30,12 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.elu([[1.0], []]), "real numbers"),
         (lambda: elu_zoo.elu_xla(None), "real numbers"),
         (lambda: elu_zoo.register_model("nin"), "needs a function"),
+        (lambda: elu_zoo.register_model(lambda activation="elu": None), "needs a function"),
+        (lambda: elu_zoo.register_activation("plus", keras.ops.add), "of one tensor: missing"),
+        (lambda: elu_zoo.load_image("iVBOR" * 1000, "nin"), "does not exist"),
+        (lambda: elu_zoo.preprocess_input(IMAGES, "nin", allow_unverified="no"), "True or False"),
+        (lambda: elu_zoo.decode_predictions({"logits": IMAGES}, "nin"), "Received: {'logits'"),
+        (lambda: elu_zoo.training.train(quickstart.get_config(), "a", accumulate=0), "accumulate"),
         (lambda: elu_zoo.decode_predictions([[np.inf]], "nin"), "infinity"),
     ],
 )

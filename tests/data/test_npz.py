@@ -45,9 +45,10 @@ def test_accepted_arrays_are_read(tmp_path, arrays, images, labels, class_names)
 def test_validation_and_test_arrays_are_read(tmp_path, caplog, part):
     arrays = {"x_train": COLOUR, "y_train": LABELS, "x": COLOUR, "y": LABELS}
     arrays |= {f"x_{part}": COLOUR[:1], f"y_{part}": LABELS[:1]}
-    arrays |= {"x_test": COLOUR[1:3], "y_test": [2.0, 1.0]}
+    arrays |= {"x_test": COLOUR[1:3] // 128, "y_test": [2.0, 1.0]}
     read = npz.read(save(tmp_path, **arrays), None)
     assert "own.npz: arrays not read: x, y" in caplog.text
+    assert "x_test: pixels are 0 or 1" in caplog.text
     np.testing.assert_array_equal(read["validation_images"], COLOUR[:1])
     np.testing.assert_array_equal(read["test_labels"], [2, 1])
     assert list(map(str, read["class_names"])) == ["0", "1", "2"]

@@ -83,21 +83,6 @@ def test_multiply_accumulates_per_image(zero_weights, name, padding):
     assert cost == pytest.approx(COSTS[name, padding] * 1e9, abs=0.5e6)
 
 
-@pytest.mark.parametrize(
-    ("name", "rates"),
-    [
-        ("elu_cifar_11", [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0]),
-        ("elu_cifar_18", [0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.5, 0]),
-    ],
-)
-def test_default_dropout_rates(models, name, rates):
-    """The paper has seven rates for the eight stacks of elu_cifar_18; 0.5 repeats."""
-    layers = [x for x in models[name].layers if isinstance(x, elu_zoo.layers.Dropout)]
-    assert [x.name for x in layers] == [f"stack{i}_drop" for i in range(1, len(rates) + 1)]
-    assert [x.rate for x in layers] == rates
-    assert len({x.seed for x in layers}) == len(rates)
-
-
 def parse(sizes):
     """Yields the map sizes of each stack, and the pooled size or None."""
     for stack in sizes.split():

@@ -134,11 +134,6 @@ def test_initial_kernels_are_he_uniform(name):
         assert abs(error) < 4 * math.sqrt(0.8 / kernel.size), layer.name
 
 
-def test_layers_of_equal_shape_have_different_initial_kernels():
-    first, second = (get(width=0.1).get_layer(f"dense{i}").kernel for i in (2, 3))
-    assert (np.asarray(first) != np.asarray(second)).all()
-
-
 @pytest.mark.parametrize(
     ("name", "width", "units"),
     [
