@@ -78,7 +78,6 @@ def elu_cifar(args: dict) -> ConfigDict:
     config.model.kernel_decay = 0.0005
     config.model.init_scale = 2.0  # variance of initial kernels times fan-in
     config.model.padding = "caffe"
-    config.model.initial_kernels = "normal"
     config.data.name = args["dataset"]
     config.data.train_examples = 1000 if config.smoke else 0
     config.data.train_on_validation = True

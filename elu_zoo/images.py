@@ -61,6 +61,7 @@ def load_image(
         >>> model = elu_zoo.get_model("mnist_mlp_8x128", weights="mnist")
         >>> elu_zoo.decode_predictions(model(image), "mnist_mlp_8x128", "mnist")
     """
+    errors.check_bool("digit", digit)
     trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
     shape = _raw_shape(registry.entry(name), trained)
     if digit:

@@ -77,20 +77,3 @@ class FanInNormal(_Seeded):
 
     def draw(self, generator, shape):
         return generator.standard_normal(shape) * math.sqrt(self.scale / math.prod(shape[:-1]))
-
-
-@keras.saving.register_keras_serializable("elu_zoo")
-class FanInOrthogonal(FanInNormal):
-    """Random kernel with orthogonal rows or columns (Saxe et al., 2014).
-
-    The kernel as a matrix `(inputs, outputs)` has equal singular values. Its Frobenius
-    norm is sqrt(scale * outputs), the root mean square norm of `FanInNormal` kernels.
-    """
-
-    def draw(self, generator, shape):
-        inputs, outputs = math.prod(shape[:-1]), shape[-1]
-        many, few = max(inputs, outputs), min(inputs, outputs)
-        q, r = np.linalg.qr(generator.standard_normal((many, few)))
-        q *= np.sign(np.diag(r))  # LAPACK does not define the signs of q
-        matrix = q if inputs >= outputs else q.T
-        return (matrix * math.sqrt(self.scale * outputs / few)).reshape(shape)

@@ -157,13 +157,17 @@ def recipe_error(entry: Entry, rows: Sequence[Row]) -> ErrorLine:
     seeds, values = ", ".join(str(seed) for seed, _ in runs), [error for _, error in runs]
     left_out = len(found) - len(runs)
     more = f"; {left_out} more at chance, not trained" * bool(left_out)
-    value = f"{statistics.mean(values):.2f}"
+    value = spread(values) + _unit(entry)
     if len(values) == 1:
-        name = f"its recipe, seed {seeds}{more}"
-        return ErrorLine(name, value + _unit(entry), "one run: no interval")
+        return ErrorLine(f"its recipe, seed {seeds}{more}", value, "one run: no interval")
     name = f"its recipe, {len(values)} runs (seeds {seeds}){more}"
-    value += f" ± {statistics.stdev(values):.2f}{_unit(entry)}"
     return ErrorLine(name, value, _interval(entry, *student(values)))
+
+
+def spread(values: Sequence[float]) -> str:
+    """Returns `mean ± standard deviation`, or the value of a single run."""
+    mean = f"{statistics.mean(values):.2f}"
+    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"
 
 
 def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:

@@ -42,6 +42,7 @@ class Target:
     def check(self) -> None:
         """Checks that the version can be written."""
         versions.check_name(self.name)
+        errors.check_bool("replace", self.replace)
         if self.file == versions.SAVED_MODEL:
             versions.check_path(self.directory)
         if keras.config.backend() != "tensorflow":

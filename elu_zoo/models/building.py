@@ -33,7 +33,6 @@ class BuilderArguments(TypedDict, total=False):
     first_deviation: SupportsFloat
     hidden_layers: SupportsIndex
     init_scale: SupportsFloat | None
-    initial_kernels: str
     padding: str
     regions: str
     spp_levels: Sequence[int]

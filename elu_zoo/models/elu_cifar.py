@@ -28,7 +28,7 @@ STACKS_18 = (
 _FACTS: dict[str, Any] = {
     "preprocessing": {"kind": "gcn_zca", "statistics": "cifar100"},
     "any_size": True,
-    "training_only": ("dropout", "init_scale", "initial_kernels", "kernel_decay"),
+    "training_only": ("dropout", "init_scale", "kernel_decay"),
 }
 
 
@@ -47,7 +47,6 @@ def elu_cifar_11(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=2.0,
-    initial_kernels="normal",
 ) -> keras.Model:
     """Eleven convolutional layers in seven stacks, including the classifier's stack.
 
@@ -70,7 +69,6 @@ def elu_cifar_11(
             dropout between the last activation of each stack and the pooling.
         init_scale: variance of initial kernels times fan-in; He's initialisation has 2.
             With 2, the first loss of ELU is far above chance; with 1 it is close to it.
-        initial_kernels: `normal`, or `orthogonal` with the same Frobenius norm.
 
     The other arguments are documented in `elu_zoo.get_model`.
 
@@ -94,7 +92,6 @@ def elu_cifar_18(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=2.0,
-    initial_kernels="normal",
 ) -> keras.Model:
     """Eighteen convolutional layers and the classifier, in eight stacks.
 

@@ -7,7 +7,7 @@ from typing import Any
 import keras
 
 from elu_zoo import errors
-from elu_zoo.initializers import FanInNormal, FanInOrthogonal
+from elu_zoo.initializers import FanInNormal
 from elu_zoo.layers.dropout import Dropout, is_rate
 from elu_zoo.layers.preprocessing import image_input
 from elu_zoo.models.blocks import Blocks, average
@@ -15,7 +15,6 @@ from elu_zoo.models.blocks import Blocks, average
 # For each padding, the zeros on each side of an even kernel; None keeps the size.
 PADDINGS = {"caffe": 1, "same": None, "valid": 0}
 PLACEMENTS = ("last", "all", "before_pooling")
-INITIAL_KERNELS = {"normal": FanInNormal, "orthogonal": FanInOrthogonal}
 
 Stack = Sequence[tuple[int, int, int]]
 
@@ -36,7 +35,6 @@ def conv_stacks(
     dropout_placement: str,
     kernel_decay: float,
     init_scale: float,
-    initial_kernels: str,
 ) -> keras.Model:
     """Builds a network from the paper's list of stacks.
 
@@ -54,10 +52,9 @@ def conv_stacks(
     """
     errors.check_choice("padding", padding, PADDINGS)
     errors.check_choice("dropout_placement", dropout_placement, PLACEMENTS)
-    errors.check_choice("initial_kernels", initial_kernels, INITIAL_KERNELS)
     check_dropout(dropout, len(stacks) + 1)
     net = Blocks(activation, batch_norm, width, seed, kernel_decay)
-    kernel = functools.partial(INITIAL_KERNELS[initial_kernels], init_scale)
+    kernel = functools.partial(FanInNormal, init_scale)
 
     def pool_and_drop(x, stack, rate, dtype=None):
         """Returns the output of a stack's max-pooling and dropout, in either order."""

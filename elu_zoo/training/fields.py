@@ -98,7 +98,6 @@ _ROWS = (
     Field("model.weights", str, "parent weights; '': none; None: no fine-tuning", None),
     Field("model.kernel_decay", float, "gradient += kernel_decay * kernel", 0.0, need=_SGD),
     Field("model.classifier_decay", float, "the same, of the classifier", 0.0, need=_SGD),
-    Field("model.initial_kernels", str, "normal, or orthogonal with the same norm", "normal"),
     Field("model.auxiliary_heads", bool, "classifiers of early layers, in training", False),
     Field("model.constrained", bool, "bounded norms of kernels", False),
     Field("data.name", str, "name of a data set, or path of images"),

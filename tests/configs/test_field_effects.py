@@ -172,7 +172,6 @@ ROWS = [
      "mnist_mlp_5x256.mnist_elu-7e121cbf"),
     ("cifar", "model.padding", "same", paddings, 3, 0),
     ("cifar", "model.init_scale", 4.0, deviation(1), ANY, ANY),
-    ("cifar", "model.initial_kernels", "orthogonal", deviation(1), ANY, ANY),
     ("cifar", "model.kernel_decay", 0.25, decay(1), 0.0005, 0.25),
     ("highway_19", "model.classifier_decay", 0.5, decay(-1), 0.01, 0.5),
     ("highway_19", "model.first_deviation", 0.5, deviation(0), 1.0, 0.5),

@@ -21,7 +21,7 @@ SMALL = {
     "name": "small", "activation": "elu", "batch_norm": False, "num_classes": 3,
     "input_shape": (13, 9, 2), "width": 1.0, "seed": 5, "preprocessing": None,
     "padding": "caffe", "dropout": (0.25, 0.5, 0.0), "dropout_placement": "last",
-    "kernel_decay": 0.0, "init_scale": 1.0, "initial_kernels": "normal",
+    "kernel_decay": 0.0, "init_scale": 1.0,
 }  # fmt: skip
 STACKS = (((2, 4, 3),), ((1, 5, 1), (1, 6, 2)))
 
@@ -109,20 +109,6 @@ def test_width_multiplies_the_units(width, units):
     assert [shape[-1] for shape in shapes] == units
 
 
-@pytest.mark.parametrize("scale", [1.0, 2.0])
-def test_orthogonal_kernels_have_equal_singular_values(scale):
-    """Orthogonal kernels have the root mean square norm of normally drawn kernels."""
-    changes = {"init_scale": scale, "initial_kernels": "orthogonal"}
-    model = small((((2, 8, 3), (1, 128, 1)),), dropout=(0, 0), **changes)
-    for kernel in kernels(model).values():
-        matrix = kernel.reshape(-1, kernel.shape[-1]).astype(np.float64)
-        singular_values = np.linalg.svd(matrix, compute_uv=False)
-        expected = np.sqrt(scale * matrix.shape[1] / min(matrix.shape))
-        np.testing.assert_allclose(singular_values, expected, 1e-5)
-    seed_6 = kernels(small(seed=6, **changes))
-    assert all((k != seed_6[n]).any() for n, k in kernels(small(**changes)).items())
-
-
 def rates(model):
     return {x.name: x.rate for x in model.layers if isinstance(x, Dropout)}
 
@@ -181,7 +167,6 @@ def test_wrong_dropout_rates_raise_a_usage_error(value):
     [
         ({"padding": "vald"}, "Unknown padding 'vald'. Did you mean 'valid'"),
         ({"dropout_placement": "lats"}, "placement 'lats'. Did you mean 'last'"),
-        ({"initial_kernels": "x"}, "Unknown initial_kernels.*normal, orthogonal"),
     ],
 )
 def test_wrong_arguments_raise_a_usage_error(changes, message):

@@ -24,7 +24,7 @@ PHASES = {
     "train.dropout": ((0.2, 0.4, 0.0), (0.1, 0.3, 0.5), (0.0, 0.6, 0.2)),
     "train.dropout_placement": ("last", "all", "last"),
 }
-ONLY = "dropout", "init_scale", "initial_kernels", "kernel_decay"
+ONLY = "dropout", "init_scale", "kernel_decay"
 # Fields of a run with the optimizer Muon and label smoothing.
 MUON = {
     "model.kernel_decay": 0.0,
@@ -50,7 +50,6 @@ def small_stacks(
     dropout_placement="last",
     kernel_decay=0.0,
     init_scale=1.0,
-    initial_kernels="normal",
 ):
     return conv_stacks(STACKS, name="small_stacks", **locals())
 

@@ -38,11 +38,11 @@ def table(rows: Rows, paper: Rows) -> str:
 
 
 def error(runs: Rows) -> str:
-    """Returns the test error of runs as text: the result of `spread`, and the unit."""
+    """Returns the test error of runs as text: the result of `results.spread`, and the unit."""
     if runs[0].get("test_squared_error"):
-        return spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
+        return results.spread([float(r["test_squared_error"]) for r in runs]) + ", squared"
     trained = [float(r["test_error_percent"]) for r in runs if beats_chance(r)]
-    parts = [f"{spread(trained)} %"] if trained else []
+    parts = [f"{results.spread(trained)} %"] if trained else []
     left_out = f"{len(runs) - len(trained)} at chance, not trained"
     return "; ".join([*parts, left_out] if len(trained) < len(runs) else parts)
 
@@ -67,9 +67,3 @@ def papers_error(runs: Rows, paper: Rows) -> str:
         return ""
     row = results.paper_row(runs[0], paper)
     return results.published_error(row) if row else ""
-
-
-def spread(values: list[float]) -> str:
-    """Returns `mean ± standard deviation`, or the value of a single run."""
-    mean = f"{statistics.mean(values):.2f}"
-    return mean if len(values) == 1 else f"{mean} ± {statistics.stdev(values):.2f}"

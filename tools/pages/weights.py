@@ -63,7 +63,7 @@ def _error(entry: Entry, rows: runs.Rows) -> str:
     found = [r for r in found if metric == results.SQUARED or runs.beats_chance(r)]
     measured = found if len(found) > 1 else [entry["metrics"]]
     unit = "squared error" if metric == results.SQUARED else "%"
-    text = runs.spread([float(run[metric]) for run in measured])
+    text = results.spread([float(run[metric]) for run in measured])
     return f"{text} {unit}" + f" ({len(measured)} runs)" * (len(measured) > 1)
 
 

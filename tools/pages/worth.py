@@ -3,6 +3,7 @@
 import math
 from collections import defaultdict
 
+from elu_zoo import results
 from elu_zoo.pairs import statistics, tables
 from pages import runs, units
 
@@ -57,5 +58,5 @@ def _compared(own: dict[str, runs.Rows]) -> list[str]:
     pair = [elu[seed] for seed in seeds], [relu[seed] for seed in seeds]
     found = statistics.paired_interval(*pair)
     interval = f" ({found.low:+.3g} to {found.high:+.3g})" * (not math.isnan(found.low))
-    errors = [f"{runs.spread(values)} %" for values in pair]
+    errors = [f"{results.spread(values)} %" for values in pair]
     return [str(len(seeds)), *errors, f"**{found.mean:+.2f}**{interval}"]

@@ -1,7 +1,6 @@
 """Table 1: the paper's test errors beside ours, and the sizes of the networks."""
 
 import math
-import statistics
 from typing import Any
 
 import pandas as pd
@@ -67,10 +66,9 @@ def _error(model: str, data: str, activation: str, rows: Rows) -> str:
     if not selected:
         return ""
     values = [float(row["test_error_percent"]) for row in selected]
-    spread = f" ± {statistics.stdev(values):.2f}" if len(values) > 1 else ""
     runs = "1 run" if len(values) == 1 else f"{len(values)} runs"
     epochs = selected[0]["epochs"]
-    return f"{statistics.mean(values):.2f}{spread} ({runs} of {epochs} epochs)"
+    return f"{results.spread(values)} ({runs} of {epochs} epochs)"
 
 
 def _summary(frame: pd.DataFrame) -> str:

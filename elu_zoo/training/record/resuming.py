@@ -90,6 +90,7 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
 
 def check_same_config(workdir: Path, now: RunIdentity, allow_config_change: bool) -> None:
     """Compares the config with config.json in the run's folder, before any work."""
+    errors.check_bool("allow_config_change", allow_config_change)
     path = workdir / "config.json"
     if path.is_file():
         compare(RunIdentity(files.read_json(path)), now, workdir, allow_config_change)
