@@ -57,8 +57,8 @@ def get_model(
         **builder_arguments: the arguments below, and further arguments of the network,
             see its module, for instance `help("elu_zoo.models.nin")`. With weights, arguments that
             are not passed are those of the weights. A different `num_classes` keeps the body and
-            leaves the classifier at its initial weights. Any other difference raises an error,
-            except of the image size and of arguments without weights, such as `dropout`.
+            leaves the classifier at its initial weights. Other differences raise an error, except
+            of arguments of training, such as `dropout`, and of a size that the preprocessing fits.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a
               registered function or a factory; see `elu_zoo.activations.make`.
@@ -93,7 +93,7 @@ def get_model(
     """
     registered = registry.entry(name)
     arguments: dict[str, Any] = {
-        k: v.tolist() if isinstance(v, np.generic | np.ndarray) else v  # for Keras
+        k: v.item() if isinstance(v, np.generic) else v  # Keras expects Python numbers
         for k, v in builder_arguments.items()
         if v is not None
     }
@@ -157,7 +157,7 @@ def list_models(pattern: str = "*", *, pretrained: bool | str = False) -> list[s
     """
     published = manifest.published().values()
     if isinstance(pretrained, str):
-        errors.check_choice("data set", pretrained, {e["dataset"] for e in published})
+        errors.check_choice("data set", pretrained, sorted({e["dataset"] for e in published}))
     trained = {e["model"] for e in published if pretrained in (True, e["dataset"])}
     names = manifest.matching(registry.names(), pattern)
     return [name for name in names if name in trained] if pretrained else names

@@ -92,7 +92,7 @@ def _check_entry(key: str, known: Collection[str]) -> None:
             f"--config.{key} does not set one whole entry. Set "
             f"--config.{'=..., --config.'.join(members)}=..."
         )
-    if key in ("smoke", "schedule", "schedule_epochs"):
+    if key in ("schedule", "schedule_epochs"):
         example = "--config=elu_cifar_11:schedule=quick"
         raise errors.UsageError(f"--config.{key} is only a label. Use an argument: {example}.")
 

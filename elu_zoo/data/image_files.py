@@ -67,8 +67,8 @@ def check_exist(paths: Sequence[str | os.PathLike]) -> None:
                 f"{path} is a URL, and images are read from files only. Download it "
                 "first, for instance with curl -O."
             )
-        if not os.path.exists(expanded := os.path.expanduser(path)):
-            raise errors.NotFoundError(f"{errors.printable(expanded, 300)} does not exist.")
+        if not Path(os.path.expanduser(path)).exists():
+            raise errors.NotFoundError(f"{Path(os.path.expanduser(path))} does not exist.")
 
 
 def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -> Images:
@@ -110,12 +110,14 @@ def read_image(source: Any, shape: Shape, digit: bool = False, name: str = "") -
 def _content(source: Any) -> bytes | np.ndarray:
     """Returns the content of a file, or an array as uint8 images."""
     if isinstance(source, str | os.PathLike):
-        check_exist([source])
         try:
+            check_exist([source])
             path = Path(os.path.expanduser(source))
             return files.read_regular(path, formats.MAX_BYTES, "an image file")
         except errors.CorruptError as error:
             raise errors.DataError(f"it {error}") from None
+        except errors.UsageError:
+            raise
         except OSError as error:
             raise errors.DataError(f"it cannot be read: {error.strerror}") from error
     if isinstance(source, getattr(sys.modules.get("PIL.Image"), "Image", ())):

@@ -79,7 +79,7 @@ class Target:
             logging.warning("%s", replacement)
 
     def _folder(self) -> Path:
-        return Path(self.directory, self.name).expanduser()
+        return Path(os.path.expanduser(self.directory), self.name)
 
     def _path(self) -> Path:
         return versions.new_version(self._folder(), self.version)

@@ -23,8 +23,7 @@ def reproduce(
 
     A run whose rows are in the experiment's CSV file is not trained again.
     """
-    for folder in output, plan.workdir:
-        files.check_writable(folder)
+    files.check_writable(output)
     names = chosen(names)
     for name in EXPERIMENTS:  # the report reads the files of all experiments
         points(name, output).check()
@@ -73,6 +72,8 @@ def _train(name: str, plan: Plan, output: Path, jobs: int, say: _Say) -> None:
     trials = experiment.trials(plan)
     missing = [trial for trial in trials if not stored.has(trial)]
     say(f"{name}: {len(trials)} runs, {len(missing)} to train")
+    if missing:
+        files.check_writable(plan.workdir)
     finished = runner.run(missing, plan, experiment.measure, jobs)
     for i, (trial, rows) in enumerate(finished, 1):
         progress = f"{name}: {i} of {len(missing)}, {trial.label}"

@@ -97,7 +97,7 @@ def train(
         TrainingError: the loss is not finite. Checkpoints, always finite, are kept.
         Interrupted: SIGTERM or SIGINT stopped the run, which saves a checkpoint.
     """
-    workdir, options = Path(workdir).expanduser(), (compile, steps_per_call, accumulate)
+    workdir, options = Path(os.path.expanduser(workdir)), (compile, steps_per_call, accumulate)
 
     # 1. Check the config, the devices and the folder, before data are loaded.
     setup = _set_up(config, strategy, num_devices, command)

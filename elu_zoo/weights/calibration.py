@@ -68,10 +68,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 
     low, high = 1 / _HIGHEST, 1 / _LOWEST
     if not slope(low) < 0 < slope(high):
-        raise errors.DataError(
-            f"No temperature from {_LOWEST:g} to {_HIGHEST:g} minimizes the negative log-likelihood"
-            f" of these {len(logits)} images. Fit it on more, some of which are classified wrongly."
-        )
+        raise errors.DataError(f"No temperature fits these {len(logits)} images. Fit it on more.")
     for _ in range(60):  # halvings
         middle = (low * high) ** 0.5
         low, high = (low, middle) if slope(middle) > 0 else (middle, high)

@@ -1,8 +1,8 @@
 """Writing and checked reading of weight files in the layout of Keras.
 
 An array has the path `layers/<class>[_<i>]/vars/<j>`. The attribute `name` of the group `vars`, or
-of the group around it, is the name of the layer, see `_layers`. `keras.Model.load_weights` loads
-the files of `write`, with values of `rounded`; `read` reads files of `keras.Model.save_weights`.
+of the group around it, is the name of the layer (see `_stored`). `keras.Model.load_weights` loads
+files of `write`, with values of `rounded`, and `read` reads files of `keras.Model.save_weights`.
 
 Only these groups, hard links and contiguous arrays are read: others could take values
 from another file or fill the memory. A forged file can still crash or stop the C library
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     import keras
 
 Arrays = dict[str, list[np.ndarray]]
-Datasets = dict[str, list[h5py.Dataset]]
 Shapes = dict[str, list[tuple[int, ...]]]
 
 KERAS = ".keras"
@@ -38,19 +37,28 @@ _NAME_BYTES = 1000  # the longest name of a layer
 
 def shapes(model: "keras.Model") -> Shapes:
     """Returns the shapes of the weights by layer name, in the order of the file."""
-    return {name: [tuple(v.shape) for v in x.weights] for _, name, x in _layers(model) if x.weights}
+    return {k: [tuple(v.shape) for v in x.weights] for k, x in _layers(model).items() if x.weights}
 
 
-def _layers(model: "keras.Model") -> list[tuple[str, str, "keras.Layer"]]:
-    """Returns groups, names and layers; the group is the name if Keras chose the layer's name."""
+def _layers(model: "keras.Model") -> dict[str, "keras.Layer"]:
+    return {_stored(layer.name, group): layer for group, layer in _groups(model)}
+
+
+def _groups(model: "keras.Model") -> "list[tuple[str, keras.Layer]]":
+    """Returns the layers of a model, each after its group `<class>[_<i>]` in a file."""
     counts, found = collections.Counter[str](), []
     for layer in model.layers:
-        kind = _snake_case(type(layer).__name__)
-        group = f"{kind}_{counts[kind]}".removesuffix("_0")
+        kind = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", type(layer).__name__))
+        kind = re.sub("([a-z])([A-Z])", r"\1_\2", kind).lower()
+        found.append((f"{kind}_{counts[kind]}".removesuffix("_0"), layer))
         counts[kind] += 1
-        is_counted = re.fullmatch(rf"{kind}(_\d+)?", layer.name)  # over all models
-        found.append((group, group if is_counted else layer.name, layer))
     return found
+
+
+def _stored(name: str, group: str) -> str:
+    """Returns the name of a layer; its group if Keras chose the name, with a count over models."""
+    kind = re.escape(re.sub(r"_\d+$", "", group))
+    return group if re.fullmatch(rf"{kind}(_\d+)?", name) else name
 
 
 def write(model: "keras.Model") -> bytes:
@@ -58,16 +66,14 @@ def write(model: "keras.Model") -> bytes:
     buffer = io.BytesIO()
     with h5py.File(buffer, "w") as file:
         file.create_group("vars")
-        for group, name, layer in _layers(model):
-            stored = file.create_group(f"layers/{group}")
-            stored.attrs["name"] = name
-            values = stored.create_group("vars")
+        for name, layer in _groups(model):
+            group = file.create_group(f"layers/{name}")
+            group.attrs["name"] = _stored(layer.name, name)
+            values = group.create_group("vars")
             for index, variable in enumerate(layer.weights):
                 value = values[str(index)] = rounded(variable)
                 if not np.isfinite(value).all():
-                    raise errors.CorruptError(
-                        f"{variable.path} is not finite. The weights are not written."
-                    )
+                    raise errors.CorruptError(f"{variable.path} is not finite.")
     return buffer.getvalue()
 
 
@@ -130,7 +136,7 @@ def _check_shapes(stored: Shapes, expected: Shapes, path: Path) -> None:
 
 def assign(model: "keras.Model", arrays: Arrays) -> None:
     """Assigns arrays by layer name. Layers without arrays keep their weights."""
-    layers = {name: layer for _, name, layer in _layers(model)}
+    layers = _layers(model)
     for name, values in arrays.items():
         for variable, value in zip(layers[name].weights, values, strict=True):
             variable.assign(value)
@@ -155,12 +161,12 @@ def check_name(path: Path) -> None:
     """Raises `UsageError` for a name of another suffix, such as `.h5`."""
     if not path.name.endswith((SUFFIX, KERAS)):
         raise errors.UsageError(
-            f"{path} is not a weight file: its name ends in neither {SUFFIX}, as training writes "
-            f"it, nor {KERAS}. Load it with Keras, and save the model as a {KERAS} file."
+            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor {KERAS}. Load it "
+            f"with Keras, and save the model as a {KERAS} file."
         )
 
 
-def _datasets(file: h5py.File, path: Path) -> Datasets:
+def _datasets(file: h5py.File, path: Path) -> dict[str, list[h5py.Dataset]]:
     """Returns HDF5 datasets by layer name; their values are not read yet."""
 
     def item(group: h5py.Group, key: str) -> Any:
@@ -173,13 +179,14 @@ def _datasets(file: h5py.File, path: Path) -> Datasets:
 
     datasets = {}
     layers = item(file, "layers")
-    for layer in (item(layers, key) for key in layers):
+    for group, layer in ((key, item(layers, key)) for key in layers):
         values = item(layer, "vars") if "vars" in layer else ()
         if not len(values):
             continue
         name = _layer_name(values if "name" in values.attrs else layer)
         if name is None:
             raise unsafe(f"{layer.name} has a name that is not a short string.")
+        name = _stored(name, group)
         if set(values) != {str(index) for index in range(len(values))}:
             raise unsafe(f"{values.name} has not the arrays 0, 1, ...")
         datasets[name] = [item(values, str(index)) for index in range(len(values))]
@@ -210,9 +217,3 @@ def _fault(item: Any) -> str | None:
     if item.chunks or item.id.get_create_plist().get_nfilters() or stored != item.nbytes:
         return "is not stored whole, in one piece"
     return None
-
-
-def _snake_case(name: str) -> str:
-    """Returns the name of the group that Keras gives to a class of layers."""
-    name = re.sub("(.)([A-Z][a-z]+)", r"\1_\2", re.sub(r"\W+", "", name))
-    return re.sub("([a-z])([A-Z])", r"\1_\2", name).lower()

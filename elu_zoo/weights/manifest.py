@@ -123,7 +123,7 @@ def read(path: Path) -> Entry:
     try:
         return check(json.loads(content.decode()), str(path))
     except (ValueError, RecursionError) as error:
-        raise errors.CorruptError(f"{path} is not JSON: {error}. Download it again.") from None
+        raise errors.CorruptError(f"{path} is not JSON: {error}. Download or train it.") from None
 
 
 @functools.cache

@@ -50,18 +50,19 @@ class Pretrained:
     def merged(self, requested: dict[str, Any], preprocesses: bool = True) -> dict[str, Any]:
         """Returns the builder arguments of the weights, updated with those of the user.
 
-        Only `num_classes`, `seed` and the size may differ, unless the preprocessing depends on it.
+        Only `num_classes`, `seed` and, where the preprocessing fits any size, the size may differ.
         """
         from elu_zoo import activations
 
-        one_size = preprocesses and self.preprocessing["kind"] in ("gcn", "gcn_zca")
+        any_size = registry.entry(self.model).any_size
+        one_size = any_size and preprocesses and self.preprocessing["kind"] in ("gcn", "gcn_zca")
         for key, new in requested.items():
             if key not in self.arguments or key in ("num_classes", "seed"):
                 continue
             trained, new = self.arguments[key], list(new) if isinstance(new, tuple) else new
             new = activations.describe(new) if key == "activation" else new
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
-            if is_shape and not one_size and registry.entry(self.model).any_size:
+            if is_shape and any_size and not one_size:
                 trained = [*new[:2], trained[2]]
             if new != trained:
                 raise errors.UsageError(

@@ -32,7 +32,7 @@ CIFAR = "pass weights='cifar10' or weights='cifar100'"
         (lambda: elu_zoo.register_model("nin"), "needs a function"),
         (lambda: elu_zoo.register_model(lambda activation="elu": None), "needs a function"),
         (lambda: elu_zoo.register_activation("plus", keras.ops.add), "of one tensor: missing"),
-        (lambda: elu_zoo.load_image("iVBOR" * 1000, "nin"), "does not exist"),
+        (lambda: elu_zoo.load_image("no.png", "nin"), "does not exist"),
         (lambda: elu_zoo.load_image(IMAGES, "nin", digit="no"), "digit must be True or False"),
         (lambda: elu_zoo.preprocess_input(IMAGES, "nin", allow_unverified="no"), "True or False"),
         (lambda: elu_zoo.decode_predictions({"logits": IMAGES}, "nin"), "Received: {'logits'"),

@@ -35,8 +35,7 @@ def test_cells_of_numbers_are_numbers_and_empty_cells_are_nan():
 
 def test_activations_of_the_paper_come_first():
     names = "elu relu leaky_relu shifted_relu prelu rrelu cube tanh".split()
-    found = grouping.frame(map(row, reversed(names)))["activation"].cat.categories
-    assert found.tolist() == names
+    assert [*grouping.frame(map(row, reversed(names)))["activation"].cat.categories] == names
 
 
 def test_final_values_are_the_last_of_runs_that_did_not_diverge():

@@ -6,6 +6,7 @@ import math
 import types
 from pathlib import Path
 
+import keras
 import numpy as np
 import pytest
 
@@ -181,6 +182,11 @@ def test_theory_has_a_row_for_each_snapshot_and_damping(network, workdir):
     for name in damped | {"weighted_mean_length", "effective_draws", "positive_share"}:
         assert (first[name] != rows[1][name]) == (name in damped), name
         assert first[name] != other[name]
+    hidden = [layer for layer in network.layers if layer.name.startswith("dense")]
+    inputs = keras.Model(network.input, [layer.input for layer in hidden[1:]])
+    values = inputs(bias_shift.load.load().train.first(60).images)
+    lengths = [np.linalg.norm(np.mean(each, axis=0)) for each in values]
+    assert float(other["mean_length"]) == pytest.approx(np.median(lengths), rel=1e-4)
 
 
 def test_theory_has_medians_of_sizes_over_the_units_of_all_layers():
