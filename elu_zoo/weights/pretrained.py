@@ -64,11 +64,12 @@ class Pretrained:
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3
             if is_shape and any_size and not one_size:
                 trained = [*new[:2], trained[2]]
+            same_channels = is_shape and one_size and new[2] == trained[2]
             if new != trained:
                 raise errors.UsageError(
                     f"The weights {self.name} were trained with {key}={trained}. Received: "
                     f"{key}={new}. Remove the argument {key}, or pass other weights"
-                    f"{' or preprocessing=False' * (is_shape and one_size)}."
+                    f"{' or preprocessing=False' * same_channels}."
                 )
         return {"activation": self.activation, **self.arguments, **requested}
 
