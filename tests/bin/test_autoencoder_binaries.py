@@ -89,7 +89,7 @@ def test_the_table_has_errors_but_no_codes(cli, exported, tmp_path):
     [
         (["--top=3"], 2, "The model is an autoencoder. Remove --top."),
         (["--picture=a.jpg"], 2, "--picture must end in .png. Received: 'a.jpg'."),
-        (["--picture="], 2, "--picture must end in .png. Received: ''."),
+        (["--picture="], 2, "flag --picture=: Set it to a file or a folder."),
         (["--picture=folder.png"], 1, "Cannot write folder.png: Is a directory."),
     ],
 )
