@@ -77,7 +77,7 @@ def _flag_name(argument: str) -> str:
 
 
 def _check_entry(key: str, known: Collection[str]) -> None:
-    """Checks that an override sets one whole entry, not a group or a part of a tuple."""
+    """Checks that an override sets one whole entry, which is no label of a schedule."""
     entry = key.partition("[")[0]
     members = [other for other in known if other == entry or other.startswith(f"{entry}.")]
     if not members and entry in fields.types(None):

@@ -116,7 +116,7 @@ def _content(source: Any) -> bytes | np.ndarray:
             return files.read_regular(path, formats.MAX_BYTES, "an image file")
         except errors.CorruptError as error:
             raise errors.DataError(f"it {error}") from None
-        except errors.UsageError:
+        except errors.UsageError:  # NotFoundError is an OSError too
             raise
         except OSError as error:
             raise errors.DataError(f"it cannot be read: {error.strerror}") from error

@@ -17,7 +17,7 @@ def check(name: str, *, revision: bool = True) -> re.Match:
     """Returns the parts of a repository's name, after a check without the network."""
     match = _NAME.fullmatch(name)
     if not match or (match["revision"] and not revision):
-        form = f"hf:owner/repo{'[@revision]' * revision}"
+        form = "hf:owner/repo" + "[@revision]" * revision
         raise errors.UsageError(f"A repository is named {form}. Received: {name!r}.")
     if importlib.util.find_spec("huggingface_hub") is None:
         raise errors.UsageError(f'{name} needs huggingface_hub. Run: pip install "elu-zoo[hub]"')
