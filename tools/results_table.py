@@ -21,6 +21,7 @@ from elu_zoo.weights import manifest
 _ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = "configs/results"
 # The file of configs/results that is the table of a guide, by the guide's folder.
+_FIRST = "On the same images, before the recipe got its warm-up and a finer search"
 _GUIDES = {"export": "small_exports", "models": "digits", "training": "reliability"}
 _MARKED = re.compile(
     r"(<!-- (\w+): begin \(tools/results_table\.py\) -->\n)(.*?)(<!-- \2: end -->)", re.DOTALL
@@ -54,15 +55,16 @@ def generate(root: Path) -> dict[str, str]:
     measured, paper, claims = (
         results.read_file(folder / f"{name}.csv") for name in ("results", "paper", "claims")
     )
+    first = results.read_file(folder / "compare" / "without_warm_up.csv")
     compared = results.read_file(folder / "compare" / "compare.csv")
     times = report.read(folder / "benchmark.csv")
     published = [manifest.published()[tag] for tag in manifest.list_weights()]
     missing = weights.missing(published, zoo.list_models())
     pages = {
         "README.md": {
-            "worth": worth.table(measured, compared, paper),
+            "worth": worth.table(measured, {"": compared, ", no warm-up": first}, paper),
             "weights": f"{weights.table(published, measured)}\n\n{missing}",
-            "units": units.summary(compared),
+            "units": f"{units.summary(compared)} {_FIRST}: {units.summary(first)}",
             "tally": tally(claims),
             "speed": speed.summary(times),
         },

@@ -1,6 +1,6 @@
 """Times the ELU op, training and predictions against other libraries.
 
-elu-zoo-benchmark                       everything, about half an hour
+elu-zoo-benchmark                       everything (needs the extra serving), half an hour
 elu-zoo-benchmark --parts=op,step --models=mnist_mlp_8x128 --rounds=5
 
 Each round runs every implementation once. Printed times are medians over the rounds.

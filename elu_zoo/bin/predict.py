@@ -14,7 +14,7 @@ from elu_zoo.bin import early, flags, table
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
-flags.define_path("picture", "reconstructions.png", "PNG file; with --json only if it is set.")
+flags.define_path("picture", "reconstructions.png", "PNG of an autoencoder's reconstructions.")
 absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 flags.define_model()

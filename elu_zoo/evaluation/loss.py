@@ -128,12 +128,13 @@ class Objective:
         else:
             targets = split.labels
             outputs = outputs if outputs.ndim == 2 else outputs[:, 0]
-            measured = {"error_percent": 100.0 * (outputs.argmax(1) != targets)}
+            wrong = (outputs.argmax(1) != targets) | np.isnan(outputs).any(1)
+            measured = {"error_percent": 100.0 * wrong}
             if outputs.shape[1] > _TOP5_ABOVE:
                 of_labels = np.take_along_axis(outputs, targets[:, None], 1)
-                # Outputs equal to that of the class count as larger. The sum includes
-                # the output of the class itself, and therefore is at least 1.
-                missed = (outputs >= of_labels).sum(1) > 5
+                # Outputs equal to that of the class, and NaN, count as larger. The sum
+                # includes the output of the class itself, and therefore is at least 1.
+                missed = (~(outputs < of_labels)).sum(1) > 5
                 measured["top5_error_percent"] = 100.0 * missed
         return {"loss": np.asarray(self._loss.function(targets, outputs), np.float64), **measured}
 

@@ -50,10 +50,11 @@ ten pairs. A number of the paper is supported if ours is equivalent: if the 95 %
 mean minus the paper's, by the deviation and number of the paper's runs, is within a stated limit.
 It *differs* if that interval excludes 0, even if our error is lower. A damping, a limit of a loss,
 and in figures 2 and 7 a window of epochs and an average over units are our choice: each has tests
-at three values. The share of covariances, the phases and the medians of the theory's section are
-our choice too, at one value. Differences that are *equal* in all pairs decide nothing, nor do *too
-few pairs*. A test has *diverged* if its runs diverged and left no pair. [All measured
-tests](claim_tests.csv) have their p and intervals, without correction.
+at three values; figure 7 has them for both variances that the paper names. The share of
+covariances, the phases and the medians of the theory's section are our choice too, at one value.
+Differences that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
+*diverged* if its runs diverged and left no pair. [All measured tests](claim_tests.csv) have their p
+and intervals, without correction.
 """
 
 

@@ -161,8 +161,8 @@ def check_name(path: Path) -> None:
     """Raises `UsageError` for a name of another suffix, such as `.h5`."""
     if not path.name.endswith((SUFFIX, KERAS)):
         raise errors.UsageError(
-            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor {KERAS}. Load it "
-            f"with Keras, and save the model as a {KERAS} file."
+            f"{path} is not a weight file: its name ends in neither {SUFFIX} nor {KERAS}. "
+            f"Pass such a file, or load its model with Keras and save it as a {KERAS} file."
         )
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import manifest
+from elu_zoo.weights import hub, manifest
 
 if TYPE_CHECKING:
     from elu_zoo.weights.unverified import Saved
@@ -102,14 +102,14 @@ def find(
             f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
         )
     from elu_zoo import activations
-    from elu_zoo.weights import fetch, hub, local, unverified
+    from elu_zoo.weights import fetch, local, unverified
 
     registered = registry.entry(model)
     arguments = {"activation": activation, "batch_norm": batch_norm}
     requested = {key: v for key, v in arguments.items() if v is not None}
     filled = {key: registered.default(key) for key in arguments} | requested
     filled["activation"] = activations.describe(filled["activation"])
-    if str(weights).startswith("hf:"):
+    if str(weights).startswith(hub.PREFIXES):
         weights = hub.fetch(str(weights))
     if _is_path(weights):
         path, entry = local.with_entry(Path(weights))
@@ -138,9 +138,7 @@ def check_exists(model: str, weights: str) -> None:
 
     Commands call this function first, so that a misspelled name fails at once.
     """
-    if weights.startswith("hf:"):
-        from elu_zoo.weights import hub
-
+    if weights.startswith(hub.PREFIXES):
         hub.check(weights)
     elif _is_path(weights):
         from elu_zoo.weights import local  # imports h5py and NumPy

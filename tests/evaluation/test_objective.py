@@ -146,6 +146,9 @@ def test_top5_error_counts_equal_outputs_as_larger(larger, equal, missed):
     split = Split(np.zeros((1, 1, 1, 1), "uint8"), np.array([100], "int32"))
     measures = make_objective("softmax_cross_entropy").measure([(split, z)])
     assert measures["top5_error_percent"] == 100 * missed
+    z[0, 100] = np.nan  # NumPy's argmax is the first NaN
+    wrong = make_objective("softmax_cross_entropy").measure([(split, z)])
+    assert wrong["top5_error_percent"] == wrong["error_percent"] == 100
 
 
 @pytest.mark.parametrize(("classes", "is_measured"), [(100, False), (101, True)])

@@ -97,7 +97,8 @@ def worth_lines(rows):
         for factor, errors in (("1", ("3", "9")), ("4", ("2", "1.5")))
         for values in zip(("elu", "relu"), (factor,) * 2, "00", errors, strict=True)
     ]
-    *others, last = worth.table(rows, compared, PAPER).splitlines()[2:]
+    *others, last = worth.table(rows, {", x": compared}, PAPER).splitlines()[2:]
+    assert "60 epochs, x |" in last
     assert last.endswith("| 1 | 2.00 % | 1.50 % | **+0.50** |  |")  # at the best factors
     return others
 
@@ -108,6 +109,7 @@ def test_units_are_compared_in_pairs_of_one_recipe():
     rows += [run("elu", "0", "1", epochs="10"), run("relu", "7", "1", epochs="10")]
     rows += [run("relu", "0", "1", batch_norm="True"), run("relu", "2", "", epochs="3")]
     rows += [run("relu", "2", "99.0")]  # at chance
+    rows += [run("relu", "0", "1", backend="jax")]  # of the same seed
     (line,) = worth_lines(rows)
     # The mean of -1 and -2; half of the interval is 12.706 * sqrt(1 / 2) / sqrt(2).
     assert line == (

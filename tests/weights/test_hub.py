@@ -63,6 +63,13 @@ def test_wrong_names_are_refused(name, revision):
         hubs.check(name, revision=revision)
 
 
+@pytest.mark.parametrize("name", ["hf-hub:a/b", "https://huggingface.co/a/b"])
+def test_the_forms_of_other_packages_are_refused_with_the_form_here(name):
+    for search in (pretrained.check_exists, pretrained.find):
+        with pytest.raises(errors.UsageError, match="hf:owner/repo"):
+            search(MODEL, name)
+
+
 def test_the_hub_needs_its_library(monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     with pytest.raises(errors.UsageError, match=r'pip install "elu-zoo\[hub\]"'):

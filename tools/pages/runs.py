@@ -21,14 +21,15 @@ _TITLES = "config,data,activation,runs,test error,the paper's,training loss,sche
 
 def table(rows: Rows, paper: Rows) -> str:
     """Returns a Markdown table of whole schedules by config, data and activation."""
-    groups = defaultdict(list)
+    groups: dict = defaultdict(dict)
     for row in rows:
         if not _ELSEWHERE.match(row["config"]) and float(row["schedule_share"]) == 1:
             name, config = row["activation"], tuple(manifest.natural(row["config"]))
             key = config, row["dataset"], row["batch_norm"], [*_ORDER, name].index(name), name
-            groups[key].append(row)
+            groups[key][row["seed"]] = row  # of two machines, the last
     lines = []
-    for (_, dataset, batch_norm, _, name), runs in sorted(groups.items()):
+    for (_, dataset, batch_norm, _, name), by_seed in sorted(groups.items()):
+        runs = [*by_seed.values()]
         name += " + batch norm" * (batch_norm == "True")
         schedules = " / ".join(sorted({schedule(run) for run in runs}))
         loss = f"{statistics.mean(float(r['train_loss']) for r in runs):.3g}"

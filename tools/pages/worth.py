@@ -9,11 +9,11 @@ from pages import runs, units
 
 _UNITS = "elu", "relu"
 _TITLES = "network;data;recipe;pairs;ELU;ReLU;ELU - ReLU (95 % interval);the paper's ELU, ReLU"
-_BEST = "each activation at its best learning rate, 60 epochs"  # of compare.csv
+_BEST = "each activation at its best learning rate, 60 epochs"
 
 
-def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
-    """Returns a Markdown table of results.csv, compare.csv and paper.csv, a line a recipe."""
+def table(rows: runs.Rows, compared: dict[str, runs.Rows], paper: runs.Rows) -> str:
+    """Returns a Markdown table of results.csv, comparisons (by recipe) and paper.csv."""
     groups: dict = defaultdict(lambda: defaultdict(list))
     for row in rows:
         classifies = row["batch_norm"] == "False" and row["test_error_percent"]
@@ -22,19 +22,18 @@ def table(rows: runs.Rows, compared: runs.Rows, paper: runs.Rows) -> str:
             key = row["model"], row["dataset"], _recipe(row)
             groups[key][row["activation"]].append(row)
     ours = {"schedule": "ours", "schedule_share": 1}
-    for name, own in units.at_best_rate(compared).items():
-        trained = [row | ours | {"test_error_percent": row["error"]} for row in own]
-        if all(row["error"] for row in own):  # else not compared, as in the comparison
-            groups["mnist_mlp_8x128", "mnist", _BEST][name] = trained
+    for more, each in compared.items():
+        for name, own in units.at_best_rate(each).items():
+            trained = [row | ours | {"test_error_percent": row["error"]} for row in own]
+            if all(row["error"] for row in own):  # else not compared, as in the comparison
+                groups["mnist_mlp_8x128", "mnist", _BEST + more][name] = trained
     lines = []
     for (network, *recipe), own in groups.items():
-        seeds = [{row["seed"] for row in own[name]} for name in _UNITS]
-        if set.intersection(*seeds):
+        if set.intersection(*(set(_errors(own[name])) for name in _UNITS)):
             papers = [runs.papers_error(own[name], paper) for name in _UNITS]
             cells = *_compared(own), ", ".join(papers) if all(papers) else ""
             lines.append([f"`{network}`", *recipe, *cells])
-    lines.sort(key=lambda line: (line[1], line[0], line[2]))
-    return tables.markdown(_TITLES.split(";"), lines)
+    return tables.markdown(_TITLES.split(";"), sorted(lines, key=lambda x: (x[1], x[0], x[2])))
 
 
 def _recipe(row: dict[str, str]) -> str:
@@ -51,12 +50,15 @@ def _recipe(row: dict[str, str]) -> str:
 
 def _compared(own: dict[str, runs.Rows]) -> list[str]:
     """Returns the number of pairs, both errors, and the difference with its interval."""
-    elu, relu = (
-        {row["seed"]: float(row["test_error_percent"]) for row in own[name]} for name in _UNITS
-    )
-    seeds = sorted(elu.keys() & relu.keys())
-    pair = [elu[seed] for seed in seeds], [relu[seed] for seed in seeds]
+    elu, relu = (_errors(own[name]) for name in _UNITS)
+    pairs = sorted(elu.keys() & relu.keys())
+    pair = [elu[each] for each in pairs], [relu[each] for each in pairs]
     found = statistics.paired_interval(*pair)
     interval = f" ({found.low:+.3g} to {found.high:+.3g})" * (not math.isnan(found.low))
     errors = [f"{results.spread(values)} %" for values in pair]
-    return [str(len(seeds)), *errors, f"**{found.mean:+.2f}**{interval}"]
+    return [str(len(pairs)), *errors, f"**{found.mean:+.2f}**{interval}"]
+
+
+def _errors(own: runs.Rows) -> dict[tuple, float]:
+    """Returns the test error of each run by what the runs of a pair share."""
+    return {(row["seed"], row.get("backend")): float(row["test_error_percent"]) for row in own}

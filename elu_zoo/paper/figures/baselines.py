@@ -52,7 +52,7 @@ EXPERIMENT = Experiment(
         "puts ELU into these networks. The short budget has our own schedule `quick`, tuned for"
         " elu_cifar_11. The authors of the networks report the "
         "errors of Table 1 for ReLU, after hundreds of epochs. Only AlexNet was trained to the "
-        "end of its authors' schedule, on CIFAR-10 with one seed. Table 1 has its errors, which"
-        " are alike with ReLU and ELU. The full budget has each network's own schedule."
+        "end of its authors' schedule, on CIFAR-10 with one seed. Table 1 has its errors, of"
+        " one run each, which decides nothing. The full budget has each network's own schedule."
     ),
 )

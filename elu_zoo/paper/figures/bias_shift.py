@@ -259,11 +259,11 @@ EXPERIMENT = Experiment(
     paper_epochs=300,
     schedule_of="figure 2",
     note=(
-        "The runs are those of figure 2, trained again, with errors that differ by rounding, and "
-        f"measured in the hidden layers after the first on {_IMAGES:,} training images. delta^2 "
-        "is the expectation over labels from the network's own softmax; the gradient is of the "
-        "true labels. Units of trained networks have singular Fisher matrices, so that a damping "
-        "is added to the variance of each incoming activation. k, shift, correction and cosine "
+        "The runs are those of figure 2, trained again (rounding alone changes the errors of a run "
+        "as much as another seed does), and measured in the hidden layers after the first on "
+        f"{_IMAGES:,} training images. delta^2 is the expectation over labels from the network's "
+        "own softmax; the gradient is of the true labels. Units of trained networks have singular "
+        "Fisher matrices, so that a damping is added to the variance of each incoming activation. k, shift, correction and cosine "
         "(of the angle between the gradient and the unit natural gradient) depend on it: the "
         f"figure has {_DAMPING}, each claim has tests at {', '.join(map(str, DAMPINGS))}. "
         "Values are medians over units, shifts are sizes, the positive share is a mean; lines "

@@ -131,7 +131,7 @@ def _claims() -> list[Claim]:
                 ClaimTest(
                     f"mnist-activations-smaller-throughout-than-{other}",
                     f"size of the median activation, ELU - {palette.label(other)}, "
-                    "in the stored epoch whose interval has the largest upper end",
+                    "in the stored epoch that supports it least (largest one-sided p)",
                     _worst_epoch("elu", other),
                 )
                 for other in PAPER[1:]
@@ -244,13 +244,14 @@ def _mean_size(activation: str, end: int) -> Read:
 
 
 def _worst_epoch(first: str, second: str) -> Find:
-    """Returns the test of the difference in the epoch whose interval has the largest upper end."""
+    """Returns the test of the difference in the epoch with the largest one-sided p."""
 
     def find(frame: pd.DataFrame, test: ClaimTest) -> Effect:
         own, others = (_sizes(frame, name) for name in (first, second))
         epochs = own.columns.intersection(others.columns)
         effects = [compared(own[e].to_dict(), others[e].to_dict(), test) for e in epochs]
-        worst = max(effects, key=lambda x: np.nan_to_num(x.high, nan=-np.inf), default=Effect())
+        one_sided = [x.p / 2 if x.effect < 0 else 1 - x.p / 2 for x in effects]
+        worst = effects[int(np.argmax(np.nan_to_num(one_sided)))] if effects else Effect()
         # That every epoch agrees needs no correction; that one of them does not, needs it.
         p = min(worst.p * len(effects), 1.0) if worst.effect > 0 else worst.p
         return worst._replace(p=p)
@@ -292,6 +293,9 @@ EXPERIMENT = Experiment(
         "The paper says neither how pixels are scaled nor which images the average activations are "
         f"of. Here pixels are divided by 255, and activations are of the first {_IMAGES:,} "
         "training images. The paper's figure has ELU, ReLU and leaky ReLU; shifted ReLU and PReLU "
-        "are ours. Ribbons are one standard deviation over runs."
+        "are ours. Ribbons are one standard deviation over runs. Closeness to zero is that of the "
+        "paper's median of the units' means, in which signs cancel: the length of the vector of "
+        "mean activations, in the section on the theory, is smaller with ELU early in training, "
+        "and not shown to be later."
     ),
 )
