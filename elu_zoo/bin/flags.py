@@ -86,14 +86,6 @@ def define_training() -> list[flags.FlagHolder]:
         flags.DEFINE_enum("compile", "auto", ["auto", "on", "off"], "Whether XLA compiles."),
         flags.DEFINE_integer("steps_per_call", None, "Iterations per compiled call.", 1),
         flags.DEFINE_integer("accumulate", 1, "Parts of a batch, one by one to save memory.", 1),
-        flags.DEFINE_float(
-            "checkpoint_seconds",
-            None,
-            "Skips checkpoints of train.checkpoint_every until so many seconds have passed since "
-            "the last one or the start, except at the end, SIGTERM and SIGINT. By default 0 on "
-            "CPUs, 30 on GPUs.",
-            0,
-        ),
         flags.DEFINE_bool("allow_config_change", False, "Resume with a changed config."),
     ]
 

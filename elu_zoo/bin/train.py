@@ -31,7 +31,7 @@ def main(_: list[str]) -> None:
         workdir,
         data_dir=values.data_dir,
         **{option.name: option.value for option in _OPTIONS},
-        command=command("elu-zoo-train", sys.argv),
+        command=command("elu-zoo-train", sys.argv, ["accumulate"]),
     )
     if entry:
         split = "test" if config.data.measure_test else "validation"

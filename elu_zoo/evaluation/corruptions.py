@@ -19,10 +19,9 @@ def measure(evaluator: Evaluator, split: Split, seed: int = 0) -> list[Row]:
             "Changes of images need images in memory, and a network that crops reads them from "
             "the disk. Remove --changes."
         )
-    cases = [(UNCHANGED, 0)]
-    cases += [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]
+    cases = [(kind, n) for kind in image_changes.LEVELS for n in image_changes.SEVERITIES]
     rows: list[Row] = []
-    for kind, severity in cases:
+    for kind, severity in [(UNCHANGED, 0), *cases]:
         images = split.images
         if severity:
             images = image_changes.change(images, kind, severity, seed)

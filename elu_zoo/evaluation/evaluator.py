@@ -52,16 +52,15 @@ class Evaluator:
         self, split: "Split | EncodedSplit"
     ) -> tuple[dict[str, float], np.ndarray, np.ndarray]:
         """Returns a classifier's measures, logits and labels on a split."""
-        batches = []
+        logits, labels = [], []
 
         def parts():
             for part, outputs in self._outputs(split):
-                batches.append((outputs, np.asarray(part.labels)))
+                logits.append(outputs)
+                labels.append(np.asarray(part.labels))
                 yield part, outputs
 
-        measured = self._objective.measure(parts())
-        logits, labels = (np.concatenate(each) for each in zip(*batches, strict=True))
-        return measured, logits, labels
+        return self._objective.measure(parts()), np.concatenate(logits), np.concatenate(labels)
 
     def _outputs(
         self, split: "Split | EncodedSplit", check: Callable[[], None] | None = None

@@ -24,8 +24,8 @@ from elu_zoo.training.record.outputs import OnRow, Outputs, check_observers, ope
 from elu_zoo.training.record.resuming import RunIdentity
 from elu_zoo.training.record.signals import Stop
 from elu_zoo.training.run import Run
-from elu_zoo.weights import unfinished
 from elu_zoo.weights.manifest import Entry
+from elu_zoo.weights.unfinished import kept
 
 if TYPE_CHECKING:
     from elu_zoo.training.record.observers import Observer
@@ -51,7 +51,6 @@ def train(
     compile: str = "auto",
     steps_per_call: int | None = None,
     accumulate: int = 1,
-    checkpoint_seconds: float | None = None,
     allow_config_change: bool = False,
     observers: Sequence["Observer"] = (),
     on_row: OnRow | None = None,
@@ -73,9 +72,6 @@ def train(
         accumulate: number of parts into which each device splits its examples of a batch, to
             save memory. Results change by rounding only, but batch normalisation has the
             statistics of one part, and RReLU and Keras' random layers draw other numbers.
-        checkpoint_seconds: skips checkpoints of `train.checkpoint_every` until so many
-            seconds have passed since the last one or the start, except at the end of the
-            run and after a signal. None for 0 on CPUs and 30 on GPUs.
         allow_config_change: whether to resume a run that began with another config. The
             entry lists the changes.
         observers: additional records of the run, for figures; see `record.observers`.
@@ -103,7 +99,6 @@ def train(
     setup = _set_up(config, strategy, num_devices, command)
     resolved, placement = setup.resolved, setup.placement
     errors.check_integer("accumulate", accumulate, minimum=1)
-    errors.check_number("checkpoint_seconds", checkpoint_seconds or 0, errors.NON_NEGATIVE)
     peers, chief = placement.peers, placement.chief
     load_data = functools.partial(build.load_data, resolved, data_dir)
     resuming.check_same_config(workdir, setup.identity, allow_config_change)
@@ -115,18 +110,19 @@ def train(
             return finished
         resuming.check_unlocked(workdir, chief)
 
-        # 2. Load the data.
+        # 2. Load the data, and build the model, optimizer, training step and evaluator.
         data = load_data()
         check_observers(observers, data, peers.count)
-
-        # 3. Build the model, optimizer, training step and evaluator.
         run = build.build(resolved, data, placement, options, workdir)
         checkpoints = Checkpoints(workdir, run.variables, run.train.checkpoints_kept)
         with resuming.lock(workdir, chief, checkpoints.check_room):
-            # 4. Restore the newest checkpoint, if there is one.
+            # 3. Restore the newest checkpoint, if there is one.
             state = _restore(setup, run, workdir, checkpoints, allow_config_change)
-            describe = functools.partial(_stop_message, state, run, workdir)
-            writer = CheckpointWriter(checkpoints, workdir / "config.json", checkpoint_seconds)
+
+            def describe() -> str:
+                return f"after iteration {state.step} of {run.length.total}. {kept(workdir)}"
+
+            writer = CheckpointWriter(checkpoints, workdir / "config.json")
             with (
                 signals.stop_on_signal(peers, describe) as stop,
                 open_outputs(workdir, chief, writer, observers, on_row, run, state) as outputs,
@@ -134,7 +130,7 @@ def train(
                 outputs.records.write_start(_start(state, setup, run))
                 outputs.resume_observers(state.step, stop.check)
 
-                # 5. Train to the last iteration, and write the result: its weights.
+                # 4. Train to the last iteration, and write the result: its weights.
                 loop(run, state, outputs, stop)
                 with peers.together():
                     if not chief:
@@ -240,8 +236,9 @@ def _restore(
     setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    identity = dataclasses.replace(setup.identity, images=run.data.fingerprint)
-    state = TrainState(identity)
+    known = {"images": run.data.fingerprint, "accumulate": run.compilation.accumulate}
+    identity = dataclasses.replace(setup.identity, **known)
+    state = TrainState(identity, run.length.batch_size)
     if saved := checkpoints.restore(keep_damaged=not setup.placement.chief):
         state = TrainState.resume(saved, identity, workdir, run.length, allow_config_change)
     agreed = {"the images": identity.images, "the iteration": state.step}
@@ -259,8 +256,3 @@ def _start(state: TrainState, setup: Setup, run: Run) -> dict[str, Any]:
         "hardware": hardware.describe(),
         "commit": setup.provenance["commit"],
     }
-
-
-def _stop_message(state: TrainState, run: Run, workdir: Path) -> str:
-    """Returns the text after the signal's name in the error of a stopped run."""
-    return f"after iteration {state.step} of {run.length.total}. {unfinished.kept(workdir)}"

@@ -118,6 +118,7 @@ def _optional(run: Run, state: TrainState, provenance: dict[str, Any]) -> dict[s
         "code": state.identity.code,
         "config_changes": state.config_changes,
         "kept_step": state.best_step,
+        "accumulate": parts if (parts := run.compilation.accumulate) > 1 else 0,
     }
     if parent and parent["data_terms"] != data.terms:
         fields["data_terms"] = f"{data.terms} The weights it began with, {parent['data_terms']}"

@@ -9,8 +9,7 @@ from pathlib import Path
 from elu_zoo import errors, files
 from elu_zoo.weights import manifest
 
-# The forms of other packages are selected, too, so that `check` refuses them with advice.
-PREFIXES = ("hf:", "hf-hub:", "huggingface:", "https://huggingface.co/")
+PREFIXES = "hf:", "hf-hub:", "huggingface:", "https://huggingface.co/"  # `check` accepts hf:
 _NAME = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 _PATTERNS = [f"*{suffix}" for suffix in (manifest.SUFFIX, ".json", ".npz")]
 

@@ -108,8 +108,9 @@ def _fault(entry: Any) -> str | None:
     if expected != entry["tag"]:
         shown = errors.printable(expected, 100)
         return f"contradicts itself: the tag for its fields is {shown}. Download or train it again"
-    listed = published().get(expected, entry)
-    if differing := [field for field in _MEANING if entry[field] != listed[field]]:
+    # A run today may end in a published file. Its config may have other fields without effect.
+    ours, listed = ({**e, "config": loss(e)} for e in (entry, published().get(expected, entry)))
+    if differing := [field for field in _MEANING if ours[field] != listed[field]]:
         return (
             f"differs from the published entry {expected} in {', '.join(differing)}. Delete the "
             f"entry and pass the tag instead: weights={expected!r}"

@@ -45,7 +45,7 @@ def test_a_run_is_evaluated_and_exported(cli, tmp_path, folder):
     weights = f"{run.relative_to(tmp_path)}/{entry['tag']}.weights.h5"
     assert result.out == f"test {text}\nweights {weights}\n"
     start = json.loads((run / "timing.jsonl").read_text().splitlines()[0])
-    assert start["accumulate"] == 2
+    assert start["accumulate"] == 2 and "--accumulate=2" in entry["command"]
 
     arguments = (MODEL, "--weights", run, "--data", folder)
     result = cli("evaluate", *arguments)

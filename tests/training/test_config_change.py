@@ -7,7 +7,9 @@ import pytest
 
 from elu_zoo import errors
 from elu_zoo.training.config import resolve
-from elu_zoo.training.record import signals
+from elu_zoo.training.record import resuming, signals
+from elu_zoo.training.record.checkpoint import TrainState
+from elu_zoo.training.run import Length
 
 LONGER = {"train.epochs": 3, "train.learning_rates": (0.02,)}
 RATE = r"train.learning_rates: \[0.05\] -> \[0.02\]"
@@ -82,3 +84,12 @@ def test_a_run_that_is_already_too_long_is_refused(smoke, train, stopped):
         train(smoke({"train.epochs": 1}), stopped, allow_config_change=True)
     assert (stopped / "config.json").read_bytes() == before
     assert train(smoke(), stopped)["step"] == 20
+
+
+def test_a_run_resumes_only_with_its_batches_and_before_a_new_end(tmp_path, monkeypatch):
+    saved = {"identity": {}, "batch_size": 3, "step": 40}
+    # Its last epoch was not evaluated as such; few images get other batches for more epochs.
+    for length, change in ((Length(60, 3, 2), "3 -> 2"), (Length(60, 2, 9), "2 -> 9")):
+        monkeypatch.setattr(resuming, "compare", lambda *_, x=change: [f"train.epochs: {x}"])
+        with pytest.raises(errors.UsageError, match="40 iterations of 3 images"):
+            TrainState.resume(saved, resuming.RunIdentity(), tmp_path, length, True)

@@ -55,19 +55,14 @@ def test_a_missing_repository_is_refused(repository, home):
 
 
 @pytest.mark.parametrize(
-    ("name", "revision"),
-    [("hf:owner", True), ("hf:owner/repo@", True), ("hf:a/b c", True), ("hf:a/b@c", False)],
+    "name", ["hf:owner", "hf:owner/repo@", "hf:a/b c", "hf-hub:a/b", "https://huggingface.co/a/b"]
 )
-def test_wrong_names_are_refused(name, revision):
-    with pytest.raises(errors.UsageError, match="hf:owner/repo"):
-        hubs.check(name, revision=revision)
-
-
-@pytest.mark.parametrize("name", ["hf-hub:a/b", "https://huggingface.co/a/b"])
-def test_the_forms_of_other_packages_are_refused_with_the_form_here(name):
+def test_wrong_names_are_refused(name):
     for search in (pretrained.check_exists, pretrained.find):
         with pytest.raises(errors.UsageError, match="hf:owner/repo"):
             search(MODEL, name)
+    with pytest.raises(errors.UsageError, match="hf:owner/repo"):
+        hubs.check("hf:a/b@c", revision=False)
 
 
 def test_the_hub_needs_its_library(monkeypatch):

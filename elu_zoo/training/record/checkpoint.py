@@ -40,6 +40,7 @@ class TrainState:
     """Train state of a run, which a checkpoint holds beside the weights."""
 
     identity: RunIdentity = dataclasses.field(default_factory=RunIdentity)
+    batch_size: int = 0  # of the run; that of few images depends on the number of epochs
     step: int = 0  # number of finished iterations
     epoch_loss: float = 0.0  # sum of the losses of the current epoch
     epochs_recorded: int = 0  # epochs whose metrics are in metrics.jsonl
@@ -71,10 +72,13 @@ class TrainState:
         state = cls(**{**saved, "identity": RunIdentity(**saved["identity"])})
         changed = resuming.compare(state.identity, identity, workdir, allow_config_change)
         logging.info("Resuming %s after iteration %d.", workdir, state.step)
-        if state.step > length.total:
+        # A shorter run may end here only if its last epoch was evaluated as such.
+        is_over = state.step >= length.total and any("train.epochs:" in x for x in changed)
+        if is_over or state.batch_size != length.batch_size:
             raise errors.UsageError(
-                f"The run in {workdir} has finished {state.step} iterations, but the "
-                f"changed config has only {length.total}. Increase train.epochs."
+                f"The run in {workdir} has finished {state.step} iterations of {state.batch_size} "
+                f"images, but the changed config has only {length.total} of {length.batch_size}. "
+                "Set train.epochs to another number, or pass another --workdir."
             )
         if changed:
             state.config_changes.append(f"after iteration {state.step}: {'; '.join(changed)}")
@@ -89,7 +93,7 @@ class Checkpoints:
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._workdir = workdir
         # Numbered, because the random states of two layers may have the same path.
-        self._variables = {f"{i:04d}/{v.path}": v for i, v in enumerate(variables)}
+        self._variables = {f"{i:04d}/{_unnumbered(v.path)}": v for i, v in enumerate(variables)}
         self._kept = kept
         self._step: int | None = None  # of the last saved or restored checkpoint
 
@@ -137,10 +141,6 @@ class Checkpoints:
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
         """Restores the newest undamaged checkpoint, and returns its train state, if any."""
         folder, damaged = self._workdir / "checkpoints", []
-        if wrong := [path.name for path in folder.glob("step-*") if path.is_dir()]:
-            raise errors.CorruptError(
-                f"{', '.join(wrong)} in {folder} must be files, but are folders. Delete them."
-            )
         for path in unfinished.checkpoints(self._workdir):
             try:
                 state, arrays = self._read(path)
@@ -188,9 +188,7 @@ class Checkpoints:
         return saved["state"], arrays
 
     def _assign(self, path: Path, arrays: dict[str, np.ndarray]) -> None:
-        arrays = {_without_counts(name): value for name, value in arrays.items()}
-        variables = {_without_counts(name): v for name, v in self._variables.items()}
-        expected = {name: tuple(v.shape) for name, v in variables.items()}
+        expected = {name: tuple(v.shape) for name, v in self._variables.items()}
         saved = {name: value.shape for name, value in arrays.items()}
         if saved != expected:
             differing = sorted({name for name, _ in saved.items() ^ expected.items()})
@@ -198,10 +196,10 @@ class Checkpoints:
                 f"{path} belongs to another model or optimizer. Differing variables: "
                 f"{', '.join(differing[:5])}. Pass another --workdir."
             )
-        for name, variable in variables.items():
+        for name, variable in self._variables.items():
             variable.assign(arrays[name])
 
 
-def _without_counts(name: str) -> str:
+def _unnumbered(name: str) -> str:
     """Returns a variable's name without the numbers by which Keras makes it unique."""
     return re.sub(r"_\d+(?=[/_]|$)", "", name)

@@ -14,17 +14,12 @@ from elu_zoo.training.step.compilation import CHECKPOINT_SECONDS
 
 
 class CheckpointWriter:
-    """Writes checkpoints, and their config to the file `config`, in a thread.
+    """Writes checkpoints, and their config to the file `config`, in a thread."""
 
-    From one regular checkpoint to the next, `seconds` pass; None for the platform's value.
-    """
-
-    def __init__(self, checkpoints: Checkpoints, config: Path, seconds: float | None):
+    def __init__(self, checkpoints: Checkpoints, config: Path):
         self._checkpoints = checkpoints
         self._config = config
-        if seconds is None:
-            seconds = CHECKPOINT_SECONDS["gpu" if hardware.accelerators() else "cpu"]
-        self._seconds = seconds
+        self._seconds = CHECKPOINT_SECONDS["gpu" if hardware.accelerators() else "cpu"]
         self._begun = time.monotonic()
         self._thread = ThreadPoolExecutor(1)
         self._written: Future | None = None

@@ -37,6 +37,7 @@ class Observer:
 
     def resume(self, path: Path, step: int) -> None:
         """Deletes a file's records after iteration `step`; a folder's are written again."""
+        path.mkdir(exist_ok=True)
         files.remove_leftovers(path)
 
     def add(self, path: Path, losses: np.ndarray) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from elu_zoo import errors, files
 from elu_zoo.data.dataset import ImageData
 from elu_zoo.training import schedules
+from elu_zoo.training.record import resuming
 from elu_zoo.training.record.checkpoint import TrainState
 from elu_zoo.training.record.checkpoint_writer import CheckpointWriter
 from elu_zoo.training.record.records import Display, Records, Timer
@@ -76,6 +77,7 @@ class Outputs:
 
     def resume_observers(self, step: int, check: Callable[[], None] | None) -> None:
         """Deletes the observers' records after `step`, and writes those due at `step`."""
+        resuming.check_observed(self.workdir, self.observers if step else ())
         for observer in self.observers:
             observer.resume(self.workdir / observer.name, step)
         self.observe(step, check)

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from tensorboard.compat.proto.event_pb2 import Event
+from tensorboard.compat.proto.event_pb2 import Event, SessionLog
 from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
@@ -35,6 +35,12 @@ class Records:
         self._metrics = _reopen(metrics, rows)
         self._timing = _reopen(timing, files.read(timing) if timing.exists() else b"")
         self._board = _board(workdir / "tensorboard")
+        if rows:  # TensorBoard drops points of a killed process after the last of them
+            step, log = (
+                json.loads(rows.splitlines()[-1])["step"],
+                SessionLog(status=SessionLog.START),
+            )
+            self._board.write(Event(step=step + 1, session_log=log).SerializeToString())
 
     def write(self, row: dict[str, float], **plotted: float) -> None:
         """Appends a row to metrics.jsonl, flushed to the disk; TensorBoard gets more."""

@@ -29,6 +29,7 @@ class RunIdentity:
     images: str | None = None  # name of the training images; of the user's, with a hash
     versions: dict[str, str] | None = None  # of packages
     replicas: int | None = None  # number of devices
+    accumulate: int | None = None  # number of parts of a device's examples
 
 
 def compare(
@@ -58,8 +59,8 @@ def compare(
             workdir,
         )
         changed.append(f"code: {began.code} -> {now.code}")
-    for name in sorted(differing & {"versions", "replicas"}):
-        text = "The %s of the run were %s and are now %s. Results may differ in their last bits."
+    for name in sorted(differing & {"versions", "replicas", "accumulate"}):
+        text = "The %s of the run were %s and are now %s. Results may differ, if only in last bits."
         logging.warning(text, name, old[name], new[name])
     return changed
 
@@ -76,9 +77,9 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
                 f"A run cannot be resumed with {change}, because its checkpoints have "
                 "the weights of one field only. Pass another --workdir."
             )
-        if change.startswith(("data.", "train.batch_size:")):
+        if change.startswith(("data.", "train.batch_size:", "seed:")):
             raise errors.UsageError(
-                f"Cannot resume with {change}, which changes the data. Pass another --workdir."
+                f"Cannot resume with {change}, which changes the batches. Pass another --workdir."
             )
     if changed and not allowed:
         raise errors.UsageError(
@@ -126,7 +127,7 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
     missing = [each.name for each in observers if not (workdir / each.name).exists()]
     if missing:
         raise errors.DataError(
-            f"The finished run in {workdir} did not record {', '.join(missing)}. "
+            f"The run in {workdir} did not record {', '.join(missing)}. "
             "Delete the folder to train again."
         )
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from elu_zoo import errors
 from elu_zoo.layers.dropout import is_keyed
+from elu_zoo.models.cost import all_layers
 from elu_zoo.training import hardware
 
 COMPILE = ("auto", "on", "off")
@@ -85,9 +86,10 @@ def choose(
     facts = {"gpu" if hardware.accelerators() else "cpu", kind(model)}
     if replicas > 1:
         facts.add("several")
-        # Steps do not update frozen layers, nor the random states of keyed layers.
-        updating = [layer for layer in model.layers if layer.trainable and not is_keyed(layer)]
-        if any(layer.non_trainable_variables for layer in updating):
+        # Steps do not update weights of frozen layers, nor the random states of keyed layers.
+        layers = [layer for layer in all_layers(model) if not is_keyed(layer)]
+        drawn = (layer for layer in layers if len(layer.variables) > len(layer.weights))
+        if any(drawn) or any(x.non_trainable_variables for x in layers if x.trainable):
             facts.add("updates")
     if "updates" in facts and (accumulate > 1 or compile_ == "on"):
         raise errors.UsageError(

@@ -5,6 +5,7 @@ import keras
 from elu_zoo import activations, errors
 from elu_zoo.activations.rectifiers import ShiftedReLU
 from elu_zoo.layers.dropout import Dropout
+from elu_zoo.models.cost import all_layers
 from elu_zoo.training.step.pool_before_activation import is_chain
 
 # Classes of the layers that compute in bfloat16, by the name of the precision. The padding
@@ -35,9 +36,10 @@ def apply(model: keras.Model, name: str, classifier: str | None = None) -> None:
     bfloat16 after a bfloat16 layer, because they then move half the bytes. The model must
     not have been called yet. Without the name of a classifier, the last trained layer is it.
     """
-    trained = [i for i, x in enumerate(model.layers) if x.trainable_weights]
-    ends = [i for i, x in enumerate(model.layers) if x.name == classifier]
-    body = model.layers[trained[0] : min(trained[-1:] + ends)]
+    layers = [x for x in all_layers(model) if not isinstance(x, keras.layers.InputLayer)]
+    trained = [i for i, x in enumerate(layers) if x.trainable_weights]
+    ends = [i for i, x in enumerate(layers) if x.name == classifier]
+    body = layers[trained[0] : min(trained[-1:] + ends)]
     reduced = [isinstance(layer, PRECISIONS[name]) for layer in body]
     convs = [i for i, x in enumerate(body) if isinstance(x, keras.layers.Conv2D)]
     for i, layer in enumerate(body):

@@ -49,7 +49,7 @@ def test_a_checkpoint_is_that_of_its_iteration_and_completed_at_the_end(
 ):
     threads, timer = threading.active_count(), threading.Timer(0.2, held.set)
     expected = pytest.raises(KeyError) if fails else contextlib.nullcontext()
-    with expected, CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
+    with expected, CheckpointWriter(checkpoints, tmp_path / "config.json") as writer:
         writer.begin(make_state(5))
         variable.assign(np.ones(1000))
         assert not (tmp_path / "checkpoints").exists()
@@ -71,7 +71,7 @@ def test_an_error_of_the_writing_is_raised_later_and_keeps_the_config_file(
     config = tmp_path / "config.json"
     words = "not finite after iteration 5"
     refused = pytest.raises(errors.TrainingError, match=words)
-    with refused, CheckpointWriter(checkpoints, config, 0) as writer:
+    with refused, CheckpointWriter(checkpoints, config) as writer:
         writer.begin(make_state(5))
         if later == "join":
             writer.join()
@@ -84,7 +84,8 @@ def test_a_regular_checkpoint_is_due_after_enough_seconds(tmp_path, checkpoints,
     now = [100.0]
     clock = types.SimpleNamespace(monotonic=lambda: now[0])
     monkeypatch.setattr(checkpoint_writer, "time", clock)
-    with CheckpointWriter(checkpoints, tmp_path / "config.json", 30) as writer:
+    monkeypatch.setitem(checkpoint_writer.CHECKPOINT_SECONDS, "cpu", 30)
+    with CheckpointWriter(checkpoints, tmp_path / "config.json") as writer:
         for seconds, due in ((29, False), (1, True), (29, False), (31, True)):
             now[0] += seconds
             assert writer.is_due() is due
@@ -98,7 +99,7 @@ def test_the_last_checkpoint_is_tried_though_the_one_before_failed(
     effects = errors.ResourceError("The disk is full."), mock.DEFAULT
     save = mock.Mock(wraps=checkpoints.save, side_effect=effects)
     monkeypatch.setattr(checkpoints, "save", save)
-    with CheckpointWriter(checkpoints, tmp_path / "config.json", 0) as writer:
+    with CheckpointWriter(checkpoints, tmp_path / "config.json") as writer:
         writer.begin(make_state(5))
         writer.begin(make_state(6), last=True)
     assert checkpoints.restore() == make_state(6)

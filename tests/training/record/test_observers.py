@@ -278,9 +278,12 @@ def test_a_longer_run_keeps_the_row_of_the_old_end(tmp_path):
     assert (tmp_path / "test.jsonl").read_text() == content
 
 
-def test_a_checkpoint_without_its_losses_is_refused(tmp_path, stop_after):
+def test_a_checkpoint_without_its_records_is_refused(tmp_path, stop_after):
     stop_after(9, lambda: signal.raise_signal(signal.SIGTERM))
     with pytest.raises(errors.Interrupted):
         train(get_config(), tmp_path, steps_per_call=1)
+    with pytest.raises(errors.DataError, match="float32, test.jsonl, activations, snapshots"):
+        train(get_config(), tmp_path, OBSERVERS)
+    (tmp_path / "losses.float32").touch()
     with pytest.raises(errors.CorruptError, match="fewer losses"):
         train(get_config(), tmp_path, [Losses()])

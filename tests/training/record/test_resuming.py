@@ -11,7 +11,7 @@ from elu_zoo import errors
 from elu_zoo.training.record.resuming import RunIdentity, check_finished, compare
 
 CONFIG = {"train": {"epochs": 2, "batch_size": 64}, "data": {"name": "./a"}}
-BEGAN = RunIdentity(CONFIG, "", "c1", "a-1", {"keras": "3.0"}, 1)
+BEGAN = RunIdentity(CONFIG, "", "c1", "a-1", {"keras": "3.0"}, 1, 1)
 
 
 def changed(**fields):
@@ -22,9 +22,10 @@ def changed(**fields):
     ("now", "allowed", "error", "words"),
     [
         (changed(train={"epochs": 3}), False, errors.UsageError, "epochs: 2 -> 3.*allow_config"),
-        (changed(train={"batch_size": 32}), False, errors.UsageError, "changes the data"),
+        (changed(train={"batch_size": 32}), False, errors.UsageError, "changes the batches"),
         (changed(train={"keep_best": True}), True, errors.UsageError, "resumed.*another --workdir"),
-        (changed(data={"name": "mnist"}), True, errors.UsageError, "changes the data"),
+        (changed(data={"name": "mnist"}), True, errors.UsageError, "changes the batches"),
+        ({"config": CONFIG | {"seed": 1}}, True, errors.UsageError, "seed.* batches"),
         ({"images": "a-2"}, True, errors.DataError, "images have changed.*a-1.*a-2.*Restore"),
         ({"parent": "tag"}, True, errors.DataError, "weights none, .* now selects tag"),
     ],
@@ -47,6 +48,7 @@ def test_other_values_are_refused(tmp_path, now, allowed, error, words):
         ({"code": ""}, [], ""),  # Python finds no source in some shells
         ({"versions": {"keras": "3.1"}}, [], "3.0.*3.1.*last bits"),
         ({"replicas": 2}, [], "replicas.*were 1.*now 2.*last bits"),
+        ({"accumulate": 4}, [], "accumulate.*were 1.*now 4"),
         ({"images": None, "parent": None, "versions": None, "replicas": None}, [], ""),
     ],
 )

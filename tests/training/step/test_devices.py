@@ -132,6 +132,13 @@ def convolutional():
     return keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3)])
 
 
+def nested():
+    draws = keras.layers.Dropout(0.5, seed=1)  # not keyed
+    base = keras.Sequential([keras.layers.Dense(2), draws], name="base")
+    base.trainable = False
+    return keras.Sequential([keras.Input((3,)), base, keras.layers.Dense(2)])
+
+
 POLICIES = [
     # network, replicas, GPUs, compile; expected: compiled, iterations per call
     (dense, 1, 0, "auto", True, 100),
@@ -144,6 +151,7 @@ POLICIES = [
     (lambda: dense(batch_norm=True), 1, 0, "auto", True, 100),
     (lambda: dense(batch_norm=True), 2, 0, "auto", False, 10),
     (frozen, 2, 0, "auto", True, 100),  # frozen batch normalisation updates no variable
+    (nested, 2, 0, "auto", False, 10),  # a frozen layer draws all the same
 ]
 
 

@@ -70,6 +70,14 @@ def test_a_precision_changes_the_body_of_a_convolutional_network(how, expected):
     assert layers_in(model) == expected
 
 
+def test_layers_of_nested_models_have_the_precision():
+    block = keras.Sequential([keras.Input((8, 8, 1)), keras.layers.Conv2D(2, 3, name="conv")])
+    top = keras.layers.Flatten(), keras.layers.Dense(2, name="classifier")
+    model = keras.Sequential([keras.Input((8, 8, 1)), block, *top])
+    precision.apply(model, "bfloat16_conv", "classifier")
+    assert layers_in(block) == ["conv"] and model(np.ones((1, 8, 8, 1))).dtype == "float32"
+
+
 def test_dropout_computes_in_bfloat16_only_before_pooling():
     arguments = {"width": 0.05, "num_classes": 4, "preprocessing": False}
     for placement, reduced in (("last", False), ("before_pooling", True)):
