@@ -17,13 +17,8 @@ BASELINE = "SavedModel"
 
 
 def export(name: str, batch_size: int, folder: Path) -> tuple[keras.Model, np.ndarray]:
-    """Exports an untrained network to `folder`/<name>/1; returns it and noise images.
-
-    The network takes raw images unless its preprocessing needs a data set's statistics.
-    """
-    registered = registry.entry(name)
-    takes_raw = registered.preprocessing["kind"] == "rescale"
-    model = zoo.get_model(name, preprocessing=takes_raw)
+    """Exports an untrained network of raw images to `folder`/<name>/1; returns it and noise."""
+    registered, model = registry.entry(name), zoo.get_model(name)
     shape = batch_size, *registered.default("input_shape")
     images = np.floor(256 * np.random.Generator(np.random.Philox(0)).random(shape, "float32"))
     description: dict = {"class_names": [str(i) for i in range(model.output_shape[-1])]}
