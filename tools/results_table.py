@@ -20,8 +20,8 @@ from elu_zoo.weights import manifest
 
 _ROOT = Path(__file__).resolve().parent.parent
 _FOLDER = "configs/results"
-# The file of configs/results that is the table of a guide, by the guide's folder.
 _FIRST = "On the same images, before the recipe got its warm-up and a finer search"
+# The file of configs/results that is the table of a guide, by the guide's folder.
 _GUIDES = {"export": "small_exports", "models": "digits", "training": "reliability"}
 _MARKED = re.compile(
     r"(<!-- (\w+): begin \(tools/results_table\.py\) -->\n)(.*?)(<!-- \2: end -->)", re.DOTALL

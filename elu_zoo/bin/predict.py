@@ -14,7 +14,9 @@ from elu_zoo.bin import early, flags, table
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
-flags.define_path("picture", "reconstructions.png", "PNG of an autoencoder's reconstructions.")
+flags.define_path(
+    "picture", "reconstructions.png", "PNG of reconstructions; with --json only if set."
+)
 absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 flags.define_model()

@@ -92,7 +92,7 @@ def build(
         finetuning.freeze(model, config)  # last, because frozen layers keep their precision
         updater = optimizer.create(config, model, length.total)
     compile_, steps, parts = options
-    steps = STREAMED_STEPS_PER_CALL if encoded else steps
+    steps = STREAMED_STEPS_PER_CALL if encoded and steps is None else steps
     compilation = placement.choose_compilation(model, placement.replicas, compile_, steps, parts)
     pooled = pool_before_activation(model, placement.pooling)
     learner = Learner(pooled, updater, objective, train.batch_size, augmenter)

@@ -86,7 +86,7 @@ def train(
         UsageError: an argument or a config value is invalid, or the folder belongs to
             another config.
         DataError: a data set is missing; the images or the parent weights have changed since
-            the run began; or the finished run lacks records of `observers`.
+            the run began; or the run lacks records of `observers`.
         CorruptError: files in the folder are damaged or belong to another run.
         ResourceError: another process uses the folder, the folder is not writable, or
             another machine has stopped.

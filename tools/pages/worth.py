@@ -51,7 +51,7 @@ def _recipe(row: dict[str, str]) -> str:
 def _compared(own: dict[str, runs.Rows]) -> list[str]:
     """Returns the number of pairs, both errors, and the difference with its interval."""
     elu, relu = (_errors(own[name]) for name in _UNITS)
-    pairs = sorted(elu.keys() & relu.keys())
+    pairs = sorted({each[0]: each for each in elu.keys() & relu.keys()}.values())
     pair = [elu[each] for each in pairs], [relu[each] for each in pairs]
     found = statistics.paired_interval(*pair)
     interval = f" ({found.low:+.3g} to {found.high:+.3g})" * (not math.isnan(found.low))

@@ -124,7 +124,7 @@ def _median(variances: np.ndarray) -> float:
 
 
 def _log_variances(
-    activation: str, average: Callable[[np.ndarray], float], column: str = CHANGES
+    activation: str, average: Callable[[np.ndarray], float], column: str
 ) -> ReadLayers:
     """Returns a reader of log10 of the average variance of units, by layer."""
 

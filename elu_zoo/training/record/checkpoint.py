@@ -72,12 +72,12 @@ class TrainState:
         state = cls(**{**saved, "identity": RunIdentity(**saved["identity"])})
         changed = resuming.compare(state.identity, identity, workdir, allow_config_change)
         logging.info("Resuming %s after iteration %d.", workdir, state.step)
-        # A shorter run may end here only if its last epoch was evaluated as such.
+        # A run is not shortened to its present iteration: this epoch may lack an evaluation.
         is_over = state.step >= length.total and any("train.epochs:" in x for x in changed)
         if is_over or state.batch_size != length.batch_size:
             raise errors.UsageError(
                 f"The run in {workdir} has finished {state.step} iterations of {state.batch_size} "
-                f"images, but the changed config has only {length.total} of {length.batch_size}. "
+                f"images, but the changed config has {length.total} of {length.batch_size}. "
                 "Set train.epochs to another number, or pass another --workdir."
             )
         if changed:
@@ -92,8 +92,10 @@ class Checkpoints:
 
     def __init__(self, workdir: Path, variables: Sequence[Any], kept: int):
         self._workdir = workdir
-        # Numbered, because the random states of two layers may have the same path.
-        self._variables = {f"{i:04d}/{_unnumbered(v.path)}": v for i, v in enumerate(variables)}
+        # Without the numbers of Keras, which differ from process to process, and with numbers of
+        # our own, because the random states of two layers may have the same path.
+        paths = [re.sub(r"_\d+(?=[/_]|$)", "", variable.path) for variable in variables]
+        self._variables = {f"{i:04d}/{paths[i]}": v for i, v in enumerate(variables)}
         self._kept = kept
         self._step: int | None = None  # of the last saved or restored checkpoint
 
@@ -141,6 +143,8 @@ class Checkpoints:
     def restore(self, *, keep_damaged: bool = False) -> dict[str, Any] | None:
         """Restores the newest undamaged checkpoint, and returns its train state, if any."""
         folder, damaged = self._workdir / "checkpoints", []
+        if wrong := [path for path in folder.glob("step-*") if path.is_dir()]:
+            raise errors.CorruptError(f"{wrong[0]} must be a file, but is a folder. Delete it.")
         for path in unfinished.checkpoints(self._workdir):
             try:
                 state, arrays = self._read(path)
@@ -198,8 +202,3 @@ class Checkpoints:
             )
         for name, variable in self._variables.items():
             variable.assign(arrays[name])
-
-
-def _unnumbered(name: str) -> str:
-    """Returns a variable's name without the numbers by which Keras makes it unique."""
-    return re.sub(r"_\d+(?=[/_]|$)", "", name)

@@ -35,12 +35,10 @@ class Records:
         self._metrics = _reopen(metrics, rows)
         self._timing = _reopen(timing, files.read(timing) if timing.exists() else b"")
         self._board = _board(workdir / "tensorboard")
-        if rows:  # TensorBoard drops points of a killed process after the last of them
-            step, log = (
-                json.loads(rows.splitlines()[-1])["step"],
-                SessionLog(status=SessionLog.START),
-            )
-            self._board.write(Event(step=step + 1, session_log=log).SerializeToString())
+        # TensorBoard drops the points of a killed process after the last of these rows.
+        step = json.loads(rows.splitlines()[-1])["step"] + 1 if rows else 1
+        start = Event(step=step, session_log=SessionLog(status=SessionLog.START))
+        self._board.write(start.SerializeToString())
 
     def write(self, row: dict[str, float], **plotted: float) -> None:
         """Appends a row to metrics.jsonl, flushed to the disk; TensorBoard gets more."""

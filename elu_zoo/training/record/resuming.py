@@ -60,7 +60,9 @@ def compare(
         )
         changed.append(f"code: {began.code} -> {now.code}")
     for name in sorted(differing & {"versions", "replicas", "accumulate"}):
-        text = "The %s of the run were %s and are now %s. Results may differ, if only in last bits."
+        text = (
+            "The %s of the run were %s and are now %s. Results may differ, at least in last bits."
+        )
         logging.warning(text, name, old[name], new[name])
     return changed
 
@@ -123,7 +125,7 @@ def check_finished(
 
 
 def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
-    """Checks that a finished run has the records of observers; raises `DataError`."""
+    """Checks that a run has the records of observers; raises `DataError`."""
     missing = [each.name for each in observers if not (workdir / each.name).exists()]
     if missing:
         raise errors.DataError(

@@ -132,6 +132,13 @@ def test_checkpoints_that_are_all_damaged_are_refused_and_kept(saved):
     assert names(saved) == names_of(*STEPS)
 
 
+@pytest.mark.parametrize("name", ["step-000000040.npz", "step-000000010"])
+def test_a_folder_with_the_name_of_a_checkpoint_is_refused(saved, name):
+    (saved / "checkpoints" / name).mkdir()
+    with pytest.raises(errors.CorruptError, match=f"{name} .*Delete"):
+        restore(saved)
+
+
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_weights_that_are_not_finite_are_not_saved(saved, value):
     bad = make_variables(40)

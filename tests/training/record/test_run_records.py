@@ -54,7 +54,7 @@ def test_resume_cuts_metrics_and_keeps_timing(tmp_path, records, rows, count):
     assert rows(tmp_path / "metrics.jsonl") == [*ROWS[:count], ROWS[-1]]
     assert len(rows(tmp_path / "timing.jsonl")) == 3
     second.close()
-    if count in (1, 2):  # TensorBoard drops the later points of the killed process
+    if count < 3:  # TensorBoard drops the later points of the killed process
         board = EventAccumulator(str(tmp_path / "tensorboard")).Reload()
         steps = [each.step for each in board.Scalars("train_loss")]
         assert steps == [row["step"] for row in [*ROWS[:count], ROWS[-1]]]
