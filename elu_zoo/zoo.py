@@ -122,7 +122,9 @@ def get_model(
         if trained.saved:
             from elu_zoo.models import loading
 
-            needs_classifier = include_top and features is None and "num_classes" not in requested
+            used = {features} if isinstance(features, str) else {*(features or [""])}
+            is_headless = "num_classes" in requested or used <= trained.saved.layers.keys()
+            needs_classifier = include_top and not is_headless
             loading.check_saved(registered, arguments, trained, needs_classifier)
     layers = preprocessing_of.resolve(registered, preprocessing, trained)
     if layers is not None:

@@ -4,7 +4,6 @@ An entry is an .npz file without pickled objects in `$ELU_ZOO_HOME/data`; its zi
 holds a checksum of each array.
 """
 
-import io
 import json
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -48,10 +47,9 @@ def load(
     if arrays := _read(path):
         return arrays
     arrays = build()
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
     try:
-        files.write_bytes(path, buffer.getvalue())
+        with files.new_file(path) as file:
+            np.savez(file, **arrays)
     except OSError as error:
         logging.warning("Decoded arrays are not cached at %s: %s", path, error)
     return arrays

@@ -61,7 +61,8 @@ def load(
         validation=split(held_out, test[:validation_images]),
         test=split(held_out, test),
         class_names=source.class_names,
-        note="The validation images are part of the test images, as in the paper.",
+        note="The validation images are part of the test images, as in the paper."
+        + f" These are a random tenth of the folder, {len(test)} images." * (held_out == "train"),
         terms=_TERMS if re.match(IMAGENET, source.name) else "The terms of its images.",
         fingerprint=f"{source.name}-{source.fingerprint}-{image_size}",
     )

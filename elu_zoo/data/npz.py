@@ -67,6 +67,8 @@ def _stored_arrays(path: Path) -> Arrays:
     try:
         with files.open_regular(path) as file:
             return dict(np.lib.npyio.NpzFile(file, allow_pickle=False))
+    except MemoryError:
+        raise
     # The zip and zlib modules and NumPy raise errors of many types for damaged files.
     except Exception as error:
         reason = f"{type(error).__name__}: {str(error).rstrip('.')}"

@@ -55,7 +55,7 @@ def find(
 
         try:
             return _read(tfds.builder_from_directory(folder), shape, label)
-        except errors.EluZooError:
+        except (errors.EluZooError, MemoryError):
             raise
         # TFDS raises errors of many types for damaged records and metadata, such as
         # OpError, ParseError, ValueError and AssertionError.

@@ -3,7 +3,7 @@
 import keras
 import numpy as np
 
-from elu_zoo import errors, registry
+from elu_zoo import errors
 from elu_zoo.data import load
 from elu_zoo.data.class_names import matched
 from elu_zoo.data.dataset import ImageData
@@ -14,7 +14,7 @@ from elu_zoo.weights.pretrained import Pretrained
 def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str | None) -> ImageData:
     """Loads a data set, by name or path, for a model, with the classes of a classifier."""
     shape = model.input_shape[1:]
-    if registry.entry(weights.model).preprocessing["kind"] != "mean_crop":
+    if weights.preprocessing["kind"] != "mean_crop":
         images = load.load(data, data_dir, shape)
     else:
         from elu_zoo.data import imagenet  # imports TensorFlow
@@ -40,7 +40,7 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     if entry.get("images", data.fingerprint) != data.fingerprint:
         texts.append(
             f"the images have changed since {entry['tag']} was trained, from "
-            f"{entry['images']} to {data.fingerprint}."
+            f"{entry['images']} to {data.fingerprint}. {data.note}".rstrip()
         )
     settings = entry["config"].get("data", {})
     if split == "all":

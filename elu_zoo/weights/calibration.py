@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from elu_zoo import errors
-from elu_zoo.weights.manifest import Entry
+from elu_zoo.weights import manifest
 
 BINS = 15
 FEW = 1000  # images; fewer say little about calibration
@@ -75,21 +75,21 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
     return (low * high) ** -0.5
 
 
-def has_held_out(entry: Entry) -> bool:
-    """Returns whether a run has validation images on which it was not trained."""
-    trained = entry["config"].get("data", {}).get("train_on_validation", False)
+def has_held_out(entry: manifest.Entry) -> bool:
+    """Returns whether a run has validation images on which it and its parent were not trained."""
+    parent = manifest.published().get(entry.get("parent", ""), entry)
+    of_data = [parent] * (parent["dataset"] == entry["dataset"].removesuffix("_coarse"))
+    settings = [each["config"].get("data", {}) for each in (entry, *of_data)]
+    trained = any(each.get("train_on_validation", False) for each in settings)
     return not trained and bool(entry.get("examples", {}).get("validation"))
 
 
-def is_twin(entry: Entry, other: Entry, neutral: Mapping[str, Any]) -> bool:
-    """Returns whether `other` repeats `entry`'s run, but holds out validation images.
-
-    The temperature of `other` then applies to `entry`. Fields of a `neutral` value may be absent.
-    """
+def is_twin(entry: manifest.Entry, other: manifest.Entry, neutral: Mapping[str, Any]) -> bool:
+    """Whether `other` repeats a run with held-out images; fields of `neutral` may be absent."""
     return _recipe(entry, neutral) == _recipe(other, neutral) and has_held_out(other)
 
 
-def _recipe(entry: Entry, neutral: Mapping[str, Any]) -> dict:
+def _recipe(entry: manifest.Entry, neutral: Mapping[str, Any]) -> dict:
     """Returns what twins have in common."""
     recipe = {key: entry[key] for key in ("model", "dataset", "arguments", "seed")}
     recipe["name"] = entry["config"]["name"].replace("-validation", "")

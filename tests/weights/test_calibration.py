@@ -93,6 +93,8 @@ OTHER_RECIPE = {"name": "net-validation", "data": {}, "model": {}, "train": {"sg
         (entry(**HELD_OUT, dataset="cifar100"), False),
         (entry("other-validation", trained=False), False),
         (entry(**HELD_OUT, config=OTHER_RECIPE), False),
+        (entry(**HELD_OUT, parent="elu_cifar_11.cifar100_elu-defd2541"), True),
+        (entry(**HELD_OUT, parent="elu_cifar_11.cifar10_elu-3ad8f85f"), False),
     ],
 )
 def test_a_twin_differs_only_in_that_it_holds_out_validation_images(other, expected):

@@ -108,8 +108,9 @@ def test_another_classifier_keeps_the_body(save, caplog, name, activation, cut):
     np.testing.assert_equal(*bodies)
     if cut:
         assert load(save(model), name, **cut).output_shape == model.output_shape
-        with pytest.raises(USAGE, match="no layer 'classifier'. Pass num_classes="):
-            load(save(model), name)
+        for more in ({}, {"features": "classifier"}):
+            with pytest.raises(USAGE, match="no layer 'classifier'. Pass num_classes="):
+                load(save(model), name, **more)
 
 
 def lambda_of_a_stranger():
