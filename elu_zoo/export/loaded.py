@@ -43,6 +43,7 @@ class LoadedModel:
 
     def run(self, signature: str, **inputs: tf.Tensor) -> dict[str, np.ndarray]:
         """Returns the outputs of a signature by name."""
+        errors.check_choice("signature", signature, self._saved.signatures)
         try:
             outputs = self._saved.signatures[signature](**inputs)
         except tf.errors.InvalidArgumentError as error:
@@ -60,7 +61,7 @@ def load_saved_model(directory: str | os.PathLike) -> LoadedModel:
     Args:
         directory: see `versions.find_version`.
     """
-    path = versions.find_version(Path(directory))
+    path = versions.find_version(Path(os.path.expanduser(directory)))
     try:
         saved = tf.saved_model.load(str(path))
         images = saved.signatures["serving_default"].structured_input_signature[1]

@@ -81,7 +81,7 @@ def export_saved_model(
                 for signature, function in endpoints.items()
             },
         )
-    models_config.write(Path(directory))
+    models_config.write(path.parents[1])
     return path
 
 

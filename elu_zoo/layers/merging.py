@@ -31,7 +31,7 @@ class Highway(keras.layers.Layer):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        self.built = True
+        self.built = self.supports_masking = True
 
     def call(self, inputs: Sequence[Any]) -> Any:
         parts: Sequence[Any] = inputs if isinstance(inputs, list | tuple) else [inputs]
@@ -90,7 +90,7 @@ class Maxout(keras.layers.Layer):
         super().__init__(**kwargs)
         errors.check_integer("pieces", pieces, minimum=1)
         self.pieces = pieces
-        self.built = True
+        self.built = self.supports_masking = True
 
     def call(self, inputs: Any) -> Any:
         units = self._units(inputs.shape)

@@ -43,6 +43,14 @@ class LooksUp(keras.layers.Layer):
         return inputs * self.factor()
 
 
+def test_a_home_folder_is_expanded_and_a_misspelt_signature_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert export("~/e") == tmp_path / "e" / "net" / "1"
+    assert (tmp_path / "e" / "models.config").is_file()
+    with pytest.raises(errors.UsageError, match="Did you mean 'serving_default'"):
+        load_saved_model("~/e").run("serving_defalt")
+
+
 @pytest.mark.parametrize("signature", INPUTS)
 def test_signature_declares_names_types_and_shapes(exports, signature):
     saved = tf.saved_model.load(str(exports / "colour" / "1"))

@@ -87,3 +87,10 @@ def test_the_heads_of_a_model_can_be_deactivated():
     assert model(scores).shape == (2, 4, 10)
     layer.active = False
     np.testing.assert_array_equal(model(scores), np.zeros((2, 1, 10)))
+
+
+def test_highway_and_maxout_keep_the_mask():
+    x = keras.layers.Masking()(np.array([[[1, 2], [3, 5], [0, 0]]], "float32"))
+    for y in (Highway()([x] * 3), Maxout()(x)):
+        mean = keras.layers.GlobalAveragePooling1D()(y)
+        np.testing.assert_allclose(mean, np.asarray(y)[:, :2].mean(1), 1e-6)
