@@ -236,8 +236,8 @@ def _restore(
     setup: Setup, run: Run, workdir: Path, checkpoints: Checkpoints, allow_config_change: bool
 ) -> TrainState:
     """Restores the newest checkpoint, if there is one, and returns the train state."""
-    known = {"images": run.data.fingerprint, "accumulate": run.compilation.accumulate}
-    identity = dataclasses.replace(setup.identity, **known)
+    parts = run.compilation.accumulate
+    identity = dataclasses.replace(setup.identity, images=run.data.fingerprint, accumulate=parts)
     state = TrainState(identity, run.length.batch_size)
     if saved := checkpoints.restore(keep_damaged=not setup.placement.chief):
         state = TrainState.resume(saved, identity, workdir, run.length, allow_config_change)
