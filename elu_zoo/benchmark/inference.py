@@ -12,6 +12,7 @@ from elu_zoo import quiet, registry, zoo
 from elu_zoo.benchmark import machine
 from elu_zoo.export import predictor
 from elu_zoo.export.saved_model import export_saved_model, load_saved_model
+from elu_zoo.layers.constant import embed_constants
 
 BASELINE = "SavedModel"
 
@@ -74,7 +75,8 @@ def _onnx(model: keras.Model, x: np.ndarray, folder: Path) -> Callable[[], objec
     import onnxruntime
 
     path = str(folder / "model.onnx")
-    model.export(path, format="onnx", verbose=False)
+    with embed_constants():
+        model.export(path, format="onnx", verbose=False)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = machine.cores()
     # Spinning threads would disturb the timing of other forms.
