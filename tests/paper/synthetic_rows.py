@@ -144,7 +144,7 @@ def _cell(row, column, level, contradicts):
         first = 0 if (row["activation"] == "elu") != contradicts else 1
         factors = first, first if is_odd else 2, 2, 4
         return " ".join(f"{value * factor:.6g}" for factor in factors)
-    if column == "positive_share":
+    if column.startswith("positive_share"):
         return f"{(-0.1 if contradicts else 0.9) + of_seed:.6g}"
     if column == "cosine":  # higher values are better
         return f"{1 - value / 20:.6g}"

@@ -16,8 +16,6 @@ import numpy as np
 from elu_zoo import errors
 from elu_zoo.paper.theory import natural_gradient
 
-_LARGEST = 0.1  # fraction of the covariances of which `positive_share` is measured
-
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class BiasShift:
@@ -31,9 +29,10 @@ class BiasShift:
         mean_length: Euclidean length of E_p(a), equal for all units of a layer.
         effective_draws: (sum of delta^2)^2 / sum of delta^4, the effective sample size
             of q. If this number is small, a few examples decide all measures.
-        positive_share: fraction of positive components among the components of
-            Cov_p(delta^2, a) with the largest absolute values. These are a tenth,
-            rounded up, of the components whose incoming unit varies.
+        positive_share_5: fraction of positive components among the components of
+            Cov_p(delta^2, a) with the largest absolute values. These are 5 %, rounded up,
+            of the components whose incoming unit varies.
+        positive_share_10, positive_share_20: the same for the largest 10 % and 20 %.
         shift: bias shift of the natural gradient.
         uncorrected_shift: the bias shift with b = 0 and s = 1 / c.
         cosine: cosine of the angle between gradient and natural gradient, NaN for a gradient of 0.
@@ -43,7 +42,9 @@ class BiasShift:
     weighted_mean_length: np.ndarray
     mean_length: np.ndarray
     effective_draws: np.ndarray
-    positive_share: np.ndarray
+    positive_share_5: np.ndarray
+    positive_share_10: np.ndarray
+    positive_share_20: np.ndarray
     shift: np.ndarray
     uncorrected_shift: np.ndarray
     cosine: np.ndarray
@@ -116,7 +117,7 @@ def _of_unit(inputs, square, loss, dampings) -> list[dict[str, float]]:
             "mean_length": np.linalg.norm(unit.mean),
             "weighted_mean_length": np.linalg.norm(unit.weighted_mean),
             "effective_draws": square.sum() ** 2 / (square**2).sum(),
-            "positive_share": _positive_share(inputs, unit.covariance),
+            **_positive_shares(inputs, unit.covariance),
             "uncorrected_shift": found.uncorrected_shift,
             "shift": found.shift_from_means,
             "cosine": gradient @ update / lengths if lengths else np.nan,
@@ -124,11 +125,10 @@ def _of_unit(inputs, square, loss, dampings) -> list[dict[str, float]]:
     return measures
 
 
-def _positive_share(inputs, covariance):
-    varying = (np.ptp(inputs, axis=0) > 0).sum()
-    count = max(1, math.ceil(_LARGEST * varying))
-    largest = np.argsort(-np.abs(covariance))[:count]
-    return (covariance[largest] > 0).mean()
+def _positive_shares(inputs, covariance) -> dict[str, float]:
+    varying, order = (np.ptp(inputs, axis=0) > 0).sum(), np.argsort(-np.abs(covariance))
+    counts = {percent: max(1, math.ceil(percent * varying / 100)) for percent in (5, 10, 20)}
+    return {f"positive_share_{x}": (covariance[order[:n]] > 0).mean() for x, n in counts.items()}
 
 
 def deltas(

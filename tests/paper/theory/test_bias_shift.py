@@ -60,15 +60,15 @@ def test_measures_equal_the_definitions(seed):
             assert getattr(measured, name)[i] == pytest.approx(value, rel=1e-6), name
     covariance = np.cov(inputs.T, squares.T)[:9, 9:]
     largest = covariance[np.abs(covariance).argmax(axis=0), range(4)]
-    assert (every[0].positive_share == (largest > 0)).all()
+    assert (every[0].positive_share_10 == (largest > 0)).all()
 
 
-def test_positive_share_counts_the_largest_tenth_of_the_covariances():
+def test_positive_shares_count_the_largest_covariances():
     inputs = np.random.default_rng(0).normal(size=(5000, 25))
-    covariance = np.r_[-4, 3, 2, -1, np.zeros(21)]
-    assert module._positive_share(inputs, covariance) == 2 / 3
-    inputs[:, 10:] = 0  # only ten units vary, so that a tenth is one unit
-    assert module._positive_share(inputs, covariance) == 0
+    covariance = np.r_[-4, 3, 2, -1, 0.5, np.zeros(20)]
+    assert list(module._positive_shares(inputs, covariance).values()) == [1 / 2, 2 / 3, 3 / 5]
+    inputs[:, 10:] = 0  # only ten units vary, so that the shares are of 1, 1 and 2
+    assert list(module._positive_shares(inputs, covariance).values()) == [0, 0, 1 / 2]
 
 
 def test_delta2_is_the_expectation_over_the_softmax():
