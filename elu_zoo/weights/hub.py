@@ -9,7 +9,6 @@ from pathlib import Path
 from elu_zoo import errors, files
 from elu_zoo.weights import manifest
 
-PREFIXES = "hf:", "hf-hub:", "huggingface:", "https://huggingface.co/"  # `check` accepts hf:
 _NAME = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
 _PATTERNS = [f"*{suffix}" for suffix in (manifest.SUFFIX, ".json", ".npz")]
 

@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.weights import hub, manifest
+from elu_zoo.weights import manifest
 
 if TYPE_CHECKING:
     from elu_zoo.weights.unverified import Saved
+
+_HUB = "hf:", "hf-hub:", "huggingface:", "https://huggingface.co/"  # `hub.check` accepts hf: only
 
 
 @dataclasses.dataclass(frozen=True)
@@ -102,14 +104,14 @@ def find(
             f"{weights!r} of type {type(weights).__name__}. {manifest.offer(model)}"
         )
     from elu_zoo import activations
-    from elu_zoo.weights import fetch, local, unverified
+    from elu_zoo.weights import fetch, hub, local, unverified
 
     registered = registry.entry(model)
     arguments = {"activation": activation, "batch_norm": batch_norm}
     requested = {key: v for key, v in arguments.items() if v is not None}
     filled = {key: registered.default(key) for key in arguments} | requested
     filled["activation"] = activations.describe(filled["activation"])
-    if str(weights).startswith(hub.PREFIXES):
+    if str(weights).startswith(_HUB):
         weights = hub.fetch(str(weights))
     if _is_path(weights):
         path, entry = local.with_entry(Path(weights))
@@ -138,7 +140,9 @@ def check_exists(model: str, weights: str) -> None:
 
     Commands call this function first, so that a misspelled name fails at once.
     """
-    if weights.startswith(hub.PREFIXES):
+    if weights.startswith(_HUB):
+        from elu_zoo.weights import hub
+
         hub.check(weights)
     elif _is_path(weights):
         from elu_zoo.weights import local  # imports h5py and NumPy
