@@ -123,8 +123,8 @@ def get_model(
             from elu_zoo.models import loading
 
             used = {features} if isinstance(features, str) else {*(features or [""])}
-            is_headless = "num_classes" in requested or used <= trained.saved.layers.keys()
-            needs_classifier = include_top and not is_headless
+            is_new = "num_classes" in requested  # a new classifier, which the file need not have
+            needs_classifier = include_top and not (is_new or used <= trained.saved.layers.keys())
             loading.check_saved(registered, arguments, trained, needs_classifier)
     layers = preprocessing_of.resolve(registered, preprocessing, trained)
     if layers is not None:

@@ -32,7 +32,7 @@ def means(rows: Sequence[results.Row]) -> dict[str, float]:
 
 
 def changed_images(tag: str, rows: Sequence[results.Row]) -> str | None:
-    """Returns a Markdown table of errors on changed images, of all activations; None without."""
+    """Returns a table of errors on changed images by activation, None without rows of the tag."""
     if not (own := [row for row in rows if row["tag"] == tag]):
         return None
     same = {key: own[0][key] for key in ("config", "dataset", "seed")}
