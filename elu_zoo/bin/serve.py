@@ -26,11 +26,11 @@ for _name, _default, _help, *_limits in (
     ("max_enqueued_batches", 16, "Largest number of waiting batches per signature.", 1),
     ("max_output_values", 1 << 22, "Largest number of values in a response.", 1),
     ("max_body_bytes", 32 << 20, "Largest size of a request in bytes.", 1024, 2**31 - 1),
-    ("rest_api_timeout_in_ms", 30_000, "Time limit of a request in milliseconds.", 1),
+    ("rest_api_timeout_in_ms", 30_000, "Time limit of an HTTP request in milliseconds.", 1),
 ):
     absl_flags.DEFINE_integer(_name, _default, _help, *_limits)
 absl_flags.DEFINE_float("file_system_poll_wait_seconds", 1.0, "Seconds between polls.", 0.01)
-absl_flags.DEFINE_float("drain_seconds", 30.0, "Wait for requests after SIGTERM.", 0.0)
+absl_flags.DEFINE_float("drain_seconds", 30.0, "Seconds to finish requests after SIGTERM.", 0.0)
 
 
 def check(argv: list[str]) -> None:

@@ -71,7 +71,7 @@ class Connections:
 class _Connection(web.RequestHandler):
     """An aiohttp connection that closes after `IDLE_SECONDS` without a request."""
 
-    __slots__ = ("_connections",)
+    __slots__ = ("_connections", "_wire")
 
     def __init__(self, connections: Connections, server: web.Server):
         super().__init__(
@@ -79,7 +79,12 @@ class _Connection(web.RequestHandler):
         )
         self._connections = connections
 
+    def is_sending(self) -> bool:
+        """Returns whether the client has not received all of the responses."""
+        return self._wire.get_write_buffer_size() > 0
+
     def connection_made(self, transport: asyncio.Transport) -> None:
+        self._wire = transport  # aiohttp forgets it while the rest of a response is sent
         if self._connections.add(self):
             super().connection_made(transport)
         else:

@@ -21,10 +21,7 @@ from elu_zoo.serving.repository import Repository
 from elu_zoo.serving.signature import Arrays
 from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten, unavailable
 
-AVAILABLE = "elu-zoo-available"  # key of valid names in an error's trailing metadata
-# Largest numbers of names and of characters, because gRPC replaces large errors.
-_MAX_AVAILABLE = 20
-_MAX_MESSAGE = 500
+_MAX_MESSAGE = 1000  # characters, because gRPC replaces large errors
 
 _Method = Callable[[Any, grpc.ServicerContext], Message]
 
@@ -83,8 +80,6 @@ class GrpcApi(grpc.GenericRpcHandler):
             with self._lock:
                 self.running -= 1
         error.__traceback__ = None  # a cycle with this frame, which holds the request
-        names = [name for name in error.available if name.isascii()]
-        context.set_trailing_metadata([(AVAILABLE, name) for name in names[:_MAX_AVAILABLE]])
         context.abort(error.code, errors.printable(error.message, _MAX_MESSAGE))
 
     def _predict(self, request: Message, context: grpc.ServicerContext) -> Message:

@@ -2,11 +2,12 @@
 
 The highest version of a model is served. While a new version is loaded and warmed up,
 the old version stays in service. A version that cannot be loaded is reported, and
-tried again when its files change.
+tried again when its files change, or five times, a minute apart, as in TensorFlow Serving.
 """
 
 import dataclasses
 import logging
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeAlias
@@ -19,12 +20,13 @@ from elu_zoo.serving import servable
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.servable import Servable
 from elu_zoo.serving.signature import Signature
-from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten
+from elu_zoo.serving.status_errors import StatusError, invalid_argument, shorten, unknown_name
 from elu_zoo.weights import provenance
 
 _Status: TypeAlias = get_model_status_pb2.ModelVersionStatus
 State = _Status.State
 _MAX_VERSION = 2**63 - 1  # the largest int64, the type of a version in messages
+_RETRIES, _RETRY_SECONDS = 5, 60.0
 _Files = tuple[tuple[str, int, int], ...]
 
 
@@ -33,17 +35,20 @@ class Model:
     """A model's folder and the versions in the folder.
 
     Attributes:
+        error: why the folder could not be read at the last poll.
         serving: loaded version that runs requests, if any.
         states: state of each version, by version number.
         seen: files of each new version at the last poll, by version number.
-        failed: files of each version that could not be loaded, by version number.
+        failed: files of each version that could not be loaded, and the times of the
+            attempts in seconds, by version number.
     """
 
     folder: Path
+    error: str = ""
     serving: Servable | None = None
     states: dict[int, _Status] = dataclasses.field(default_factory=dict)
     seen: dict[int, _Files] = dataclasses.field(default_factory=dict)
-    failed: dict[int, _Files] = dataclasses.field(default_factory=dict)
+    failed: dict[int, tuple[_Files, list[float]]] = dataclasses.field(default_factory=dict)
 
     def set_state(self, number: int, state: int, message: str = "") -> None:
         status = _Status(version=number, state=state)
@@ -114,10 +119,14 @@ class Repository:
             if name not in self.models:
                 # Replaces the dictionary, because other threads may iterate over it.
                 self.models = {**self.models, name: Model(folders[name])}
+            model = self.models[name]
             try:
-                self._poll(name, self.models[name])
-            except OSError:
-                logging.getLogger(__name__).exception("Cannot read model %s.", name)
+                self._poll(name, model)
+                model.error = ""
+            except OSError as error:
+                if str(error) != model.error:
+                    logging.getLogger(__name__).warning("Cannot read model %s: %s", name, error)
+                model.error = str(error)
         self.models = {n: m for n, m in self.models.items() if m.states}
         self._has_polled = True
 
@@ -159,7 +168,9 @@ class Repository:
         waits = False
         for number in sorted((n for n in folders if n > lowest), reverse=True):
             files = _files(folders[number])
-            if model.failed.get(number) == files:
+            failed, times = model.failed.get(number, ((), []))
+            times = times if failed == files else []
+            if len(times) > _RETRIES or times and time.monotonic() < times[-1] + _RETRY_SECONDS:
                 continue
             if self._has_polled and model.seen.get(number) != files:
                 # Files that changed since the last poll may be incomplete.
@@ -170,7 +181,7 @@ class Repository:
                 continue
             if self._load(name, model, number, folders[number]):
                 return
-            model.failed[number] = files
+            model.failed[number] = files, [*times, time.monotonic()]
 
     def _load(self, name: str, model: Model, number: int, path: Path) -> bool:
         model.set_state(number, State.LOADING)
@@ -201,8 +212,8 @@ def _check_label(spec: model_pb2.ModelSpec) -> None:
 
 def _not_found(spec: model_pb2.ModelSpec, available: list[str]) -> StatusError:
     version = f" in version {spec.version.value}" if spec.HasField("version") else ""
-    message = f"There is no model {shorten(spec.name)}{version}"
-    return StatusError(grpc.StatusCode.NOT_FOUND, message, available)
+    message = f"There is no model {shorten(spec.name)}{version}."
+    return unknown_name(grpc.StatusCode.NOT_FOUND, message, available)
 
 
 def _versions(folder: Path) -> dict[int, Path]:

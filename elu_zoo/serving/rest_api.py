@@ -110,7 +110,7 @@ class RestApi:
                 )
             return await handler(request)
         except StatusError as error:
-            return _error(error.http_status, error.message, error.available)
+            return _error(error.http_status, error.message)
         except web.HTTPException as error:
             response = _error(error.status, error.reason)
             if "Allow" in error.headers:
@@ -229,6 +229,5 @@ def _json(content: object, status: int = 200) -> web.Response:
     return web.Response(body=orjson.dumps(content), content_type="application/json", status=status)
 
 
-def _error(status: int, message: str, available: tuple[str, ...] = ()) -> web.Response:
-    content = {"error": message} | ({"available": available} if available else {})
-    return _json(content, status)
+def _error(status: int, message: str) -> web.Response:
+    return _json({"error": message}, status)

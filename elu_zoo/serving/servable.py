@@ -15,7 +15,7 @@ from elu_zoo import errors, files
 from elu_zoo.serving import tensors
 from elu_zoo.serving.batching import Batcher
 from elu_zoo.serving.signature import Signature
-from elu_zoo.serving.status_errors import StatusError, shorten
+from elu_zoo.serving.status_errors import shorten, unknown_name
 
 DEFAULT_SIGNATURE = "serving_default"
 FILE = "saved_model.pb"
@@ -48,11 +48,9 @@ class Servable:
         """Returns the signature with a name; `serving_default` if `name` is empty."""
         name = name or DEFAULT_SIGNATURE
         if name not in self.signatures:
-            raise StatusError(
-                grpc.StatusCode.FAILED_PRECONDITION,
-                f'Serving signature key "{shorten(name)}" not found.',
-                sorted(self.signatures),
-            )
+            message = f'Serving signature key "{shorten(name)}" not found.'
+            code = grpc.StatusCode.FAILED_PRECONDITION
+            raise unknown_name(code, message, sorted(self.signatures))
         return self.signatures[name]
 
 

@@ -64,6 +64,7 @@ class Server:
         self._grpc_api = GrpcApi(self._repository, self._metrics)
         self._health = health.HealthServicer()
         self._status = None
+        self._has_changed = False
         # The threaded server, because a call of grpc.aio takes three times as long.
         self._grpc = grpc.server(
             self._grpc_threads,
@@ -156,7 +157,8 @@ class Server:
         loop = asyncio.get_running_loop()
         idle_end = loop.time() + _STOP_IDLE_SECONDS
         while self._runner.server.connections and loop.time() < end:
-            if loop.time() > idle_end and not self._rest_api.running:
+            is_sending = any(c.is_sending() for c in self._runner.server.connections)
+            if loop.time() > idle_end and not (self._rest_api.running or is_sending):
                 break
             await asyncio.sleep(0.01)
         await self._runner.cleanup()
@@ -173,14 +175,16 @@ class Server:
         before = self._repository.serving()
         self._last_poll = self._poll_thread.submit(self._repository.poll)
         await asyncio.wrap_future(self._last_poll)
-        serving = self._repository.serving()
-        if serving != before:
+        changed = self._repository.serving() != before
+        if changed or self._has_changed:
             del before  # or `freeze` would keep the replaced models
             # Collecting TensorFlow's many objects takes a third of a second, in which
             # no request runs. `freeze` excludes these objects from later collections.
+            # The next poll frees models that requests held during this one.
             gc.unfreeze()
             gc.collect()
             gc.freeze()
+        self._has_changed = changed
 
     def is_busy(self) -> bool:
         """Returns whether a thread reads the folder, loads a version or computes a batch."""

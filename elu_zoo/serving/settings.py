@@ -8,14 +8,7 @@ from elu_zoo import errors
 
 @dataclasses.dataclass(frozen=True)
 class Settings:
-    """Settings of a server. Each field is a flag of elu-zoo-serve, which describes it.
-
-    Attributes:
-        rest_api_timeout_in_ms: timeout of an HTTP request in milliseconds. The timeout
-            of a gRPC call is the client's deadline. If a batch runs longer than this,
-            /readyz and gRPC's health say that the server is not ready.
-        drain_seconds: time in seconds to finish requests when the server stops.
-    """
+    """Settings of a server. Each field is a flag of elu-zoo-serve, which describes it."""
 
     model_base_path: str | os.PathLike
     host: str = "127.0.0.1"
@@ -32,10 +25,5 @@ class Settings:
     drain_seconds: float = 30.0
 
     def __post_init__(self):
-        if self.port and self.port == self.rest_api_port:
-            raise errors.UsageError(
-                "--port (gRPC) and --rest_api_port (REST) must differ. Received: "
-                f"{self.port} for both. Change one of them."
-            )
         for name in ("file_system_poll_wait_seconds", "drain_seconds"):
             errors.check_number(name, getattr(self, name), errors.NON_NEGATIVE)

@@ -9,6 +9,7 @@ from elu_zoo import errors
 
 # Returns the start of a client's text, for a message.
 shorten = functools.partial(errors.printable, length=100)
+_MAX_NAMES = 20
 # TensorFlow Serving's mapping. All other codes become HTTP status 500.
 _HTTP_STATUS = {
     grpc.StatusCode.CANCELLED: 499,
@@ -31,27 +32,25 @@ class StatusError(errors.EluZooError):
     """The reason why a request is rejected or failed.
 
     Attributes:
-        available: names that the request could have used.
         http_status: HTTP status, by default the status that belongs to `code`.
     """
 
-    def __init__(
-        self,
-        code: grpc.StatusCode,
-        message: str,
-        available: Sequence[str] = (),
-        http_status: int | None = None,
-    ):
+    def __init__(self, code: grpc.StatusCode, message: str, http_status: int | None = None):
         super().__init__(message)
         self.code = code
         self.message = message
-        self.available = tuple(available)
         self.http_status = http_status or _HTTP_STATUS.get(code, 500)
 
 
 def invalid_argument(message: str) -> StatusError:
     """Returns an error for a request that is invalid in every state of the server."""
     return StatusError(grpc.StatusCode.INVALID_ARGUMENT, message)
+
+
+def unknown_name(code: grpc.StatusCode, message: str, names: Sequence[str]) -> StatusError:
+    """Returns an error that lists the names that the request could have used."""
+    known = f" Available: {', '.join(names[:_MAX_NAMES])}." if names else ""
+    return StatusError(code, message + known)
 
 
 def unavailable(message: str) -> StatusError:

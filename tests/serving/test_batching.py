@@ -155,15 +155,6 @@ def test_cancelled_requests_leave_the_queue(make_busy):
     assert signature.batches == [["1"], ["a", "c", "dd"]]
 
 
-def test_queue_of_cancelled_requests_runs_no_batch(make_busy):
-    signature, queue, first = make_busy()
-    for future in submit(queue, "a", "bb"):
-        future.cancel()
-    signature.gate.set()
-    assert results_of([first, *submit(queue, "d")]) == ["1", "D"]
-    assert signature.batches == [["1"], ["d"]]
-
-
 def test_unexpected_error_fails_only_its_request_and_is_logged(make_busy, caplog):
     sizes = []
     signature, queue, first = make_busy(max_batch_size=9, on_batch=sizes.append)

@@ -76,14 +76,3 @@ def test_latency_is_recorded_for_successful_requests_only(counters, monkeypatch)
         ("predict", "REST", "net"): 0.5e6,
         ("Predict", "GRPC", "net"): 0.25e6,
     }
-
-
-def test_batch_sizes_are_recorded_by_signature(counters):
-    batches = [("serving_default", 1), ("serving_default", 3), ("serving_default", 64)]
-    for signature_name, size in [*batches, ("other", 2)]:
-        with counters.batch("net", signature_name, size):
-            pass
-    key = "net", "serving_default"
-    name = "elu_zoo_batch_size"
-    assert samples(counters, f"{name}_count") == {key: 3, ("net", "other"): 1}
-    assert samples(counters, f"{name}_sum")[key] == 68

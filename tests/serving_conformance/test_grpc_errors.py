@@ -103,13 +103,6 @@ def test_bad_request_is_rejected(server, valid, case):
     assert code_of(server.predict, valid) == code
 
 
-def test_errors_list_available_names(server, valid, model, needs_our_server):
-    valid.model_spec.name = "nope"
-    with pytest.raises(grpc.RpcError) as caught:
-        server.predict(valid, timeout=60)
-    assert ("elu-zoo-available", model.name) in caught.value.trailing_metadata()
-
-
 METADATA = get_model_metadata_pb2.GetModelMetadataRequest
 CALLS = {
     "get_status": get_model_status_pb2.GetModelStatusRequest(),
