@@ -30,7 +30,8 @@ def main(_: list[str]) -> None:
     from elu_zoo.pairs.spec import changed_flags
     from elu_zoo.training.config import resolve
 
-    os.environ.setdefault("TF_FORCE_GPU_ALLOW_GROWTH", "true")  # workers need the memory
+    for name, value in runner.SHARED_GPU.items():  # workers need the memory
+        os.environ.setdefault(name, value)
     values, name, seeds, tune = absl_flags.FLAGS, "{}", 5, 7
     usual = configs.usual(values["config"])
     config = original = configs.with_data(values.config, values.data, usual)

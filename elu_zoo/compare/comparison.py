@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 
 from elu_zoo.compare import drawing, estimate, report, result, tables, trials, tuning
-from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig, with_images
+from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig, with_own_files
 from elu_zoo.compare.result import ComparisonResult, RunResult, Runs
 from elu_zoo.compare.tuning import Choice
 from elu_zoo.pairs import runner
@@ -21,7 +21,7 @@ def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     `comparison` is a result of `config.check`, and `say` receives each line of progress.
     Finished runs are not repeated, and interrupted runs are resumed.
     """
-    comparison = with_images(comparison)
+    comparison = with_own_files(comparison)
     folder = comparison.output / "runs"
     plan = Plan("full", None, folder, comparison.data_dir, module=comparison.module)
     at_config = dict.fromkeys(comparison.activations, 1.0)

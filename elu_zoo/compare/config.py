@@ -2,13 +2,15 @@
 
 import dataclasses
 import importlib.util
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ml_collections import ConfigDict
 
-from elu_zoo import activations, errors, files
+from elu_zoo import activations, errors, files, registry
+from elu_zoo.activations import table
 from elu_zoo.data import load
+from elu_zoo.pairs.spec import code_hash
 from elu_zoo.training import build, fields
 from elu_zoo.training.config import resolve
 
@@ -29,7 +31,8 @@ class ComparisonConfig:
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
         module: a user's file or module that registers activations, see `user_module`.
-        images: name with a hash of the user's images, see `with_images`.
+        codes: hashes of the user's code, by activation, see `with_own_files`.
+        images: name with a hash of the user's images.
     """
 
     config: ConfigDict
@@ -41,6 +44,7 @@ class ComparisonConfig:
     output: Path
     data_dir: str | None = None
     module: str | None = None
+    codes: Mapping[str, str] = dataclasses.field(default_factory=dict)
     images: str = ""
 
     @property
@@ -60,8 +64,6 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     Its config gets every field, because runs change fields that a user's config may lack.
     """
     errors.check_integer("--seeds", comparison.seeds, minimum=1)
-    if comparison.seeds > TUNING_SEED:
-        raise errors.UsageError(f"--seeds must be <= {TUNING_SEED}. Received: {comparison.seeds}.")
     errors.check_integer("--tune", comparison.tune, minimum=1)
     config = comparison.config
     with config.unlocked():
@@ -83,11 +85,11 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
             "Learning rates are tuned on validation images, and the validation images "
             f"of {config.data.name} are test images. Use --tune=1 or another data set."
         )
-    if comparison.tune > 1 and comparison.split == "validation":
+    if comparison.split == "validation" and (comparison.tune > 1 or config.train.keep_best):
         raise errors.UsageError(
-            "Learning rates are tuned on validation images, on which this config "
-            "(data.measure_test=False) also compares the runs. Use --tune=1, or "
-            "measure the test images."
+            "Learning rates are tuned, and train.keep_best chooses weights, on validation images, "
+            "on which this config (data.measure_test=False) also compares the runs. Use --tune=1 "
+            "and --config.train.keep_best=False, or measure the test images."
         )
     for package in ("scipy", "pandas", "matplotlib"):
         if importlib.util.find_spec(package) is None:
@@ -95,8 +97,6 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
                 f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
             )
     files.check_writable(comparison.output)
-    if config.model.activation.name:  # no run has it, but it may be misspelt
-        activations.describe(config.model.activation)
     # `describe` replaces other names of an activation: srelu is shifted_relu.
     names = [activations.describe(name)["name"] for name in comparison.activations]
     for name in names:
@@ -110,14 +110,15 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     return dataclasses.replace(comparison, activations=tuple(names))
 
 
-def with_images(comparison: ComparisonConfig) -> ComparisonConfig:
-    """Returns the comparison with the field `images`, which is "" for other data sets.
-
-    The user may change the images between two commands: runs on old images must not
-    count as finished.
-    """
-    data = comparison.config.data
-    if not load.is_own(data.name, data.get("folder", "")):
-        return comparison
-    images = build.load_data(resolve(comparison.config), comparison.data_dir).fingerprint
-    return dataclasses.replace(comparison, images=images)
+def with_own_files(comparison: ComparisonConfig) -> ComparisonConfig:
+    """Returns the comparison with `codes` and `images`, by which runs of other files differ."""
+    config, codes, images = comparison.config, {}, ""
+    is_ours = registry.entry(config.model.name).builder.__module__.startswith("elu_zoo.")
+    for name in comparison.activations:
+        if comparison.module and not (is_ours and name in table.BUILT_IN):
+            model = config.model.copy_and_resolve_references()
+            model.activation.name = name
+            codes[name] = code_hash(comparison.module, model)
+    if load.is_own(config.data.name, config.data.get("folder", "")):
+        images = build.load_data(resolve(config), comparison.data_dir).fingerprint
+    return dataclasses.replace(comparison, codes=codes, images=images)

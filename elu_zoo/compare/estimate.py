@@ -8,6 +8,7 @@ import concurrent.futures
 import dataclasses
 import math
 import multiprocessing
+import os
 import platform
 import statistics
 import time
@@ -36,8 +37,6 @@ class Cost:
 
     activation: str
     process: float  # from the start of a process to its first run
-    once: float  # of building, compiling and the first evaluations
-    step: float  # of one iteration, the median over rounds
     run: float
     ratio: float  # of the step time to the reference's, the median over rounds
 
@@ -48,7 +47,11 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
     Every network is built and makes training steps, so that a network that cannot be
     trained raises an error before the first run. The reference comes first.
     """
-    machine = platform.node(), keras.backend.backend()
+    machine = (
+        platform.node(),
+        keras.backend.backend(),
+        os.environ.get("CUDA_VISIBLE_DEVICES", ""),
+    )
     key = [f"{jobs} jobs", *machine, *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
@@ -120,7 +123,7 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
     validated = runs[0].validation is not None
     times = 1 + validated * runs[0].train.epochs // runs[0].train.evaluate_every
     totals = once + count * steps + times * np.array(evaluations[1::2])
-    return np.stack([np.full(len(runs), process), once, steps, totals, ratios], 1).tolist()
+    return np.stack([np.full(len(runs), process), totals, ratios], 1).tolist()
 
 
 def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -> None:

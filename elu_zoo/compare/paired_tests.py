@@ -21,7 +21,7 @@ Verdict = Literal[
     "cannot be told apart",
     "too few pairs",
     "not tested: equal differences",
-    "not trained",
+    "not tested",
 ]
 Values = Mapping[int, float]  # error by seed; NaN where the run did not train
 Pair = tuple[Sequence[float], Sequence[float]]
@@ -37,7 +37,7 @@ class Tested:
         diverged: number of runs that diverged or stayed at chance.
         verdict: result of the comparison with the reference.
         difference: mean error minus the reference's, with an interval whose ends are
-            NaN if nothing is tested; None without a pair, and for the reference.
+            NaN with too few pairs; None for the reference and if runs did not train.
         p: two-sided p of Student's t, corrected by Holm; NaN if not tested.
         wilcoxon: exact two-sided p of the signed-rank test, not corrected; NaN with too
             few pairs, or if runs diverged.
@@ -89,8 +89,8 @@ def compared(runs: Mapping[str, Values]) -> list[Tested]:
             )
         elif name != reference:
             untested = incomplete & {name, reference}
-            verdict = "not trained" if untested else "too few pairs"
-            mean = _mean(*pairs[name])
+            verdict = "not tested" if untested else "too few pairs"
+            mean = None if untested else _mean(*pairs[name])
             result = dataclasses.replace(result, verdict=verdict, difference=mean)
         results.append(result)
     return results
@@ -123,9 +123,7 @@ def _verdict(interval: Interval) -> Verdict:
     return "lower error" if interval.high < 0 else "higher error"
 
 
-def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval | None:
-    if not ours:
-        return None
+def _mean(ours: Sequence[float], theirs: Sequence[float]) -> Interval:
     mean = float(np.mean(np.subtract(ours, theirs)))
     return Interval(len(ours), mean, math.nan, math.nan, math.nan)
 

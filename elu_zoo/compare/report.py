@@ -25,9 +25,10 @@ def conclusions(result: ComparisonResult) -> str:
     tested = {each.activation: each for each in tables.tested(result, tuned=True)}
     reference = tested.pop(comparison.reference)
     rate = "its best rate that was tried" if comparison.tune > 1 else "the config's rate"
+    epochs, whole = config.train.epochs, config.schedule_epochs
+    length = f"{epochs} of the {whole} epochs of the schedule" if epochs <= whole else "more epochs"
     lines = [
-        f"Errors on these {comparison.split} images of {config.data.name}, after "
-        f"{config.train.epochs} of the {config.schedule_epochs} epochs of the schedule, in "
+        f"Errors on these {comparison.split} images of {config.data.name}, after {length}, in "
         f"{comparison.seeds} pairs of runs of {config.model.name} compared with "
         f"{comparison.reference}, each activation at {rate}:",
         "",
@@ -60,7 +61,7 @@ def _conclusion(each: Tested, reference: Tested, result: ComparisonResult) -> st
             f"{name}: not tested, because all {difference.n} differences are equal, so "
             f"that there is no interval: {difference.mean:+.3g} {unit}."
         )
-    if each.verdict == "not trained":
+    if each.verdict == "not tested":
         return f"{name}: not tested, because {_why_untested(each, other)}."
     values = (
         f"difference {difference.mean:+.3g} {unit}, interval {difference.low:+.2g} to "
@@ -154,6 +155,8 @@ def _method(result: ComparisonResult) -> str:
         "validation images was chosen, unless another factor had fewer diverged runs. These images "
         "are held out of the training images, and no other runs have the seeds of tuning runs. "
     ) * (comparison.tune > 1)
+    made = sorted({run.made for run in result.runs.values() if run.made})
+    differ = "**The runs were not all made alike, which may change errors:** " * (len(made) > 1)
     return (
         f"## How\n\nEach run begins with a warm-up of {100 * trials.WARMUP:g} % of its "
         "iterations, unless the config has its own: a factor on the rates that grows to 1. "
@@ -162,7 +165,8 @@ def _method(result: ComparisonResult) -> str:
         "order. ± is the standard deviation over runs. Intervals are Student's for paired "
         "differences, widened by the Bonferroni factor of the test's step in Holm's procedure: "
         "an interval excludes 0 exactly if Holm's p is at most 0.05, in at most 5 % of such "
-        "tables though the true difference is 0. They cover the variation between seeds at these "
+        "tables though the true difference is 0, if the number of seeds was chosen before the "
+        "first look. They cover the variation between seeds at these "
         "rates and on these images. Each table is corrected by itself; the first one decides. "
         "The interval with images covers 95 % for other seeds and other images of this kind "
         "together, from the error of each image in each run (random effects of both); it is not "
@@ -170,5 +174,6 @@ def _method(result: ComparisonResult) -> str:
         "with runs that did not train is neither tested nor ranked: they diverged, or ended at "
         "the error of guessing among the classes. Step times are divided by that of "
         f"{comparison.reference}, and vary by a few percent between measurements.\n\n"
-        f"The comparison: `{comparison.command}`. compare.csv has the command of each run."
+        f"The comparison: `{comparison.command}`. compare.csv has the command of each run.\n\n"
+        f"{differ}{'; '.join(made)}"
     )

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 from ml_collections import ConfigDict
 
-from elu_zoo import files, results
+from elu_zoo import errors, files, results
 from elu_zoo.compare import images
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
 from elu_zoo.compare.estimate import Cost
@@ -31,6 +31,7 @@ class RunResult:
             images were measured, `validation_...`.
         diverged: why the run did not train: it diverged or, of paired runs, stayed at
             chance; "" if it trained.
+        made: backend, hardware and versions.
         of_images: the error of each image, for a paired run that trained.
     """
 
@@ -38,6 +39,7 @@ class RunResult:
     train_loss: float = float("nan")
     curve: tuple[dict[str, float], ...] = ()
     diverged: str = ""
+    made: str = ""
     of_images: np.ndarray | None = dataclasses.field(default=None, repr=False, compare=False)
 
 
@@ -65,11 +67,11 @@ class ComparisonResult:
 
 def tried(runs: Runs, activation: str) -> dict[float, list[float]]:
     """Returns the validation errors of an activation's tuning runs, by factor."""
-    errors = collections.defaultdict(list)
+    found = collections.defaultdict(list)
     for trial, measured in runs.items():
         if trial.activation == activation and is_tuning(trial):
-            errors[trial.factor].append(measured.error)
-    return dict(errors)
+            found[trial.factor].append(measured.error)
+    return dict(found)
 
 
 def is_tuning(trial: Trial) -> bool:
@@ -80,6 +82,11 @@ def is_tuning(trial: Trial) -> bool:
 def measure(trial: Trial, workdir: Path, plan: Plan) -> list[RunResult]:
     """Returns a list with the results of a finished run as its only item."""
     entry, measured = find(workdir), metric(trial.base)
+    if trial.images and entry["images"] != trial.images:
+        raise errors.UsageError(
+            f"The images were changed before the run {workdir}. Delete this folder, and run the "
+            "command again."
+        )
     split = "test" if trial.base.data.measure_test else "validation"
     error = entry["metrics"][f"{split}_{measured}"]
     # The choice of a rate needs the error of a tuning run, even if it is chance.
@@ -87,10 +94,12 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[RunResult]:
     if not is_tuning(trial) and not results.beats_chance(error, classes):
         reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
         return [RunResult(diverged=reason)]
-    values = error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir))
+    versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
+    made = f"{entry['backend']} on {entry['hardware']} ({versions})"
+    values = error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir)), "", made
     if is_tuning(trial):
         return [RunResult(*values)]
-    return [RunResult(*values, of_images=images.errors(trial, workdir, plan, split, measured))]
+    return [RunResult(*values, images.errors(trial, workdir, plan, split, measured))]
 
 
 def finished(trial: Trial, plan: Plan) -> RunResult | None:

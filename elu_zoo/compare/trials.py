@@ -1,17 +1,14 @@
 """Specs of a comparison's runs."""
 
-import hashlib
 import numbers
 from collections.abc import Mapping
 
 from ml_collections import ConfigDict
 
-from elu_zoo import errors, registry, user_module
-from elu_zoo.activations import table
+from elu_zoo import errors
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig
 from elu_zoo.pairs.spec import Trial, changed_flags
 from elu_zoo.training import schedules
-from elu_zoo.training.config import code_digest
 from elu_zoo.training.fields import get
 
 _SHORT = 5  # divides the config's epochs in a short comparison
@@ -41,7 +38,8 @@ def create(comparison: ComparisonConfig, activation: str, factor: float, seed: i
         factor=factor,
         base=base,
         base_command=f"{comparison.train_command} {changed_flags(comparison.config, base)}".strip(),
-        own=code_hash(comparison, activation) + comparison.images,
+        code=comparison.codes.get(activation, ""),
+        images=comparison.images,
     )
 
 
@@ -52,22 +50,6 @@ def paired(comparison: ComparisonConfig, factors: Mapping[str, float]) -> list[T
         for seed in range(comparison.seeds)
         for name, factor in factors.items()
     ]
-
-
-def code_hash(comparison: ComparisonConfig, activation: str) -> str:
-    """Returns a hash of the user's files on which a run depends, or "".
-
-    These are the file of --module, and those that define the network and the activation. A user
-    changes them between two commands: runs of old code must not count as finished.
-    """
-    builder = registry.entry(comparison.config.model.name).builder
-    is_ours = builder.__module__.startswith("elu_zoo.")
-    if comparison.module is None or (is_ours and activation in table.BUILT_IN):
-        return ""
-    content = user_module.load(comparison.module).read_bytes()
-    model = comparison.config.model.copy_and_resolve_references()
-    model.activation.name = activation
-    return hashlib.sha256(content).hexdigest() + code_digest(model)
 
 
 def _with_warmup(config: ConfigDict) -> ConfigDict:

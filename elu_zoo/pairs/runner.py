@@ -20,6 +20,7 @@ Row = dict[str, Any]
 Measure = Callable[[Trial, Path, Plan], list[Any]]
 _BYTES_PER_JOB = 4 << 30
 _MAX_CRASHES = 2  # without a run that ended between them
+SHARED_GPU = {"TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
 RUNS_PER_PROCESS = 4  # each finished run leaves 300 MB of compiled functions
 
 
@@ -105,7 +106,7 @@ def threads(jobs: int) -> Iterator[None]:
     """
     count = str(max(1, len(os.sched_getaffinity(0)) // jobs))
     variables = dict.fromkeys(("TF_NUM_INTRAOP_THREADS", "OPENBLAS_NUM_THREADS"), count)
-    variables |= {"TF_FORCE_GPU_ALLOW_GROWTH": "true", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    variables |= SHARED_GPU
     new = {name: value for name, value in variables.items() if name not in os.environ}
     os.environ.update(new)
     try:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from ml_collections import ConfigDict
 
-from elu_zoo import errors
-from elu_zoo.training.config import as_dict, dict_hash
+from elu_zoo import errors, files, user_module
+from elu_zoo.training.config import as_dict, code_digest, dict_hash
 from elu_zoo.training.fields import flat
 
 if TYPE_CHECKING:
@@ -72,7 +72,8 @@ class Trial:
         base: a user's config, which replaces the installed config; only its activation
             and seed are changed.
         base_command: command line that trains a run of `base`.
-        own: hash of a user's code and images, on which the results depend too.
+        code: hash of a user's code, see `code_hash`; "" if the run does not depend on it.
+        images: name with a hash of a user's images, or "".
     """
 
     config: str
@@ -87,7 +88,8 @@ class Trial:
     factor: float = 1.0
     base: ConfigDict | None = dataclasses.field(default=None, repr=False, compare=False)
     base_command: str = ""
-    own: str = ""
+    code: str = ""
+    images: str = ""
 
     @property
     def command(self) -> str:
@@ -131,10 +133,10 @@ class Trial:
 
     @property
     def hash(self) -> str:
-        """Eight digits of the hash of the config, and of `own` if there is any."""
+        """Eight digits of the hash of the config, and of `code` and `images`."""
         text = dict_hash(as_dict(self.load()))
-        if self.own:
-            text = hashlib.sha256((text + self.own).encode()).hexdigest()
+        if own := self.code + self.images:
+            text = hashlib.sha256((text + own).encode()).hexdigest()
         return text[:8]
 
     @property
@@ -165,6 +167,11 @@ class Trial:
         rate = f"rate x {self.factor:g}" * (self.base is not None)
         parts = self.config, self.variant, name, f"seed {self.seed}", rate
         return ", ".join(part for part in parts if part)
+
+
+def code_hash(module: str, model: ConfigDict) -> str:
+    """Imports the user's module; returns a hash of its file and of the model's code now."""
+    return files.sha256(user_module.load(module)) + code_digest(model)
 
 
 def changed_flags(given: ConfigDict, wanted: ConfigDict) -> str:

@@ -73,6 +73,7 @@ def _perform(trial, plan, measure):
     import keras
 
     from elu_zoo import files, training, user_module
+    from elu_zoo.pairs import spec
 
     workdir = trial.folder(plan)
     diverged = workdir / "diverged.json"
@@ -81,6 +82,10 @@ def _perform(trial, plan, measure):
     keras.backend.clear_session()
     if plan.module:
         user_module.load(plan.module)
+    if trial.code and spec.code_hash(plan.module, trial.load().model) != trial.code:
+        raise errors.UsageError(
+            f"The code of {plan.module} was changed after the first run. Run the command again."
+        )
     try:
         training.train(
             trial.load(),

@@ -164,7 +164,7 @@ def test_a_users_activation_is_compared_and_not_trained_twice(tmp_path):
     report = (tmp_path / "out" / "report.md").read_text()
     assert ": nothing is decided by fewer than 5 pairs." in report
     times = json.loads((tmp_path / "out" / "step_times.json").read_text())["costs"]
-    assert times[0]["ratio"] == 1 and times[1]["step"] > 0
+    assert times[0]["ratio"] == 1 and times[1]["run"] > 0
     folders = sorted((tmp_path / "out" / "runs").glob("*/*"))
     second = printed()
     assert "To train: 0 runs" in second and "1 of 2" not in second

@@ -33,7 +33,9 @@ def measured(error: float) -> RunResult:
     if math.isnan(error):
         return RunResult(diverged="The loss is inf.")
     rows = [{"epoch": n, "train_loss": 1 / n, "validation_error_percent": error} for n in (1, 2)]
-    return RunResult(error, 0.5, tuple(rows), of_images=error + 10 * np.arange(-4.5, 5))
+    return RunResult(
+        error, 0.5, tuple(rows), "", "AB"[error > 6], of_images=error + 10 * np.arange(-4.5, 5)
+    )
 
 
 @pytest.fixture
@@ -41,7 +43,7 @@ def compare(monkeypatch, quick_figures):
     """A function of a comparison and the error of a spec; returns trained specs and messages."""
 
     def costs(trials, plan, jobs, path):
-        return [estimate.Cost(trial.activation, 1, 1, 1, 10, 1.5) for trial in trials]
+        return [estimate.Cost(trial.activation, 1, 10, 1.5) for trial in trials]
 
     def run(comparison, error):
         world = types.SimpleNamespace(trained=[], messages=[])

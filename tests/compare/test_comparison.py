@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from elu_zoo import files, results
+from elu_zoo import errors, files, results
 from elu_zoo.compare import result, trials
 from elu_zoo.compare.result import RunResult, is_tuning
 
@@ -36,12 +36,13 @@ def test_all_runs_files_and_conclusions_of_a_comparison(comparison, compare):
               if r["chosen"] == "True"}  # fmt: skip
     assert chosen == {"elu": "1", "relu": "2", "tanh": "0.015625"}
     lines = (output / "report.md").read_text().splitlines()
-    assert "on these test images of mnist_5k, after 30 of the 30 epochs" in lines[2]
+    assert "on these test images of mnist_5k, after 30 of the 30 epochs of the schedule" in lines[2]
     assert "cannot be told apart from elu: " in lines[4] and lines[4].endswith("contains 0.")
     assert lines[5].startswith("- **relu** has a higher error than elu: difference +")
     assert "sign may" not in lines[5]
     assert "The best factor of tanh is the smallest or largest" in lines[7]
     assert "| tanh | 0.015625 (edge) |" in "".join(lines)
+    assert "**The runs were not all made alike, which may change errors:** A; B" in lines
     ranks = [line.split(" | ")[:2] for line in lines if line[2:3].isdigit()]
     assert [rank[2:] for rank, _ in ranks] == list("123123")
 
@@ -81,6 +82,7 @@ def test_the_report_states_divergences(comparison, compare, diverges, line):
 def test_a_paired_run_at_chance_has_not_trained(comparison, monkeypatch, error, seed):
     measures = dict.fromkeys(("test_error_percent", "validation_error_percent"), error)
     entry = {"metrics": measures, "classes": list("0123456789"), "step": 1}
+    entry |= {"backend": "jax", "hardware": "CPU", "versions": {"jax": "0.8"}, "images": "a"}
     monkeypatch.setattr(result, "find", lambda workdir: entry)
     rows = [{"step": 1, "epoch": 1, "train_loss": 2.0}]
     monkeypatch.setattr(result.curves, "epochs", lambda workdir: rows)
@@ -91,6 +93,9 @@ def test_a_paired_run_at_chance_has_not_trained(comparison, monkeypatch, error, 
     assert math.isnan(found.error) == ("guessing" in found.diverged) == at_chance
     assert (found.curve == ()) == at_chance
     assert found.of_images == (("test", "error_percent") if error == 57 else None)
+    assert found.made == ("jax on CPU (jax 0.8)" if not at_chance else "")
+    with pytest.raises(errors.UsageError, match="images were changed"):
+        result.measure(dataclasses.replace(run, images="b"), comparison.output, None)
 
 
 @pytest.mark.parametrize("tune", [1, 2])

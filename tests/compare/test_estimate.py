@@ -4,7 +4,7 @@ import dataclasses
 
 from elu_zoo.compare import estimate
 
-COSTS = [estimate.Cost(name, 10, 1, 0.1, run, 1.0) for name, run in (("elu", 20), ("relu", 40))]
+COSTS = [estimate.Cost(name, 10, run, 1.0) for name, run in (("elu", 20), ("relu", 40))]
 
 
 def test_the_text_has_the_runs_and_the_times_of_rounds_and_processes(comparison):

@@ -53,9 +53,9 @@ SHIFTS = np.array([0.01, -0.01, 0.02, 0, -0.02])
         (np.add(REFERENCE, 0.3), "not tested: equal differences"),
         (np.nextafter(REFERENCE, 9), "not tested: equal differences"),
         ((9.0, 9.1, 9.2, 9.1), "too few pairs"),
-        ((9.0, 9.1, NAN, 9.2, 9.1), "not trained"),
-        ((NAN,) * 5, "not trained"),
-        ((), "not trained"),
+        ((9.0, 9.1, NAN, 9.2, 9.1), "not tested"),
+        ((NAN,) * 5, "not tested"),
+        ((), "not tested"),
     ],
 )
 def test_the_interval_and_the_number_of_pairs_decide_the_verdict(values, verdict):
@@ -65,7 +65,7 @@ def test_the_interval_and_the_number_of_pairs_decide_the_verdict(values, verdict
     has_wilcoxon = is_tested or "equal" in verdict  # exact for any differences
     assert math.isnan(found.p) == math.isnan(found.difference.low if found.difference else NAN)
     assert (math.isnan(found.p), math.isnan(found.wilcoxon)) == (not is_tested, not has_wilcoxon)
-    assert (found.rank is None) == ("trained" in verdict)
+    assert (found.rank is None) == (verdict == "not tested")
 
 
 def test_equal_means_have_equal_ranks():

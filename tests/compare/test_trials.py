@@ -10,10 +10,12 @@ import pytest
 from elu_zoo import errors, registry
 from elu_zoo.activations import table
 from elu_zoo.compare import trials
-from elu_zoo.compare.config import TUNING_SEED, check, with_images
+from elu_zoo.compare.config import TUNING_SEED, check, with_own_files
 from elu_zoo.configs import elu_cifar_11, elu_cifar_18
 from elu_zoo.data import load
-from elu_zoo.training.config import as_dict, differences, resolve
+from elu_zoo.pairs import worker
+from elu_zoo.pairs.spec import Plan
+from elu_zoo.training.config import resolve
 from elu_zoo.training.config_checks import check_run
 from elu_zoo.training.run import Length
 
@@ -26,11 +28,6 @@ CONFIGS = (
 )
 
 
-def changed(before, after):
-    """Returns the names of the fields that differ between two configs."""
-    return {x.partition(":")[0] for x in differences(as_dict(before), as_dict(after))}
-
-
 @pytest.fixture
 def of_run(comparison):
     """A function that returns the config of a run."""
@@ -39,16 +36,6 @@ def of_run(comparison):
         return trials.create(dataclasses.replace(comparison, config=config), *run).load()
 
     return load
-
-
-def test_a_run_sets_activation_seed_and_learning_rates(of_run):
-    config = elu_cifar_11.get_config("schedule=quick,epochs=8")
-    assert changed(config, of_run(config, "elu", 1.0, 0)) == set()
-    run = of_run(config, "relu", 2.0, 3)
-    assert (run.model.activation.name, run.seed) == ("relu", 3)
-    assert run.train.learning_rates == (0.0, 0.04, 0.0)
-    fields = {"model.activation.name", "seed", "train.learning_rates"}
-    assert changed(config, run) == fields
 
 
 def test_tuning_reads_validation_images_only(of_run):
@@ -105,15 +92,15 @@ def test_the_command_has_a_flag_for_each_changed_field(comparison):
 
 
 def test_a_comparison_has_the_hash_of_a_users_images(comparison, tmp_path):
-    assert with_images(comparison) == comparison
+    assert with_own_files(comparison) == comparison
     path, found = tmp_path / "own.npz", []
     comparison.config.data.name = str(path)
     for shade in (0, 0, 1):
         images = np.zeros((20, 28, 28, 1), "uint8")
         images[:, 0, 0, 0], images[:, 1, 1, 0] = np.arange(20), shade
         np.savez(path, x_train=images, y_train=np.arange(20) % 2)
-        found.append(trials.create(with_images(comparison), "elu", 1, 0).own)
-    assert found[0] == found[1] != found[2]
+        found.append(trials.create(with_own_files(comparison), "elu", 1, 0))
+    assert found[0] == found[1] != found[2] and len({trial.hash for trial in found}) == 2
 
 
 def test_runs_depend_on_a_users_file_with_their_code(comparison, tmp_path, monkeypatch):
@@ -124,13 +111,17 @@ def test_runs_depend_on_a_users_file_with_their_code(comparison, tmp_path, monke
                     "register_activation('wave', wave)\n")  # fmt: skip
     comparison = dataclasses.replace(comparison, module=str(path))
     monkeypatch.syspath_prepend(tmp_path)
-    hashes = {"", trials.code_hash(comparison, "wave")}
-    for changed_file in path, units:
+    comparison = dataclasses.replace(comparison, activations=("elu", "wave"))
+    hashes, plan = set(), Plan("full", None, tmp_path, module=str(path))
+    for changed_file in path, units, path:
+        now = with_own_files(comparison)
+        assert list(now.codes) == ["wave"]
+        run = trials.create(now, "wave", 1, 0)
+        hashes.add(run.hash)
         changed_file.write_text(changed_file.read_text() + "# changed\n")
-        hashes.add(trials.code_hash(comparison, "wave"))
-        assert trials.create(comparison, "wave", 1, 0).own in hashes
-    assert len(hashes) == 4
-    assert trials.code_hash(comparison, "elu") == ""
-    network = types.SimpleNamespace(builder=changed)
+        with pytest.raises(errors.UsageError, match="changed"):
+            worker.perform(run, plan, pytest.fail)
+    assert len(hashes) == 3
+    network = types.SimpleNamespace(builder=print)
     monkeypatch.setattr(registry, "entry", lambda name: network)
-    assert trials.code_hash(comparison, "elu")
+    assert set(with_own_files(comparison).codes) == {"elu", "wave"}

@@ -56,7 +56,7 @@ def test_changes_apply_to_the_config_of_one_spec():
         {"batch_norm": True},
         {"budget": "smoke"},
         {"changes": (("train.epochs", 3),)},
-        {"own": "a hash of the user's code"},
+        {"code": "a hash of the user's code"},
     ],
 )
 def test_other_configs_have_other_hashes_and_folders(changes):
