@@ -13,10 +13,10 @@ Ours:      results/results.md, from results/results.csv.
 Time:      two CPU cores: 10 to 16 hours (paper), 2 (quick). H200: 13 minutes (paper).
 
 Not in the paper: batches of 100, so that 165,000 iterations are 330 epochs; "caffe"
-padding of the 2 x 2 convolutions; dropout after the pooling; zero biases without decay;
-kernels normal with variance 2 / fan-in; bfloat16 products in convolutions (on CPUs
-without bfloat16 use `--config.train.precision=float32`). The last three arguments try
-other readings of the paper, and are part of the run's name if they differ.
+padding of the 2 x 2 convolutions, equal sizes in others; dropout after the pooling (its
+text says before); linear class maps, averaged; zero biases without decay; kernels normal
+with variance 2 / fan-in; bfloat16 products in convolutions (on CPUs without bfloat16 use
+`--config.train.precision=float32`). The last three arguments try other readings.
 
 `quick` is our schedule, with 30 epochs by default. Set its length by `epochs`, because
 --config.train.epochs does not move the boundary; with the schedule of the paper,

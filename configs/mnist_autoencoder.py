@@ -8,7 +8,7 @@ Paper:     section 4.1.2. SGD, batches of 64, 500 epochs, learning rates 1e-2, 1
 Ours:      results/results.md, from results/results.csv.
 Time:      35 to 60 minutes for one run on two CPU cores.
 
-Not in the paper, but in the program of the benchmark's author (Martens, 2010): training
+Not in the paper, but in Martens' program for this benchmark (kfac's example): training
 minimises the sigmoid cross-entropy, and the reported error is the squared error of the
 sigmoid. Both are summed over pixels and averaged over images. The code layer of 30
 units is linear. With this loss, training at 1e-2 diverges in the first epoch for ELU

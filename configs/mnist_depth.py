@@ -2,7 +2,7 @@
 
 Command:   elu-zoo-train --config=mnist_depth:hidden_layers=12,activation=elu,seed=0
 Arguments: hidden_layers, activation, seed, batch_norm, smoke
-Paper:     ELU "leads not only to faster learning, but also to significantly better
+Paper:     ELU leads "not only to faster learning, but also to significantly better
            generalization performance than ReLUs and LReLUs on networks with more than
            5 layers". The paper has no experiment with several depths.
 Ours:      results/reproduction.md, from results/figures/depth.csv.

@@ -179,7 +179,7 @@ def paper_error(entry: Entry, paper: Sequence[Row]) -> ErrorLine | None:
     if in_paper is None or changed(entry) or share > 1 or width != 1.0:
         return ErrorLine("the paper", "no number")
     runs = in_paper["runs"]
-    whose = f"{runs} run" + "s" * (runs != "1") if runs else "as others reported it"  # Table 1
+    whose = f"{runs} run" + "s" * (runs != "1") if runs else "not a run of its own"  # Table 1
     name = f"the paper, section {in_paper['section']}, {whose}"
     if share < 1:
         name += f", after its whole schedule; this file had {share:.0%} of it"

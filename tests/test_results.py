@@ -100,7 +100,7 @@ UNKNOWN = "the paper", "no number"
     [
         ({}, PAPER, ("the paper, section 4.2, 10 runs", "28.75 ± 0.24 %")),
         ({}, ONE_RUN, ("the paper, section 4.2, 1 run", "28.75 %")),
-        ({}, ONE_RUN | {"runs": ""}, ("the paper, section 4.2, as others reported it", "28.75 %")),
+        ({}, ONE_RUN | {"runs": ""}, ("the paper, section 4.2, not a run of its own", "28.75 %")),
         ({"width": 0.5}, PAPER, UNKNOWN),
         ({"batch_norm": True}, PAPER, UNKNOWN),
         ({}, PAPER | {"dataset": "cifar10"}, UNKNOWN),

@@ -47,7 +47,7 @@ class LeakyReLU(keras.layers.Layer):
 
 @keras.saving.register_keras_serializable("elu_zoo")
 class VeryLeakyReLU(LeakyReLU):
-    """Leaky rectified linear unit with a slope of 1/3 (Graham, 2014, `VLEAKYRELU`).
+    """Leaky rectified linear unit with a slope of 1/3 (Graham, 2014; 0.333 in his code).
 
     Args:
         alpha: the slope for negative inputs; must be finite and > 0. Defaults to `1/3`.

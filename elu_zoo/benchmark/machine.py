@@ -5,6 +5,8 @@ import importlib.metadata
 import os
 import platform
 
+import keras
+
 from elu_zoo.training import hardware
 
 _PACKAGES = (
@@ -22,14 +24,17 @@ def describe() -> dict[str, str]:
         "memory": f"{os.sysconf('SC_PAGE_SIZE') * os.sysconf('SC_PHYS_PAGES') / 2**30:.0f} GiB",
         "system": f"{platform.system()} {platform.release().split('-')[0]}",
         "python": platform.python_version(),
+        "backend": keras.backend.backend(),
     }
     for package in _PACKAGES:
         try:
             facts[package] = importlib.metadata.version(package)
         except importlib.metadata.PackageNotFoundError:
             continue
-    accelerator = ", ".join(hardware.accelerators())
-    return {**facts, "accelerator": accelerator} if accelerator else facts
+    if accelerators := hardware.accelerators():
+        facts["accelerator"] = ", ".join(accelerators)
+        facts["PyTorch, LiteRT, ONNX Runtime"] = "on the processor"
+    return facts
 
 
 def line() -> str:

@@ -113,7 +113,7 @@ class SpatialPyramidPooling(keras.layers.Layer):
     """Spatial pyramid pooling (He et al., 2014; paper, section 4.4).
 
     A level of `n` computes the maxima of n x n bins. The bins are those of `SPPLayer`
-    in Caffe, the paper's framework: adjacent windows of `r = ceil(size / n)` rows, the
+    in Caffe, probably the paper's framework: adjacent windows of `r = ceil(size / n)` rows, the
     first of which starts `(n * r - size + 1) // 2` rows before the map. For a few sizes
     a bin of Caffe would be empty, and Caffe stops with an error. Here, for these sizes,
     bin i extends from `floor(i * size / n)` to `ceil((i + 1) * size / n)`, as in He et

@@ -64,8 +64,8 @@ def alexnet_cifar(
             x = net.norm_act(x, name)
         else:
             x = net.norm_act(x, name)
-            # On maps of even size "same" pooling has Caffe's windows. On maps of odd
-            # size the windows start one pixel before Caffe's windows.
+            # On maps of even size "same" pooling has Caffe's windows. On maps of odd size
+            # the windows start one pixel earlier, and there is one more in each dimension.
             x = keras.layers.AveragePooling2D(3, 2, padding="same", name=f"pool{i}")(x)
         if i in NORMALIZED:
             x = WithinChannelNormalization(name=f"lrn{i}")(x)

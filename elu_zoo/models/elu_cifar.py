@@ -65,8 +65,8 @@ def elu_cifar_11(
             keeps the size. `valid` adds no zeros: the output has one row and one column less.
         dropout: a dropout rate for each of the seven stacks.
         dropout_placement: `last` for dropout after the pooling of each stack; `all`
-            for dropout after each activation inside a stack too; `before_pooling` for
-            dropout between the last activation of each stack and the pooling.
+            for dropout after each activation inside a stack too; `before_pooling`, the
+            paper's words, for dropout of the last activation of each stack.
         init_scale: variance of initial kernels times fan-in; He's initialisation has 2.
             With 2, the first loss of ELU is far above chance; with 1 it is close to it.
 

@@ -51,8 +51,8 @@ def highway_19(
     highway layer computes T h(H) + (1 - T) x. H is a 3 x 3 convolution of x and h the
     activation. The gate T is the sigmoid of another 3 x 3 convolution of x, without
     batch normalisation. The paper's table 1 lists test errors of 7.60 % on CIFAR-10 and
-    32.24 % on CIFAR-100, as the network's authors report. The training logs published
-    with the authors' code end at 7.86 % and 31.91 %.
+    32.24 % on CIFAR-100, as in the authors' second paper (arXiv 1507.06228). The
+    training logs published with their code end at 7.86 % and 31.91 %.
 
     Initial kernels are normal with variance 2 / fan-in, which is "xavier" in the
     authors' Caffe. The authors' file sets the first layer's standard deviation to 0.05

@@ -96,8 +96,9 @@ def mnist_autoencoder(
     The network has 2,837,314 parameters with 28 x 28 x 1 images. The paper trains it by
     SGD with batches of 64 for 500 epochs, at four learning rates. It specifies neither
     the loss nor the activations of the code layer and of the output. Here the code
-    layer is linear, as in the program of Martens (2010), who made this benchmark. The
-    output has one logit per pixel; the sigmoid of the logit is the reconstruction.
+    layer is linear, as in Martens' later program for this benchmark of Hinton and
+    Salakhutdinov (2006). The output has one logit per pixel; the sigmoid of the logit is
+    the reconstruction.
 
     The hidden layers are named `encoder<i>` and `decoder<i>`, with `code` between them.
     The last two layers are `pixels` and `reconstruction`, which reshapes to an image.

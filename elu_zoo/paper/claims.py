@@ -82,7 +82,7 @@ class ClaimTest:
 
 @dataclasses.dataclass(frozen=True)
 class Claim:
-    """A claim of the paper, in its words, with the numbers that it reports."""
+    """A claim of the paper, in its words, some shortened, with the numbers that it reports."""
 
     name: str
     section: str

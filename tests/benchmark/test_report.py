@@ -3,6 +3,7 @@ import importlib.metadata
 import os
 import socket
 
+import keras
 import numpy as np
 import pytest
 
@@ -65,6 +66,8 @@ def test_tables_have_a_title_and_cells_per_form(step_rows):
 
 def test_the_machine_is_described_without_host_and_user(monkeypatch):
     monkeypatch.setattr(machine, "_PACKAGES", ("keras", "no_such_package"))
+    monkeypatch.setattr(machine.hardware, "accelerators", lambda: ["a card"])
     line = machine.line()
+    assert f"; backend {keras.backend.backend()}; " in line and "a card; PyTorch" in line
     assert line.startswith("date ") and f"; keras {importlib.metadata.version('keras')}" in line
     assert socket.gethostname() not in line and os.path.expanduser("~") not in line

@@ -179,8 +179,8 @@ EXPERIMENT = Experiment(
     paper_epochs=PAPER_EPOCHS,
     note=(
         "The paper says nothing about the padding of a stack's 2 x 2 convolutions or about the "
-        "batch of its 165,000 iterations, and little about initial kernels and about dropout, "
-        "here after the pooling; the config's card has our choices. The short budget "
+        "batch of its 165,000 iterations, and little about initial kernels. Dropout is here after "
+        "the pooling, in its text before. The config's card has our choices. The short budget "
         f"has the first {_START_EPOCHS} of the paper's 330 epochs, which decide no claim about "
         "its end; the full budget has runs of ELU and ReLU so far. A run at "
         "chance, an error of 99 %, is drawn, but not tested. Ribbons are one standard deviation."
