@@ -9,7 +9,7 @@ import numpy as np
 from absl import logging
 
 from elu_zoo import errors, registry
-from elu_zoo.data import digits, image_files, plausibility
+from elu_zoo.data import digits, image_files, plausibility, shapes
 from elu_zoo.layers import statistics_file
 from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.preprocessing import of_raw_images, untrained
@@ -63,7 +63,7 @@ def load_image(
     """
     errors.check_bool("digit", digit)
     trained = pretrained.find(name, weights, allow_unverified=allow_unverified, warns=False)
-    shape = _raw_shape(registry.entry(name), trained)
+    shape = shapes.check_shape(_raw_shape(registry.entry(name), trained))
     if digit:
         digits.check_shape(shape, "digit=True")
     read = image_files.read_image(path, shape, digit)

@@ -10,7 +10,7 @@ import sys
 
 from elu_zoo import errors
 
-_BACKENDS = "tensorflow", "jax", "torch"
+_BACKENDS = "tensorflow", "jax"
 _MODULES = "elu_zoo.activations", "elu_zoo.initializers", "elu_zoo.training.step.muon"
 
 

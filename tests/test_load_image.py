@@ -140,10 +140,13 @@ def test_webp_is_read_like_pillow(tmp_path, mode):
         (noise(40, 40), {"digit": True}, "Remove digit=True"),
     ],
 )
-def test_other_sources_and_options_are_refused(source, options, word):
+def test_other_sources_and_options_are_refused(monkeypatch, source, options, word):
     with pytest.raises(errors.UsageError, match=word) as caught:
         elu_zoo.load_image(source, **{"name": COLOUR, **options})
     assert "\n" not in str(caught.value)
+    monkeypatch.setattr("elu_zoo.images._raw_shape", lambda *_: (32, 32, 4))
+    with pytest.raises(errors.UsageError, match="1 or 3 channels"):
+        elu_zoo.load_image(noise(40, 40), COLOUR)
 
 
 INK = np.zeros((40, 40, 1), np.uint8)

@@ -91,7 +91,7 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
     for trial, each in zip(trials, resolved, strict=True):
         begin = time.perf_counter()
         try:
-            devices = backends.choose_devices(encoded, "auto", None)
+            devices = backends.choose_devices(encoded, "auto", None, each.config.train.batch_size)
             run = build.build(each, data, devices, ("auto", None, 1))
             kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
             timers.append(chunks.timer(run))

@@ -31,17 +31,15 @@ def load_for(model: keras.Model, weights: Pretrained, data: str, data_dir: str |
 def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     """Returns notes on the data set, on changed images and on training images."""
     texts = _missing(data, split) if entry and entry["classes"] else []
-    if not (entry and entry["dataset"] == data.name):
+    is_namesake = entry and entry["dataset"] == data.name
+    if not (is_namesake and entry.get("images", data.fingerprint) == data.fingerprint):
+        if is_namesake:
+            texts.append(f"these are not the images of the training of {entry['tag']}, or not all.")
         # `ImageData.split` joins the images of a user that are in memory.
         joined = load.is_own(data.name) and not data.train.is_encoded
-        if not data.note or (joined and split == "all"):
-            return texts
-        return [*texts, data.note + " --split=all measures all images." * joined]
-    if entry.get("images", data.fingerprint) != data.fingerprint:
-        texts.append(
-            f"the images have changed since {entry['tag']} was trained, from "
-            f"{entry['images']} to {data.fingerprint}. {data.note}".rstrip()
-        )
+        if data.note and not (joined and split == "all"):
+            texts.append(data.note + " --split=all measures all images." * joined)
+        return texts
     settings = entry["config"].get("data", {})
     if split == "all":
         texts.append(f"{entry['tag']} was trained on some of these images.")

@@ -16,9 +16,10 @@ def check(include_top: Any, pooling: Any, features: Any, classifier_activation: 
     if pooling is not None:
         errors.check_choice("pooling", pooling, POOLINGS)
         if include_top:
+            remedy = "Remove pooling" + ", or pass include_top=False too" * (features is None)
             raise errors.UsageError(
                 "pooling reduces the maps that a model without its classifier returns. Received: "
-                f"pooling={pooling!r}. Pass include_top=False too, or remove pooling."
+                f"pooling={pooling!r}. {remedy}."
             )
     if features is not None and not isinstance(features, str):
         is_list = isinstance(features, Sequence) and not isinstance(features, bytes)

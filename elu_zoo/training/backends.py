@@ -40,7 +40,9 @@ class Placement:
         return {"strategy": strategy, "replicas": self.replicas}
 
 
-def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Placement:
+def choose_devices(
+    encoded: bool, strategy: str, num_devices: int | None, batch: int = 0
+) -> Placement:
     """Chooses the devices of a run, before any operation of the backend."""
     errors.check_choice("strategy", strategy, STRATEGIES)
     if num_devices is not None:
@@ -66,5 +68,5 @@ def choose_devices(encoded: bool, strategy: str, num_devices: int | None) -> Pla
         raise errors.UsageError(
             f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
         )
-    created = devices.create_strategy(strategy, num_devices)
+    created = devices.create_strategy(strategy, num_devices, batch)
     return Placement(created, devices.peers(created), step, pooling)

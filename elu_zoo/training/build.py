@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import keras
+from absl import logging
 from ml_collections import ConfigDict
 
 from elu_zoo import errors, registry, zoo
@@ -42,6 +43,8 @@ def load_data(resolved: ResolvedConfig, data_dir: str | None) -> ImageData:
                 f"{images.name} must have at least two classes. Its classes: "
                 f"{', '.join(map(repr, images.class_names)) or 'none'}."
             )
+        if resolved.parent and images.note and not load.is_own(data.name):  # of mnist_5k
+            logging.warning("%s", images.note)
         return images
     from elu_zoo.data import imagenet
 
@@ -68,12 +71,12 @@ def build(
 ) -> Run:
     """Builds a run; `options` are `compile`, `steps_per_call`, `accumulate` of `train`."""
     split, validation = _splits(resolved.config, data)
-    config, parent = finetuning.fit_batch_size(resolved.config, len(split)), resolved.parent
+    config = finetuning.fit_batch(resolved.config, len(split), placement.replicas * options[-1])
     train, encoded = config.train, split.is_encoded
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data, length.total, placement, options)
-    preprocessing = _preprocessing(config, data, split, parent, workdir)
+    preprocessing = _preprocessing(config, data, split, resolved.parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     network = registry.entry(config.model.name)
     # The loss of an autoencoder needs raw images.
@@ -87,7 +90,7 @@ def build(
     inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
     field, phases = augmenter.field if augmenter else None, Phases(train, length.total)
     with placement.strategy.scope():
-        model = _model(config, data, preprocessing, inside, phases, field, parent)
+        model = _model(config, data, preprocessing, inside, phases, field, resolved.parent)
         precision.apply(model, train.precision, network.classifier)
         finetuning.freeze(model, config)  # last, because frozen layers keep their precision
         updater = optimizer.create(config, model, length.total)
@@ -117,7 +120,7 @@ def build(
         compilation=compilation,
         step=step,
         evaluator=evaluator,
-        parent=parent,
+        parent=resolved.parent,
         best=Best(model) if train.keep_best else None,
     )
 

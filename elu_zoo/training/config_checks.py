@@ -129,8 +129,8 @@ def check_run(config: ConfigDict, iterations: int, replicas: int, accumulate: in
         below, above = size - size % parts, size + parts - size % parts
         near = f"{below} or {above}" if below else str(above)
         raise errors.UsageError(
-            f"train.batch_size must be a multiple of {parts}, the product of replicas "
-            f"({replicas}) and --accumulate ({accumulate}). Received: {size}. Set it to {near}."
+            f"train.batch_size must be a multiple of {parts}: {replicas} replicas (--num_devices) "
+            f"times --accumulate ({accumulate}). Received: {size}. Set it to {near}."
         )
     schedules.check_boundaries("train.boundaries", config.train.boundaries, iterations)
     phases.check_phases(config, iterations)

@@ -49,6 +49,8 @@ def fill_from_parent(config: ConfigDict) -> tuple[ConfigDict, Pretrained | None]
             model[key] = arguments[key]
         if parent:
             _add_arguments(model, parent.arguments, parameters)
+            if registry.entry(model.name).is_autoencoder:
+                config.train.loss = parent.loss  # it decides what the outputs mean
     requested = model.to_dict()
     if config.data.get("image_shape", ()):
         requested["input_shape"] = _resolve_shape(config, parent)
@@ -93,13 +95,14 @@ def _add_arguments(
             model[key] = value if is_list or not isinstance(value, list) else (*value,)
 
 
-def fit_batch_size(config: ConfigDict, examples: int) -> ConfigDict:
-    """Returns a config of fine-tuning with batches that fit, and an iteration after a boundary."""
+def fit_batch(config: ConfigDict, examples: int, parts: int) -> ConfigDict:
+    """Returns a config of fine-tuning whose batches fit the images, the boundary and `parts`."""
     size, train = config.train.batch_size, config.train
     if config.model.weights is None or examples // size * train.epochs > bool(train.boundaries):
         return config
     config = config.copy_and_resolve_references()
-    config.train.batch_size = order.smaller_batch_size(examples)
+    smaller = order.smaller_batch_size(examples)
+    config.train.batch_size = max(parts, smaller - smaller % parts)
     logging.warning(
         "%d training images are too few for batches of %d. The batch size is reduced to "
         "%d. Set --config.train.batch_size for another batch size.",

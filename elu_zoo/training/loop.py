@@ -200,8 +200,8 @@ def _set_up(
 ) -> Setup:
     """Resolves the config, and chooses the devices."""
     resolved = resolve(config)
-    encoded = resolved.config.data.name == load.IMAGENET
-    placement = backends.choose_devices(encoded, strategy, num_devices)
+    encoded, size = resolved.config.data.name == load.IMAGENET, resolved.config.train.batch_size
+    placement = backends.choose_devices(encoded, strategy, num_devices, size)
     # This follows the choice of devices, because an activation with a random state starts them.
     activations.describe(resolved.config.model.activation)
     parent = resolved.parent.name if resolved.parent else ""

@@ -1,8 +1,7 @@
 """Calibration of a classifier: negative log-likelihood, calibration error, temperature.
 
-A temperature T divides the logits: p = softmax(z / T). T minimizes the negative
-log-likelihood of images on which the network was not trained (C. Guo,
-G. Pleiss, Y. Sun, K. Weinberger, "On Calibration of Modern Neural Networks", 2017).
+A temperature T divides the logits: p = softmax(z / T). T minimizes the negative log-likelihood of
+images on which the network was not trained (Guo et al., 2017, arXiv 1706.04599).
 """
 
 from collections.abc import Mapping
@@ -79,8 +78,9 @@ def has_held_out(entry: manifest.Entry) -> bool:
     """Returns whether a run has validation images on which it and its parent were not trained."""
     parent = manifest.published().get(entry.get("parent", ""), entry)
     of_data = [parent] * (parent["dataset"] == entry["dataset"].removesuffix("_coarse"))
-    settings = [each["config"].get("data", {}) for each in (entry, *of_data)]
-    trained = any(each.get("train_on_validation", False) for each in settings)
+    of_mnist = (entry["dataset"], parent["dataset"]) == ("mnist_5k", "mnist")
+    fields = (each["config"].get("data", {}) for each in (entry, *of_data))
+    trained = of_mnist or any(each.get("train_on_validation", False) for each in fields)
     return not trained and bool(entry.get("examples", {}).get("validation"))
 
 

@@ -52,7 +52,7 @@ def test_an_autoencoder_is_measured_by_the_loss_of_its_run(cli, tmp_path):
     folder = tmp_path / "run"
     result = cli(
         "train",
-        "--config=mnist_autoencoder_mse:smoke=True",
+        "--config=mnist_autoencoder:mse=True,smoke=True",
         "--config.data.name=mnist_5k",
         "--config.data.train_examples=320",
         "--config.model.width=0.05",

@@ -1,5 +1,6 @@
 """Fine-tuning: runs that start from trained weights."""
 
+import logging
 import shutil
 import signal
 from pathlib import Path
@@ -132,8 +133,7 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
 
 def test_a_part_of_a_name_is_a_whole_word():
     model = zoo.get_model(MLP, hidden_layers=10, width=0.1, batch_norm=True)
-    config = {"model": {"name": MLP}, "train": {"freeze": ("dense1",)}}
-    finetuning.freeze(model, ConfigDict(config))
+    finetuning.freeze(model, ConfigDict({"model": {"name": MLP}, "train": {"freeze": ("dense1",)}}))
     frozen = {x.name for x in model.layers if x.weights and not x.trainable}
     assert frozen == {"dense1", "norm_dense1"}
 
@@ -168,7 +168,7 @@ def test_a_run_is_not_resumed_from_other_weights(parent, npz, train, tmp_path, s
         (None, "", ("relu", 0.1, True)),
     ],
 )
-def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected):
+def test_resolve_takes_arguments_from_the_weights(parent, caplog, weights, arg, expected):
     config = make_config(weights or parent, "mnist_5k", arg)
     resolved, _ = finetuning.fill_from_parent(config)
     config_checks.check_config(resolved)
@@ -176,6 +176,9 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
     assert (model.activation.name, model.width, model.batch_norm) == expected
     assert finetuning.fill_from_parent(resolved)[0] == resolved
     assert config.model.width is None  # `resolve` returned a copy
+    with caplog.at_level(logging.WARNING, "absl"):
+        build.load_data(resolve(config), None)
+    assert ("part of MNIST's training set" in caplog.text) == (weights != "none")
 
 
 @pytest.mark.parametrize(
@@ -184,7 +187,6 @@ def test_resolve_takes_arguments_from_the_weights(parent, weights, arg, expected
         ("", {"model.width": 0.5}, "width=0.1"),
         ("activation=elu", {}, "activation"),
         ("", {"model.activation.alpha": 2.0}, "alpha"),
-        ("", {"model.weights": "cifar100"}, "Unknown weights"),
         ("freeze=dense9", {}, "Did you mean"),
         ("freeze=body+classifier", {}, "every layer"),
     ],
@@ -219,8 +221,9 @@ def test_an_autoencoder_starts_from_all_weights(npz, train, tmp_path):
     config = finetune.get_config("model=mnist_autoencoder,weights=mnist,epochs=1")
     config.data.name, config.train.batch_size = npz, 8
     config.train.learning_rates = (0.0, 1e-9, 0.0)  # the weights stay the same
+    config.train.loss = "half_squared_error"  # of other outputs than those of the weights
     entry = train(config, tmp_path)
-    assert entry["classes"] == []
+    assert (entry["classes"], entry["config"]["train"]["loss"]) == ([], "sigmoid_cross_entropy")
     loaded = zoo.get_model("mnist_autoencoder", weights="mnist").get_weights()
     trained = zoo.get_model("mnist_autoencoder", weights=tmp_path).get_weights()
     for a, b in zip(trained, loaded, strict=True):

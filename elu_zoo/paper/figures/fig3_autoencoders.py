@@ -23,13 +23,13 @@ _MEASURED = 10_000  # training images whose reconstruction error is drawn
 _DIVERGED = 9.0  # log10 of the error of a run that diverged
 
 
-# Config and rate of each variant. SGD without momentum makes the same steps with the mean
+# Argument and rate of each variant. SGD without momentum makes the same steps with the mean
 # over pixels as with the configs' losses, which are sums, at 1 / 784 of the rate. The
 # config's squared error has a factor of 1/2.
-_SUMS = {f"lr {rate}": ("mnist_autoencoder", float(rate)) for rate in RATES}
+_SUMS = {f"lr {rate}": ("", float(rate)) for rate in RATES}
 _MEANS = {
-    "lr 0.01 mean": ("mnist_autoencoder", 0.01 / 784),
-    "lr 0.01 mean squared": ("mnist_autoencoder_mse", 2 * 0.01 / 784),
+    "lr 0.01 mean": ("", 0.01 / 784),
+    "lr 0.01 mean squared": ("mse=True,", 2 * 0.01 / 784),
 }
 VARIANTS = _SUMS | _MEANS
 
@@ -43,8 +43,8 @@ def trials(plan: Plan) -> list[Trial]:
     )
     return [
         Trial(
-            config,
-            f"learning_rate={rate:.6g}",
+            "mnist_autoencoder",
+            f"{loss}learning_rate={rate:.6g}",
             plan.budget,
             activation,
             seed,
@@ -54,7 +54,7 @@ def trials(plan: Plan) -> list[Trial]:
             observers=(observers.Losses(), measures),
         )
         for seed in plan.runs(1, 5, 5)
-        for variant, (config, rate) in [*VARIANTS.items()][: 2 if plan.smoke else None]
+        for variant, (loss, rate) in [*VARIANTS.items()][: 2 if plan.smoke else None]
         for activation in _NAMES
     ]
 

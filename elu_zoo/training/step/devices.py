@@ -10,11 +10,11 @@ from elu_zoo.training.workers import cluster
 from elu_zoo.training.workers.peers import Peers
 
 
-def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strategy:
+def create_strategy(name: str, num_devices: int | None, batch: int = 0) -> tf.distribute.Strategy:
     """Creates the strategy of a run, before any TensorFlow operation.
 
-    `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several
-    devices (by default all GPUs, or one CPU), and otherwise `one`.
+    `auto` chooses `multi_worker` if TF_CONFIG has several tasks, `mirrored` for several devices (by
+    default as many GPUs as divide the batch, or one CPU), and otherwise `one`.
     """
     gpus = tf.config.get_visible_devices("GPU")
     if not gpus and Path("/proc/driver/nvidia/version").exists():
@@ -24,8 +24,10 @@ def create_strategy(name: str, num_devices: int | None) -> tf.distribute.Strateg
         )
     tasks = cluster.tasks()
     if name == "auto":
-        several = (num_devices or len(gpus)) > 1
-        name = "multi_worker" if tasks > 1 else "mirrored" if several else "one"
+        dividing = [n for n in range(1, len(gpus) + 1) if batch % n == 0]
+        count = num_devices or max(dividing, default=1)
+        name = "multi_worker" if tasks > 1 else "mirrored" if count > 1 else "one"
+        num_devices = count if name == "mirrored" else num_devices
     if name == "one":
         if num_devices not in (None, 1):
             raise errors.UsageError(

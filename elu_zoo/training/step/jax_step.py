@@ -24,7 +24,7 @@ class OneDevice:
         self.device = jax.devices()[0]
 
 
-def create_strategy(name: str, num_devices: int | None) -> OneDevice:
+def create_strategy(name: str, num_devices: int | None, _: int = 0) -> OneDevice:
     """Returns the first device of JAX."""
     tasks = cluster.tasks()
     if name not in ("auto", "one") or num_devices not in (None, 1) or tasks > 1:

@@ -59,12 +59,6 @@ class Muon(keras.optimizers.Optimizer):
         sgd_decay: float = 0.0,
         **kwargs: Any,
     ):
-        if kwargs.get("weight_decay"):
-            raise errors.UsageError(
-                "Muon keeps the norm of kernels constant, so that they cannot have a "
-                f"decay. Received: weight_decay={kwargs['weight_decay']}. Remove "
-                "weight_decay. Pass sgd_decay for a decay of the kernels of sgd_layers."
-            )
         errors.check_number("momentum", momentum, errors.FRACTION)
         errors.check_number("sgd_factor", sgd_factor, errors.POSITIVE)
         errors.check_number("sgd_decay", sgd_decay, errors.NON_NEGATIVE)

@@ -74,7 +74,7 @@ def test_strategies_that_do_not_fit_the_devices_are_refused(
         ("auto", None, 0, "", []),
         ("auto", None, 1, "", []),
         ("one", None, 4, "", []),
-        ("auto", None, 2, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
+        ("auto", None, 3, "", [("MirroredStrategy", ["GPU:0", "GPU:1"])]),
         ("mirrored", 1, 2, "", [("MirroredStrategy", ["GPU:0"])]),
         ("auto", None, 0, ONE, []),
         ("auto", None, 0, TWO, [("MultiWorkerMirroredStrategy",)]),
@@ -86,7 +86,7 @@ def test_flags_gpus_and_tf_config_choose_the_strategy(
 ):
     monkeypatch.setenv("TF_CONFIG", config)
     gpus(gpu_count)
-    devices.create_strategy(name, num_devices)
+    devices.create_strategy(name, num_devices, batch=20)
     assert created == expected
 
 
