@@ -6,7 +6,7 @@ Paper:     section 4.1.2. SGD, batches of 64, 500 epochs, learning rates 1e-2, 1
            1e-4 and 1e-5; at each learning rate ELU has the lowest reconstruction error,
            and higher rates seem to do better. The paper states no numbers.
 Ours:      results/results.md, from results/results.csv.
-Time:      35 to 60 minutes for one run on two CPU cores.
+Time:      35 to 90 minutes for one run on two CPU cores.
 
 Not in the paper, but in Martens' program for this benchmark (kfac's example): training
 minimises the sigmoid cross-entropy, and the reported error is the squared error of the

@@ -6,7 +6,7 @@ Paper:     ELU leads "not only to faster learning, but also to significantly bet
            generalization performance than ReLUs and LReLUs on networks with more than
            5 layers". The paper has no experiment with several depths.
 Ours:      results/reproduction.md, from results/figures/depth.csv.
-Time:      less than a minute for one run on two CPU cores.
+Time:      one or two minutes for one run on two CPU cores.
 
 Layers of 128 units are trained as in mnist_mlp_8x128.py, but for 40 epochs, because
 the losses in the paper's figure 2 stay flat after epoch 25.

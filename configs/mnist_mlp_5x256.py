@@ -5,7 +5,7 @@ Arguments: activation, seed, batch_norm, smoke
 Paper:     learning rate 0.01, 200 epochs, ELU and ReLU; the units' median activations
            vary much more in the ReLU network. The paper states no numbers.
 Ours:      results/results.md, from results/results.csv.
-Time:      about 3 minutes for one run on two CPU cores.
+Time:      3 to 20 minutes for one run on two CPU cores.
 
 Not in the paper: batches of 64, and the settings that mnist_mlp_8x128.py lists.
 """

@@ -6,7 +6,7 @@ Paper:     SGD, learning rate 0.01, batches of 64, 300 epochs, He's initialisati
            the training error of ELU falls fastest, and the median activation of ELU
            units stays closest to zero. The paper states no numbers.
 Ours:      results/results.md, from results/results.csv.
-Time:      2 to 9 minutes for one run on two CPU cores.
+Time:      3 to 12 minutes for one run on two CPU cores.
 
 Not in the paper, but in its authors' own framework: pixels / 255 without centring, no
 momentum, zero biases, 50,000 images for training and 10,000 for validation.

@@ -12,7 +12,7 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            the ELU-Network.
 Ours:      results/results.md, from results/results.csv; `elu-zoo-reproduce rivals`.
 Time:      hours on two CPU cores with schedule=quick: nin 1 to 2, allcnn_c 2.2 to 2.5; with 15
-           epochs dsn 1.4, highway_19 0.9 to 1.6. H200: 2 minutes (nin, allcnn_c).
+           epochs dsn 0.6 to 1.7, highway_19 0.9 to 1.6. H200: 2 minutes (nin, allcnn_c).
 
 The default activation is that of the network's authors. `schedule=paper` is the recipe
 of the network's authors; results/baselines.md has each recipe and our deviations.

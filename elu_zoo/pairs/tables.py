@@ -16,11 +16,11 @@ def markdown(titles: Sequence[str], lines: Iterable[Sequence[object]]) -> str:
 
 
 def mean(values: Iterable[float]) -> str:
-    """Returns `mean ± standard deviation` with three digits, "" for no values."""
+    """Returns `mean ± standard deviation` with at least three digits, "" for no values."""
     values = list(values)
     if not values:
         return ""
-    text = f"{np.mean(values):.3g}"
+    text = f"{(middle := np.mean(values)):.{3 + (abs(middle) >= 10)}g}"
     return text if len(values) == 1 else f"{text} ± {np.std(values, ddof=1):.2g}"
 
 

@@ -48,10 +48,10 @@ about a whole training by the stored epoch that supports them least (p times the
 it contradicts), and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at least
 ten pairs. A number of the paper is supported if ours is equivalent: if the 95 % interval of our
 mean minus the paper's, by the deviation and number of the paper's runs, is within a stated limit.
-It *differs* if that interval excludes 0, even if our error is lower. A damping, a share of the
-covariances, a limit of a loss, and in figures 2 and 7 a window of epochs and an average over units
-are our choice: each has tests at three values; figure 7 has them for both variances that the paper
-names. The phases and the medians of the theory's section are our choice too, at one value.
+It *differs* if that interval excludes 0, even if our error is lower. Our choices of a damping, a
+share of the covariances, a limit of a loss, and in figures 2 and 7 of a window of epochs and an
+average over units have tests at three values; those of an early epoch (5), of the limits of
+flatness and of equality with the paper's numbers, and of the theory's phases and medians at one.
 Differences that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
 *diverged* if its runs diverged and left no pair. [All measured tests](claim_tests.csv) have their p
 and intervals, without correction.

@@ -3,8 +3,8 @@
 from elu_zoo.pairs import tables
 
 
-def test_means_have_three_digits_and_a_standard_deviation():
-    expected = {"28.8 ± 0.25": [28.5, 28.75, 29.0], "0.000123 ± 0": [0.00012345] * 2}
+def test_means_have_three_digits_or_four_from_10_on_with_a_standard_deviation():
+    expected = {"28.75 ± 0.25": [28.5, 28.75, 29.0], "0.000123 ± 0": [0.00012345] * 2}
     for text, values in {"": [], "1.23": [1.23456], **expected}.items():
         assert tables.mean(values) == text
 

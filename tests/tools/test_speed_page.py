@@ -71,6 +71,7 @@ CASES = {
     },
     **{(part, case): {"elu_xla": 3.5} for part, case, _ in speed._USES},
     ("unit", "elu_cifar_11, batch of 100, float32"): {"elu": 4.5},
+    ("unit", "mnist_mlp_8x128, batch of 64, float32"): {"elu": 6.5},
     ("inference", "elu_cifar_11, batch of 1"): {"SavedModel": 0.25, "model.predict": 5.5},
     ("serving", "elu_cifar_11, 32 clients, throughput"): {"gRPC": 600.0, "in process": 800.0},
 }  # fmt: skip
@@ -89,7 +90,7 @@ def test_the_summary_has_five_measurements():
         "with its policy mixed_bfloat16 and 1.50 (0.500 to 7.000) in float32",
         "PyTorch 1.75 (0.500 to 7.000) in bfloat16 and 2.50 (",
         "no difference shown: compiled 3.50 (0.500 to 7.000), ",
-        "a training step in float32 4.50 (0.500 to 7.000) times as long",
+        "in float32 4.50 (0.500 to 7.000) times as long, of `mnist_mlp_8x128` 6.50 (",
         "SavedModel takes 0.5 ms for an image; `model.predict` takes 5.50 (",
         "predicts 1,200 images a second over gRPC",
         ": 75 % of the rate of 32 threads",

@@ -69,7 +69,6 @@ def _of(part: str, rows: Rows) -> Iterable[report.Row]:
 
 
 def _machines(rows: Rows) -> str:
-    """Returns the parts that were measured on each machine."""
     parts: dict[str, dict[str, None]] = {}
     for row in rows:
         parts.setdefault(row.machine, {})[f"`{row.part}`"] = None
@@ -95,13 +94,14 @@ in bfloat16 and {step["torch"]} in float32.
 - **`elu_xla`, our compiled ELU**: times relative to `tf.nn.elu` (1e7 floats unless stated): \
 {"; ".join(texts)}.
 - **ELU in place of ReLU** makes a training step in float32 \
-{_ratio(row("unit", f"{_STEP}, float32", "elu"))} times as long.
+{_ratio(row("unit", f"{_STEP}, float32", "elu"))} times as long, of `mnist_mlp_8x128` \
+{_ratio(row("unit", "mnist_mlp_8x128, batch of 64, float32", "elu"))}.
 - **A single prediction**, after a pause: the SavedModel takes \
 {_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \
 {_ratio(row("inference", _SINGLE, "model.predict"))} times as long.
 - **The server** predicts {served:,.0f} images a second over gRPC, for 32 clients that send \
 one image at a time: {100 * served / alone:.0f} % of the rate of 32 threads that predict in one \
-process."""
+process; less with fewer clients or with `mnist_mlp_8x128`."""
 
 
 def _verdict(row: report.Row) -> str:

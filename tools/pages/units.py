@@ -26,7 +26,7 @@ def summary(compared: runs.Rows) -> str:
     reference, *others = paired_tests.compared(errors)
     verdicts = defaultdict(list)
     for each in sorted(others, key=lambda each: each.rank or math.inf):
-        verdicts[each.verdict.replace("trained", "tested (a run failed)")].append(each.activation)
+        verdicts[each.verdict + " (a run failed)" * bool(each.diverged)].append(each.activation)
     texts = "; ".join(f"**{verdict}** {', '.join(names)}" for verdict, names in verdicts.items())
     against = f"{reference.activation} ({tables.mean(reference.errors.values())} %)"
     runs_of_each = f"{len(errors[reference.activation])} runs each at their best tried rates"

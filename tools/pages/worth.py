@@ -9,7 +9,7 @@ from pages import runs, units
 
 _UNITS = "elu", "relu"
 _TITLES = "network;data;recipe;pairs;ELU;ReLU;ELU - ReLU (95 % interval);the paper's ELU, ReLU"
-_BEST = "each activation at its best learning rate, 60 epochs"
+_BEST = "each activation at its best tried learning rate, 60 epochs"
 
 
 def table(rows: runs.Rows, compared: dict[str, runs.Rows], paper: runs.Rows) -> str:

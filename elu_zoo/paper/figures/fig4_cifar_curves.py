@@ -122,8 +122,8 @@ def _claims() -> list[Claim]:
     errors = [
         ClaimTest(
             f"cifar100-{row['activation']}-equals-{row[ERROR]}",
-            f"{palette.label(row['activation'])}'s test error - {row[ERROR]} %; runs that are "
-            "better than chance",
+            f"{palette.label(row['activation'])}'s test error - {row[ERROR]} %, reconstructed; "
+            "runs that are better than chance",
             equals(
                 _final_of_learned(Arm(row["activation"]), ERROR),
                 *(float(row[column]) for column in (ERROR, "standard_deviation")),
