@@ -19,6 +19,8 @@ GPUS = []
 def pytest_configure(config):
     if config.getoption("numprocesses", None) and not hasattr(config, "workerinput"):
         return  # pytest-xdist's first process runs no test, and the import takes seconds
+    if config.getoption("markexpr") != "gpu":
+        os.environ["CUDA_VISIBLE_DEVICES"] = ""  # tests count devices and name the hardware
     import tensorflow as tf
 
     tf.config.set_logical_device_configuration(

@@ -110,7 +110,7 @@ def test_the_wheel_runs_the_notebook(python, tmp_path):
     cells = json.loads((ROOT / "tour.ipynb").read_text())["cells"]
     tour = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     headless = {**os.environ, "MPLBACKEND": "agg"}
-    out = succeed(python, "-c", tour, cwd=tmp_path, env=headless, timeout=180)
+    out = succeed(python, "-c", tour, cwd=tmp_path, env=headless)
     assert out.splitlines()[-1] == "[b'7' b'4' b'7'] [7 4 7]"
     assert (tmp_path / "exports/digits/1/saved_model.pb").is_file()
 

@@ -12,6 +12,7 @@ NAME = "photos[bold]:cat:/" + "n02099601_golden_retriever_" * 9 + ".JPEG"
 @pytest.mark.parametrize(("is_terminal", "is_unbroken"), [(False, True), (True, False)])
 def test_rows_are_wrapped_on_a_terminal_only(monkeypatch, capsys, is_terminal, is_unbroken):
     monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr("sys.stdout.isatty", lambda: is_terminal)
     table.show([{"image": NAME, "class": "dog"}, {"image": "a.png", "class": "cat"}])
     lines = re.sub("\x1b[^m]*m", "", capsys.readouterr().out).splitlines()

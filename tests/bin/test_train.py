@@ -4,8 +4,6 @@ import json
 
 import pytest
 
-from elu_zoo.evaluation import loss
-
 SMOKE = "--config=quickstart:smoke=True"
 RUN = "runs/quickstart/elu-s0-smoke"
 CONFIG = """
@@ -16,20 +14,6 @@ def get_config(arg):
     config.name = arg or "mine"
     return config
 """
-
-
-@pytest.mark.slow
-def test_the_rerun_of_a_finished_run_prints_its_results(cli, tmp_path):
-    first = cli("train", SMOKE)
-    assert first.code == 0, first.err
-    measures, weights = first.out.splitlines()
-    path = tmp_path / weights.removeprefix("weights ")
-    assert path.is_file() and path.parent == tmp_path / RUN
-    entry = json.loads(next((tmp_path / RUN).glob("mnist_*.json")).read_text())
-    assert measures == f"test {loss.describe(entry['metrics'], 'test_')}"
-    again = cli("train", SMOKE)
-    assert (again.code, again.out) == (0, first.out)
-    assert again.err.splitlines()[-1] == f"{RUN} is finished."
 
 
 def test_a_config_is_loaded_by_path_with_an_argument(cli, tmp_path):

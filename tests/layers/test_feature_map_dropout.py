@@ -63,7 +63,7 @@ def test_a_rate_of_0_changes_nothing():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("is_keyed", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("is_keyed", [False, True])
 def test_channels_are_dropped_equally_often(is_keyed):
     layer = FeatureMapDropout(0.25, seed=1)
     calls = 200

@@ -7,7 +7,6 @@ import sys
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 
 import elu_zoo
 from elu_zoo import errors
@@ -160,25 +159,6 @@ def test_input_shape_sets_the_output_shape(name, arguments, output_shape):
 def test_a_wrong_number_of_layers_raises_a_usage_error(layers):
     with pytest.raises(errors.UsageError, match="hidden_layers"):
         get(hidden_layers=layers)
-
-
-@pytest.mark.slow
-def test_fit_under_a_mirrored_strategy_of_the_user_reduces_the_loss():
-    devices = tf.config.list_logical_devices("CPU")
-    assert len(devices) >= 2, "the tests start TensorFlow with two logical CPU devices"
-    strategy = tf.distribute.MirroredStrategy(
-        [d.name for d in devices[:2]], cross_device_ops=tf.distribute.ReductionToOneDevice()
-    )
-    with strategy.scope():
-        model = get(preprocessing=True, num_classes=4, batch_norm=True, width=0.25)
-        loss = keras.losses.SparseCategoricalCrossentropy(from_logits=True)
-        model.compile(keras.optimizers.SGD(0.005), loss, jit_compile=False)
-    labels = np.arange(64) % 4
-    # The order in which Keras shuffles differs from process to process.
-    fitted = model.fit(images(64), labels, batch_size=16, epochs=8, shuffle=False, verbose=0)
-    losses = fitted.history["loss"]
-    assert np.isfinite(losses).all() and losses[-1] < losses[0] - 0.1
-    assert strategy.num_replicas_in_sync == 2
 
 
 LOAD = """

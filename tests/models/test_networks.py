@@ -62,7 +62,7 @@ def kernels(model):
 
 def check_seeds(model, seed):
     """Checks the seeds of layers that draw in training, which make runs paired."""
-    seeds = {x.name: x.seed for x in model.layers if getattr(x, "seed", None) is not None}
+    seeds = {x.name: x.seed for x in model.layers if hasattr(x, "seed")}
     assert seeds == {name: layer_seed(seed, name) for name in seeds}
 
 

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 import elu_zoo
-from elu_zoo.models.fmp import INPUT, pooled_sizes
 
 pytestmark = pytest.mark.usefixtures("zero_weights")
 
@@ -84,11 +83,6 @@ def test_layers_have_the_output_shapes_of_the_originals(models, name):
         channels = expected[1] if sides else expected
         assert model.get_layer(layer).output.shape[1:] == (*sides, channels), layer
     assert model.name == name and model.output_shape == (None, 10)
-
-
-def test_fractional_poolings_have_the_map_sizes_of_the_original():
-    assert INPUT == 94
-    assert pooled_sizes() == [74, 58, 45, 35, 27, 21, 16, 12, 9, 6, 4, 2]
 
 
 @each_net

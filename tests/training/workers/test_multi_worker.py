@@ -2,8 +2,8 @@
 
 import json
 import os
+import random
 import signal
-import socket
 import subprocess
 import sys
 import time
@@ -18,37 +18,38 @@ DIGITS = {"data.name": "mnist_5k", "data.train_examples": 640, "train.epochs": 2
 LONG = {"train.epochs": 100_000, "train.checkpoint_every": 50}
 
 
-def free_ports(count):
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
-
-
 def overrides(entries):
     """Returns the flags that change fields of a config."""
     return [f"--config.{key}={value}" for key, value in entries.items()]
 
 
-def start_cluster(workdirs, *arguments, kinds=("worker", "worker")):
-    """Starts a process for each folder, with the task types `kinds`."""
-    hosts, processes = {}, []
-    for kind, port in zip(kinds, free_ports(len(kinds)), strict=True):
-        hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
-    tasks = [(kind, index) for kind in hosts for index in range(len(hosts[kind]))]
-    for (kind, index), workdir in zip(tasks, workdirs, strict=True):
-        task = {"type": kind, "index": index}
-        config = json.dumps({"cluster": hosts, "task": task})
-        command = [sys.executable, "-m", "elu_zoo.bin.train", "--compile=off"]
-        command += [f"--workdir={workdir}", *arguments]
-        environment = {**os.environ, "TF_CONFIG": config}
-        processes.append(
-            subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
-        )
-    return processes
+@pytest.fixture
+def start_cluster():
+    """A function that starts a process for each folder, with the task types `kinds`."""
+    started = []
+
+    def start(workdirs, *arguments, kinds=("worker", "worker")):
+        hosts, processes = {}, []
+        # The system gives no port below 32,768 to a client.
+        for kind, port in zip(kinds, random.sample(range(10_000, 32_000), len(kinds)), strict=True):
+            hosts.setdefault(kind, []).append(f"127.0.0.1:{port}")
+        tasks = [(kind, index) for kind in hosts for index in range(len(hosts[kind]))]
+        for (kind, index), workdir in zip(tasks, workdirs, strict=True):
+            task = {"type": kind, "index": index}
+            config = json.dumps({"cluster": hosts, "task": task})
+            command = [sys.executable, "-m", "elu_zoo.bin.train", "--compile=off"]
+            command += [f"--workdir={workdir}", *arguments]
+            environment = {**os.environ, "TF_CONFIG": config}
+            processes.append(
+                subprocess.Popen(command, env=environment, stderr=subprocess.PIPE, text=True)
+            )
+            started.append(processes[-1])
+        return processes
+
+    yield start
+    for process in started:
+        with process:
+            process.kill()
 
 
 def wait_for_exit(processes, timeout=180):
@@ -72,7 +73,7 @@ def wait_for_checkpoint(workdir, step, processes):
 
 
 @pytest.mark.slow
-def test_two_workers_train_the_same_as_one_process(tmp_path, train, last_arrays):
+def test_two_workers_train_the_same_as_one_process(start_cluster, tmp_path, train, last_arrays):
     single, shared = tmp_path / "single", tmp_path / "shared"
     config = mnist_mlp_8x128.get_config("")
     config.update_from_flattened_dict(DIGITS)
@@ -98,7 +99,7 @@ def read_losses(workdir):
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
-    tmp_path, last_arrays, assert_same_bits
+    start_cluster, tmp_path, last_arrays, assert_same_bits
 ):
     """A signal to one machine, or the loss of a machine, ends all machines."""
     config = "--config=quickstart:smoke=True", "--config.train.learning_rates=(0.005,)"
@@ -135,14 +136,10 @@ def test_a_cluster_resumes_bit_identically_after_a_signal_and_killed_machines(
 
 
 @pytest.mark.slow
-def test_a_machine_that_hangs_ends_the_other_machine(tmp_path):
+def test_a_machine_that_hangs_ends_the_other_machine(start_cluster, tmp_path):
     shared = tmp_path / "shared"
     processes = start_cluster([shared] * 2, "--config=quickstart:smoke=True", *overrides(LONG))
     wait_for_checkpoint(shared, 0, processes)
     processes[1].send_signal(signal.SIGSTOP)
-    try:
-        codes, outputs = wait_for_exit(processes[:1], timeout=60)
-    finally:
-        processes[1].kill()
-        wait_for_exit(processes[1:])
+    codes, outputs = wait_for_exit(processes[:1], timeout=60)
     assert codes == [1] and "error: worker 1 (127.0.0.1:" in outputs[0]
