@@ -68,11 +68,12 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     config = comparison.config
     with config.unlocked():
         fields.complete(config)
-    if config.model.activation.alpha is not None:
+    parameters = {k: v for k, v in config.model.activation.items() if k != "name" and v is not None}
+    if parameters:
         raise errors.UsageError(
-            "Activations are compared with their own default parameters. Remove "
-            "config.model.activation.alpha, or register an activation with another "
-            f"alpha (--module). Received: {config.model.activation.alpha}."
+            "Activations are compared with their own default parameters. Remove those of "
+            "config.model.activation, or register an activation with other ones (--module). "
+            f"Received: {parameters}."
         )
     if config.model.get("weights"):
         raise errors.UsageError(

@@ -91,8 +91,8 @@ def main():
             start = time.monotonic()
             outcome = re.sub(r"\s+", " ", run(text)).replace(folder, ".")
             outcome = re.sub(r"0x[0-9a-f]+", "0x", outcome)  # addresses of objects
-            # A new field of configs changes no row.
-            outcome = re.sub(r"(config entry .* Known: ).*", r"\1...", outcome)
+            # A new name changes no row.
+            outcome = re.sub(r"(Known: |or to one of ).*?\.( |$)", r"\1...\2", outcome)
             seconds = time.monotonic() - start
             print(json.dumps([text, outcome], ensure_ascii=False), flush=True)
             print(f"{seconds:6.1f} {text}", file=sys.stderr, flush=True)

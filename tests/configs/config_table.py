@@ -14,6 +14,7 @@ from typing import Any
 
 from fake_runs import flat, get_config
 
+from elu_zoo.bin.config import installed
 from elu_zoo.training.fields import counted
 
 PATH = Path(__file__).with_suffix(".json")
@@ -33,6 +34,6 @@ def changed_fields(call: str) -> dict[str, Any]:
 
 if __name__ == "__main__":
     rows = []
-    for call in TABLE:
+    for call in dict.fromkeys([*TABLE, *installed()]):
         rows.append(f"{json.dumps(call)}: {json.dumps(changed_fields(call), sort_keys=True)}")
     PATH.write_text("{\n" + ",\n".join(rows) + "\n}\n")

@@ -112,7 +112,7 @@ def test_weights_do_not_depend_on_the_image_size_of_a_network_for_any_size(name)
     model = small(name, activation="elu", input_shape=(40, 56, expected.input_shape[-1]))
     pairs = list(zip(model.weights, expected.weights, strict=True))
     same = all(value.shape == expected.shape for value, expected in pairs)
-    assert registry.entry(name).any_size == same
+    assert registry.entry(name).any_size == same, "any_size of register_model"
     for value, expected in pairs if same else ():
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
 

@@ -122,13 +122,10 @@ def test_runs_at_chance_are_in_no_pair(error, n):
     assert found["cifar100-shifted_relu-below-leaky_relu"].n == n
 
 
-def test_names_are_unique_and_sections_exist():
+def test_names_are_unique():
     names = [claim.name for _, claim in CLAIMS]
-    assert len(set(names)) == len(names) and 20 <= len(names) <= 30
+    assert len(set(names)) == len(names) >= 20
     assert sum(len(claim.tests) for _, claim in CLAIMS) == len(TESTS)
-    section = r"abstract|appendix C|appendices A and B|figure 2|[1-4](\.\d)*"
-    for _, claim in CLAIMS:
-        assert all(re.fullmatch(section, s) for s in claim.section.split(", "))
 
 
 def write_tables(output):
@@ -142,7 +139,7 @@ def write_tables(output):
 def test_the_committed_files_are_made_from_the_committed_rows(tmp_path):
     texts = write_tables(tmp_path), (COMMITTED / report.NAME).read_text()
     made, stored = ([x for x in text.splitlines() if x[:1] != "|"] for text in texts)
-    assert made == stored
+    assert made == stored, "see CONTRIBUTING.md, An experiment"
     for name in "claims.csv", "claim_tests.csv":
         rows = results.read_file(tmp_path / name)
         committed = results.read_file(COMMITTED / name)
