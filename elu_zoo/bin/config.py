@@ -64,11 +64,12 @@ def resolve_flag(argv: list[str]) -> list[str]:
         raise errors.UsageError(f"--config must be set once. Received: {' and '.join(given)}.")
     name, _, arguments = value.partition(":")
     path = _path(name)
-    for name in (name for name in names if name.startswith("noconfig.")):
-        raise errors.UsageError(f"Set --{name.removeprefix('no')}=False instead of --{name}.")
     entries = list(field_names(_load(path, arguments)))
-    for key in [name.removeprefix("config.") for name in names if name.startswith("config.")]:
-        _check_entry(key, entries)
+    for name in names:
+        if name.startswith(("config.", "noconfig.")):
+            _check_entry(name.partition(".")[2], entries)
+        if name.startswith("noconfig."):
+            raise errors.UsageError(f"Set --{name.removeprefix('no')}=... instead of --{name}.")
     argv[at] = f"--config={path}:{arguments}"
     return argv
 

@@ -26,7 +26,7 @@ def conclusions(result: ComparisonResult) -> str:
     reference = tested.pop(comparison.reference)
     rate = "its best rate that was tried" if comparison.tune > 1 else "the config's rate"
     epochs, whole = config.train.epochs, config.schedule_epochs
-    length = f"{epochs} of the {whole} epochs of the schedule" if epochs <= whole else "more epochs"
+    length = f"{epochs} epochs (of the schedule's {whole})"
     lines = [
         f"Errors on these {comparison.split} images of {config.data.name}, after {length}, in "
         f"{comparison.seeds} pairs of runs of {config.model.name} compared with "

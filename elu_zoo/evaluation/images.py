@@ -34,7 +34,8 @@ def notes(entry: Entry | None, data: ImageData, split: str) -> list[str]:
     is_namesake = entry and entry["dataset"] == data.name
     if not (is_namesake and entry.get("images", data.fingerprint) == data.fingerprint):
         if is_namesake:
-            texts.append(f"these are not the images of the training of {entry['tag']}, or not all.")
+            changed = "the images have changed since, or are others: it may have seen some of them."
+            return [*texts, f"{entry['tag']} was trained on {data.name}; {changed}"]
         # `ImageData.split` joins the images of a user that are in memory.
         joined = load.is_own(data.name) and not data.train.is_encoded
         if data.note and not (joined and split == "all"):

@@ -40,13 +40,11 @@ class Placement:
         return {"strategy": strategy, "replicas": self.replicas}
 
 
-def choose_devices(
-    encoded: bool, strategy: str, num_devices: int | None, batch: int = 0
-) -> Placement:
+def choose_devices(encoded: bool, strategy: str, count: int | None, batch: int = 0) -> Placement:
     """Chooses the devices of a run, before any operation of the backend."""
     errors.check_choice("strategy", strategy, STRATEGIES)
-    if num_devices is not None:
-        errors.check_integer("num_devices", num_devices, minimum=1)
+    if count is not None:
+        errors.check_integer("num_devices", count, minimum=1)
     backend, pooling = keras.backend.backend(), None
     if backend == "tensorflow":
         from elu_zoo.training.step import devices
@@ -68,5 +66,5 @@ def choose_devices(
         raise errors.UsageError(
             f"Training needs KERAS_BACKEND=tensorflow or jax. Received: {backend}."
         )
-    created = devices.create_strategy(strategy, num_devices, batch)
+    created = devices.create_strategy(strategy, count, batch)
     return Placement(created, devices.peers(created), step, pooling)

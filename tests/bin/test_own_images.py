@@ -72,7 +72,7 @@ def test_a_folder_is_trained_on_evaluated_predicted_and_exported(cli, photos, tm
     (photos / "day/3.png").unlink()
     result = cli("evaluate", MODEL, weights, "--data=photos")
     assert result.code == 0
-    assert "note: these are not the images of the training of mnist_mlp_8x128.photos" in result.err
+    assert "was trained on photos; the images have changed since" in result.err
 
 
 def test_a_finished_run_refuses_changed_images(cli, photos):

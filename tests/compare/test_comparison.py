@@ -36,7 +36,7 @@ def test_all_runs_files_and_conclusions_of_a_comparison(comparison, compare):
               if r["chosen"] == "True"}  # fmt: skip
     assert chosen == {"elu": "1", "relu": "2", "tanh": "0.015625"}
     lines = (output / "report.md").read_text().splitlines()
-    assert "on these test images of mnist_5k, after 30 of the 30 epochs of the schedule" in lines[2]
+    assert "on these test images of mnist_5k, after 30 epochs (of the schedule's 30)" in lines[2]
     assert "cannot be told apart from elu: " in lines[4] and lines[4].endswith("contains 0.")
     assert lines[5].startswith("- **relu** has a higher error than elu: difference +")
     assert "sign may" not in lines[5]

@@ -12,7 +12,7 @@ OFF = "kernel_decay", "classifier_decay", "constrained", "auxiliary_heads"
 ARGUMENTS = {name: f"net={name},dataset=cifar10" for name in NETS}
 
 
-@pytest.mark.parametrize("name", {*registry.network_modules()} & {*NETS, *installed()})
+@pytest.mark.parametrize("name", sorted({*registry.network_modules()} & {*NETS, *installed()}))
 def test_defaults_of_builders_are_those_of_the_schedule_of_the_paper(name):
     config = get_config("table1_baselines" if name in NETS else name, ARGUMENTS.get(name, ""))
     network, passed = registry.entry(name), dict(config.model)

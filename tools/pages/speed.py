@@ -100,8 +100,7 @@ in bfloat16 and {step["torch"]} in float32.
 {_value(row("inference", _SINGLE, "SavedModel"))} for an image; `model.predict` takes \
 {_ratio(row("inference", _SINGLE, "model.predict"))} times as long.
 - **The server** predicts {served:,.0f} images a second over gRPC, for 32 clients that send \
-one image at a time: {100 * served / alone:.0f} % of the rate of 32 threads that predict in one \
-process; less with fewer clients or with `mnist_mlp_8x128`."""
+one image at a time: {100 * served / alone:.0f} % of the rate of 32 threads of one process."""
 
 
 def _verdict(row: report.Row) -> str:

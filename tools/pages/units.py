@@ -26,8 +26,9 @@ def summary(compared: runs.Rows) -> str:
     reference, *others = paired_tests.compared(errors)
     verdicts = defaultdict(list)
     for each in sorted(others, key=lambda each: each.rank or math.inf):
-        verdicts[each.verdict + " (a run failed)" * bool(each.diverged)].append(each.activation)
+        verdict = each.verdict + " (a run failed)" * (each.verdict == "not tested")
+        verdicts[verdict].append(each.activation)
     texts = "; ".join(f"**{verdict}** {', '.join(names)}" for verdict, names in verdicts.items())
     against = f"{reference.activation} ({tables.mean(reference.errors.values())} %)"
-    runs_of_each = f"{len(errors[reference.activation])} runs each at their best tried rates"
-    return f"{len(errors)} activations, {runs_of_each}, against {against}: {texts}."
+    runs_of_each = f"activations, {len(errors[reference.activation])} runs each"
+    return f"{len(errors)} {runs_of_each} at their best tried rates, against {against}: {texts}."

@@ -59,6 +59,8 @@ class Muon(keras.optimizers.Optimizer):
         sgd_decay: float = 0.0,
         **kwargs: Any,
     ):
+        if kwargs.get("weight_decay"):
+            raise errors.UsageError("Muon has no weight_decay: norms are constant. Pass sgd_decay.")
         errors.check_number("momentum", momentum, errors.FRACTION)
         errors.check_number("sgd_factor", sgd_factor, errors.POSITIVE)
         errors.check_number("sgd_decay", sgd_decay, errors.NON_NEGATIVE)

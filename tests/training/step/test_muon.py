@@ -115,7 +115,7 @@ def test_zeros_as_gradients_or_kernel_keep_a_kernel():
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
-        ({"momentum": 1.0}, "momentum"),
+        ({"weight_decay": 0.01}, "weight_decay"),
         ({"sgd_factor": 0.0}, "sgd_factor"),
         ({"sgd_decay": -1.0}, "sgd_decay"),
     ],
