@@ -98,6 +98,7 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
                 f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
             )
     files.check_writable(comparison.output)
+    activations.describe(config.model.activation.name or "elu")  # unused, but perhaps misspelt
     # `describe` replaces other names of an activation: srelu is shifted_relu.
     names = [activations.describe(name)["name"] for name in comparison.activations]
     for name in names:

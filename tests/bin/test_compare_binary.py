@@ -87,7 +87,7 @@ def test_arguments_are_passed_on(cli, asked, arguments, seeds, tune, output, epo
         ([QUICK, "--activations=elu,relu", "--config.data.measure_test=False"],
          "on which this config (data.measure_test=False) also compares the runs"),
         ([QUICK, "--activations=elu,relu", "--config.model.activation.alpha=0.5"],
-         "their own default parameters. Remove config.model.activation.alpha"),
+         "their own default parameters. Remove those"),
         (["--config=finetune", "--data=mnist_5k", "--activations=elu,relu"],
          "belong to one activation. Set config.model.weights to ''"),
         (["--config=elu_imagenet_15", "--activations=elu,relu"],
