@@ -10,7 +10,7 @@ Paper:     test errors in %, CIFAR-10 and CIFAR-100: AlexNet 18.04 and 45.80, DS
            33.71, Highway Network 7.60 and 32.24, Fractional Max-Pooling 4.50 and
            27.62; ELU-Network 6.55 and 24.28. The paper describes only the training of
            the ELU-Network.
-Ours:      results/results.md, from results/results.csv; `elu-zoo-reproduce rivals`.
+Ours:      results/results.md, from results/results.csv.
 Time:      hours on two CPU cores with schedule=quick: nin 1 to 2, allcnn_c 2.2 to 2.5; with 15
            epochs dsn 0.6 to 1.7, highway_19 0.9 to 1.6. H200: 2 minutes (nin, allcnn_c).
 

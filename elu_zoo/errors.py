@@ -6,6 +6,7 @@ Commands print the message on one line and exit with `exit_code`.
 
 import contextlib
 import difflib
+import importlib.util
 import math
 import numbers
 import re
@@ -95,6 +96,12 @@ def unknown_name_error(kind: str, name: object, known: Iterable[str]) -> UsageEr
     return UsageError(
         f"Unknown {kind} {name!r}. {did_you_mean(name, known)}Known: {', '.join(known) or 'none'}."
     )
+
+
+def check_packages(what: str, names: Iterable[str], extra: str) -> None:
+    """Checks that packages are installed, all of which an extra of elu_zoo has."""
+    if missing := [name for name in names if importlib.util.find_spec(name) is None]:
+        raise UsageError(f'{what} needs {listed(missing)}. Run: pip install "elu-zoo[{extra}]"')
 
 
 def check_bool(name: str, value: Any) -> None:

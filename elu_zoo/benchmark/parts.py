@@ -2,7 +2,6 @@
 
 import concurrent.futures
 import dataclasses
-import importlib.util
 import itertools
 import multiprocessing
 import tempfile
@@ -195,8 +194,5 @@ def check(names: Sequence[str], batch_size: int | None, backend: str) -> None:
             "--batch_size must be even, because the part replicas halves each batch. "
             f"Received: {batch_size}. Set an even size or remove replicas from --parts."
         )
-    if "serving" in names and importlib.util.find_spec("tensorflow_serving") is None:
-        raise errors.UsageError(
-            "The part serving needs an extra. Run: pip install 'elu-zoo[serving]', or "
-            "set --parts without serving."
-        )
+    if "serving" in names:
+        errors.check_packages("The part serving", ["tensorflow_serving"], "serving")

@@ -4,7 +4,7 @@ elu-zoo-reproduce fig2 --budget=short
 elu-zoo-reproduce all --budget=smoke
 elu-zoo-reproduce fig4 --seeds=5
 
-The experiments are fig1 ... fig7, rivals, table1, timing, depth, theory, gradients and
+The experiments are fig1 ... fig7, table1, timing, depth, theory, gradients and
 theorems; `all` runs every experiment. Finished runs are not repeated, and interrupted
 runs are resumed. The runs need MNIST, CIFAR-100 or ImageNet, see --data_dir and --imagenet.
 """

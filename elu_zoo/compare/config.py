@@ -1,7 +1,6 @@
 """Config of a comparison: which activations, on which config, in how many runs."""
 
 import dataclasses
-import importlib.util
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -92,11 +91,7 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
             "on which this config (data.measure_test=False) also compares the runs. Use --tune=1 "
             "and --config.train.keep_best=False, or measure the test images."
         )
-    for package in ("scipy", "pandas", "matplotlib"):
-        if importlib.util.find_spec(package) is None:
-            raise errors.UsageError(
-                f'A comparison needs {package}. Run: pip install "elu-zoo[paper]"'
-            )
+    errors.check_packages("A comparison", ("scipy", "pandas", "matplotlib"), "paper")
     files.check_writable(comparison.output)
     activations.describe(config.model.activation.name or "elu")  # unused, but perhaps misspelt
     # `describe` replaces other names of an activation: srelu is shifted_relu.

@@ -1,6 +1,5 @@
 """The layout of exports: <directory>/<name>/<version>/, with integer versions."""
 
-import importlib.util
 import os
 import re
 from collections.abc import Sequence
@@ -53,12 +52,7 @@ def check_format(format: str, quantize: str | None) -> None:
             f"Only --format=litert can be quantized, got --quantize={quantize} and "
             f"--format={format}. Remove --quantize, or pass --format=litert."
         )
-    packages = PACKAGES.get(format, ())
-    if missing := [name for name in packages if importlib.util.find_spec(name) is None]:
-        raise errors.UsageError(
-            f"The format {format} needs {' and '.join(packages)}; not installed: "
-            f'{", ".join(missing)}. Run: pip install "elu-zoo[{format}]"'
-        )
+    errors.check_packages(f"The format {format}", PACKAGES.get(format, ()), format)
 
 
 def versions(folder: Path) -> dict[int, Path]:

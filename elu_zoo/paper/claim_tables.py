@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from elu_zoo import files
+from elu_zoo import files, results
+from elu_zoo.pairs import grouping
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.paper import claims
 from elu_zoo.paper.claims import Claim, ClaimTest, Effect
 from elu_zoo.paper.experiments import EXPERIMENTS
@@ -20,7 +22,9 @@ COLUMNS = (
 TEST_COLUMNS = (
     "id claim experiment measure supports_if n effect low high layers p outcome"
 ).split()
+ERROR = "test_error_percent"
 Table = list[dict[str, Any]]
+Effects = list[tuple[ClaimTest, Effect]]
 
 
 class Judged(NamedTuple):
@@ -29,7 +33,8 @@ class Judged(NamedTuple):
     claim: Claim
     experiment: str
     view: View | None  # None if the experiment has no rows
-    effects: list[tuple[ClaimTest, Effect]]
+    effects: Effects
+    failures: list[str]
     verdict: str
 
 
@@ -45,11 +50,34 @@ def judge(views: Mapping[str, View]) -> list[Judged]:
 def _judge(name: str, claim: Claim, view: View | None) -> Judged:
     view = view and view.judged
     effects = claims.judge(claim, view.frame if view and view.rows else None)
+    failures = _failures(name, claim, view, effects) if view else []
     outcomes = [effect.outcome for _, effect in effects]
-    if view and view.diverged:
-        outcomes.append("diverged")  # the other runs alone decide no claim
-    verdict = claims.verdict(outcomes, schedule_share(name, view))
-    return Judged(claim, name, view, effects, verdict)
+    verdict = claims.verdict(outcomes + failures, schedule_share(name, view))
+    return Judged(claim, name, view, effects, failures, verdict)
+
+
+def _failures(name: str, claim: Claim, view: View, effects: Effects) -> list[str]:
+    """Returns how runs of the claim's tests failed, whose other runs alone decide no claim."""
+    failed = {"diverged": {run.arm for run in view.diverged}}
+    if classes := EXPERIMENTS[name].classes:
+        errors = grouping.ends(view.frame, [ERROR])[ERROR].dropna()
+        failed["at chance"] = {
+            Arm(activation, batch_norm, variant)
+            for (batch_norm, variant, activation, _), error in errors.items()
+            if not results.beats_chance(error, classes)
+        }
+    incomplete = any(effect.outcome == "not measured" for _, effect in effects)
+    return [
+        reason
+        for reason, arms in failed.items()
+        if any(incomplete or _uses(claim, view.frame, effects, arm) for arm in arms)
+    ]
+
+
+def _uses(claim: Claim, frame: pd.DataFrame, effects: Effects, arm: Arm) -> bool:
+    """Returns whether a claim's tests measure something else without the rows of an arm."""
+    rest = frame.drop(grouping.of_arm(frame, arm).index)
+    return str(claims.judge(claim, rest)) != str(effects)
 
 
 def table(judged: Sequence[Judged]) -> Table:
@@ -58,7 +86,7 @@ def table(judged: Sequence[Judged]) -> Table:
     Effect and interval are those of the first test with a measured effect.
     """
     rows = []
-    for claim, experiment, view, effects, verdict in judged:
+    for claim, experiment, view, effects, failures, verdict in judged:
         first = next((pair for pair in effects if pair[1].n), None)
         outcomes = Counter(x.outcome for _, x in effects)
         counts = [f"{outcome}: {n}" for outcome, n in outcomes.items()]
@@ -70,7 +98,7 @@ def table(judged: Sequence[Judged]) -> Table:
             "reported": claim.reported,
             "experiment": experiment,
             "schedule": schedule(experiment, view),
-            "tests": ", ".join(counts + ["runs diverged"] * bool(view and view.diverged)),
+            "tests": ", ".join([*counts, *(f"runs {failure}" for failure in failures)]),
             "verdict": verdict,
         }
         rows.append(row | (_of_test(*first) if first else {}))
@@ -89,7 +117,7 @@ def _of_test(test: ClaimTest, effect: Effect) -> dict[str, object]:
 def table_of_tests(judged: Sequence[Judged]) -> Table:
     """Returns the rows of claim_tests.csv: the tests that measured something."""
     rows = []
-    for claim, experiment, _, effects, _ in judged:
+    for claim, experiment, _, effects, *_ in judged:
         for test, effect in effects:
             if effect.outcome == "not measured":
                 continue

@@ -107,9 +107,9 @@ def mean_value(read: Read) -> Find:
 
 
 def equals(read: Read, mean: float, deviation: float, runs: int) -> Find:
-    """Measures our mean minus a mean of the paper, by the deviation of the paper's runs.
+    """Measures our mean minus a mean of the paper, by the larger deviation of runs.
 
-    The outcome is "supports" if the whole 95 % interval is within the test's limit, and
+    The outcome is "supports" if the whole 95 % interval is within the test's limit, else
     "differs" if the interval excludes 0. A single run of ours has an interval.
     """
     from scipy import stats
@@ -118,11 +118,12 @@ def equals(read: Read, mean: float, deviation: float, runs: int) -> Find:
         values = [*read(frame).values()]
         if not values:
             return Effect()
-        error = deviation * math.sqrt(1 / len(values) + 1 / runs)
+        own = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        error = max(own, deviation) * math.sqrt(1 / len(values) + 1 / runs)
         effect = float(np.mean(values)) - mean
         half = float(stats.t.ppf(0.975, runs - 1)) * error
         p = 2 * float(stats.t.sf(abs(effect) / error, runs - 1))
-        outcome = "no difference"
+        outcome = "inconclusive"
         if abs(effect) + half < test.limit:
             outcome = "supports"
         elif abs(effect) > half:
@@ -153,7 +154,7 @@ def wilcoxon(first: Read, second: Read) -> Find:
         if not pair[0]:
             return Effect()
         comparison = statistics.signed_rank_test(*pair)
-        outcome = "supports" if comparison.p <= 0.001 else "no difference"
+        outcome = "supports" if comparison.p <= 0.001 else "inconclusive"
         if comparison.opposite <= 0.001:
             outcome = "contradicts"
         if len(pair[0]) < 10:
@@ -234,9 +235,10 @@ def verdict(outcomes: Sequence[str], share: float) -> str:
         share: as `views.schedule_share` returns it.
     """
     measured = set(outcomes) - {"not measured"}
-    undecided = {"no difference", "diverged", "too few pairs", "equal"}
+    failed = {"diverged", "at chance", "too few pairs", "equal"}
+    undecided = failed | {"no difference", "inconclusive"}
     if not share or measured <= undecided:
-        return "undecided" if share and "no difference" in measured else "not tested"
+        return "undecided" if share and measured - failed else "not tested"
     if measured == {"supports"} == set(outcomes):
         return "reproduced" if share >= 1 else "reproduced in early training"
     against = measured - undecided <= {"contradicts", "differs"}

@@ -28,6 +28,7 @@ class Experiment:
             is pickled for the worker processes.
         compute: returns the rows of an experiment that trains nothing.
         computed_once: whether `compute` is called only for a budget without rows.
+        classes: number of classes; 0 if claims also use runs at chance.
         shows_divergence: whether rows of diverged runs, without a value, are shown.
         paper_epochs: length of the paper's runs in epochs; 0 if nothing is trained.
         schedule_of: source of `paper_epochs`, if not the paper's own experiment.
@@ -45,6 +46,7 @@ class Experiment:
     columns: tuple[str, ...] = ()
     reads: tuple[str, ...] = ()
     computed_once: bool = False
+    classes: int = 0
     shows_divergence: bool = False
     claims: tuple[Claim, ...] = ()
     paper_epochs: int = 0

@@ -1,6 +1,5 @@
 """Names of the experiments, importable without Keras."""
 
-import importlib.util
 from collections.abc import Sequence
 
 from elu_zoo import errors
@@ -12,7 +11,6 @@ MODULES = {
     "fig3": "fig3_autoencoders",
     "fig4": "fig4_cifar_curves",
     "fig5": "fig5_batch_norm",
-    "rivals": "baselines",
     "table1": "table1",
     "fig6": "fig6_imagenet_curves",
     "timing": "timing",
@@ -33,8 +31,4 @@ def check(names: Sequence[str]) -> None:
         raise errors.UsageError(
             f"Pass at least one experiment: all, or some of {', '.join(MODULES)}."
         )
-    for package in ("scipy", "pandas", "matplotlib"):
-        if importlib.util.find_spec(package) is None:
-            raise errors.UsageError(
-                f'Experiments need {package}. Run: pip install "elu-zoo[paper]"'
-            )
+    errors.check_packages("An experiment", ("scipy", "pandas", "matplotlib"), "paper")

@@ -2,12 +2,14 @@
 
 import dataclasses
 import functools
+from collections import Counter
 from pathlib import Path
+from typing import NamedTuple
 
 import pandas as pd
 
 from elu_zoo.pairs import grouping
-from elu_zoo.pairs.grouping import Rows
+from elu_zoo.pairs.grouping import Arm, Rows
 from elu_zoo.pairs.spec import BUDGETS
 from elu_zoo.pairs.store import Points
 from elu_zoo.paper.experiments import EXPERIMENTS
@@ -16,18 +18,31 @@ FIGURES = "figures"
 _ENOUGH_SEEDS = 5
 
 
+class Run(NamedTuple):
+    """A run of an experiment."""
+
+    experiment: str
+    arm: Arm
+    seed: str
+
+    def __str__(self) -> str:
+        activation, batch_norm, variant = self.arm
+        parts = activation + " with BN" * batch_norm, variant, f"seed {self.seed}"
+        return f"{self.experiment}: {', '.join(filter(None, parts))}"
+
+
 @dataclasses.dataclass(frozen=True)
 class View:
     """Rows of an experiment and of the experiments that it reads, of one budget.
 
     Attributes:
-        diverged: names of the runs that diverged and are left out.
+        diverged: the runs that diverged and are left out.
         longer: rows of a longer, unfinished budget.
     """
 
     budget: str
     rows: Rows
-    diverged: tuple[str, ...] = ()
+    diverged: tuple[Run, ...] = ()
     longer: "View | None" = None
 
     @functools.cached_property
@@ -52,25 +67,29 @@ class View:
 def view(name: str, output: Path) -> View | None:
     """Returns the rows of an experiment that the report shows.
 
-    These are the rows of the longest budget with five seeds, or else of the budget with
-    the most seeds. None if the experiment, or the first one that it reads, has no rows, or
-    only of diverged runs.
+    These are the rows of the longest budget with five seeds that are in pairs, or else of the
+    budget with the most, and of smoke runs if there are no others. None if the experiment, or
+    the first one that it reads, has no rows, or only of diverged runs.
     """
-    best, most = None, (0, 0)
+    best, most = None, (False, -1, 0)
     for length, budget in enumerate(BUDGETS, 1):
         rows = {need: points(need, output).of_budget(budget) for need in needs(name)}
         found = _without_diverged(budget, rows) if rows[needs(name)[0]] else None
         if not found:
             continue
         seeds = [
-            len({row["seed"] for row in own})
-            for need, own in rows.items()
-            if EXPERIMENTS[need].trials and own
+            _seeds_of_pairs(own) for need, own in rows.items() if EXPERIMENTS[need].trials and own
         ]
-        rank = min([_ENOUGH_SEEDS, *seeds]), length
+        rank = budget != "smoke", min([_ENOUGH_SEEDS, *seeds]), length
         if rank > most:
             best, most = found, rank
     return best and dataclasses.replace(best, longer=_longer(name, best, output))
+
+
+def _seeds_of_pairs(rows: Rows) -> int:
+    """Returns the number of seeds with runs of at least two activations."""
+    runs = {(row["seed"], row["activation"], row["batch_norm"]) for row in rows}
+    return sum(n > 1 for n in Counter(seed for seed, *_ in runs).values())
 
 
 def _longer(name: str, shown: View, output: Path) -> View | None:
@@ -85,12 +104,13 @@ def _longer(name: str, shown: View, output: Path) -> View | None:
 
 
 def _without_diverged(budget: str, rows: dict[str, Rows]) -> View | None:
-    shown, diverged = [], dict[str, None]()
+    shown, diverged = [], dict[Run, None]()
     for name, own in rows.items():
         ended = []
         for row in own:
             if row.get("diverged") and not EXPERIMENTS[name].shows_divergence:
-                diverged[f"{name}: {row['activation']}, seed {row['seed']}"] = None
+                arm = Arm(row["activation"], row["batch_norm"] == "True", row["variant"])
+                diverged[Run(name, arm, row["seed"])] = None
             else:
                 ended.append(row)
         if own and not ended:

@@ -1,7 +1,6 @@
 """Weights in repositories of the Hugging Face Hub, named `hf:owner/repo[@revision]`."""
 
 import contextlib
-import importlib.util
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,8 +18,7 @@ def check(name: str, *, revision: bool = True) -> re.Match:
     if not match or (match["revision"] and not revision):
         form = "hf:owner/repo" + "[@revision]" * revision
         raise errors.UsageError(f"A repository is named {form}. Received: {name!r}.")
-    if importlib.util.find_spec("huggingface_hub") is None:
-        raise errors.UsageError(f'{name} needs huggingface_hub. Run: pip install "elu-zoo[hub]"')
+    errors.check_packages(name, ["huggingface_hub"], "hub")
     return match
 
 

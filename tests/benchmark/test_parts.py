@@ -69,7 +69,7 @@ def test_a_killed_process_raises_a_resource_error(monkeypatch):
     ],
 )
 def test_wrong_arguments_are_refused(monkeypatch, names, batch_size, backend, word):
-    monkeypatch.setattr(parts.importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     parts.check(parts.ON_JAX, 7, "jax")
     with pytest.raises(errors.EluZooError, match=word):
         parts.check(names, batch_size, backend)

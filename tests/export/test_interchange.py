@@ -14,7 +14,7 @@ import elu_zoo
 from elu_zoo import errors
 from elu_zoo.activations import ELU
 from elu_zoo.data import load
-from elu_zoo.export import checks, interchange, named_outputs, origin, predictor, versions
+from elu_zoo.export import checks, interchange, named_outputs, origin, predictor
 from elu_zoo.export.interchange import export_interchange
 from elu_zoo.export.named_outputs import Autoencoder
 from elu_zoo.layers.constant import embed_constants
@@ -159,11 +159,9 @@ def test_full_disk_leaves_no_files(tmp_path, format, monkeypatch):
 
 @pytest.mark.parametrize("missing", ["tf2onnx", "onnxruntime", "ai_edge_litert"])
 def test_missing_package_is_refused(tmp_path, monkeypatch, missing):
-    find_spec = versions.importlib.util.find_spec
+    find_spec = importlib.util.find_spec
     monkeypatch.setattr(
-        versions.importlib.util,
-        "find_spec",
-        lambda name: None if name == missing else find_spec("json"),
+        importlib.util, "find_spec", lambda name: None if name == missing else find_spec("json")
     )
     format = "litert" if missing == "ai_edge_litert" else "onnx"
     with pytest.raises(errors.UsageError, match=rf"{missing}.*elu-zoo\[{format}\]"):

@@ -152,8 +152,9 @@ def _cell(row, column, level, contradicts):
         return f"{10 ** -(value if row['hidden_layer'] == '1' else 0):.6g}"
     if column == "k":
         return f"{1 - value / 20 if contradicts else 1 + value:.6g}"
-    if column == "median_activation" and row["activation"] == "elu":
-        value = -value
+    if column == "median_activation":  # flat after epoch 25 or, if `contradicts`, rising
+        value *= 1 + max(0, int(row["epoch"]) - 25) * (contradicts / 25 + of_seed / 3000)
+        value *= -1 if row["activation"] == "elu" else 1
     if column.endswith("_loss") and row.get("epoch"):
         # The loss falls until epoch 25, and is then flat or, if `contradicts`, rises.
         epoch = int(row["epoch"])

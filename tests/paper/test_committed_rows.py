@@ -17,7 +17,6 @@ BUDGETS = {
     "fig2": "full",
     "fig3": "short",
     "fig4": "short",
-    "rivals": "short",
     "fig7": "full",
     "depth": "full",
     "theory": "full",

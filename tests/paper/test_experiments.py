@@ -143,15 +143,6 @@ def test_each_budget_has_its_runs(name, budget, arms, seeds, variants, epochs):
             assert config.train.learning_rates == pytest.approx([of_sum], rel=1e-5)
 
 
-@pytest.mark.parametrize("name", ["fig4", "fig5"])
-@pytest.mark.parametrize(
-    ("budget", "boundaries"), [("short", ()), ("full", (35_000, 85_000, 135_000))]
-)
-def test_runs_have_the_papers_schedule_or_its_start(name, budget, boundaries):
-    config = EXPERIMENTS[name].trials(plan(budget))[0].load()
-    assert (config.schedule, config.train.boundaries) == ("paper", boundaries)
-
-
 def test_the_first_and_the_last_epoch_have_snapshots():
     for budget in BUDGETS:
         for trial in EXPERIMENTS["theory"].trials(plan(budget)):

@@ -6,10 +6,11 @@ from pathlib import Path
 import pytest
 from synthetic_rows import view
 
+from elu_zoo.pairs.grouping import Arm
 from elu_zoo.pairs.spec import Plan
 from elu_zoo.paper import claim_tables, report
 from elu_zoo.paper.experiments import EXPERIMENTS
-from elu_zoo.paper.views import View
+from elu_zoo.paper.views import Run, View
 from elu_zoo.paper.views import view as committed_view
 
 RESULTS = Path(__file__).parents[2] / "configs" / "results"
@@ -103,12 +104,12 @@ def test_an_experiment_states_what_it_trains(name, seen, words):
 
 def test_runs_of_a_longer_budget_have_their_own_part():
     full = view("fig4", plan("full", 1))
-    full = View("full", full.rows, ("fig4: relu, 3",))
+    full = View("full", full.rows, (Run("fig4", Arm("relu"), "3"),))
     text = section("fig4", {"fig4": View("short", view("fig4", plan()).rows, (), full)})
     part = text.partition("### --budget=full")[2]
     assert "330 of 330 epochs, too few seeds. " in part
     assert "Command: `elu-zoo-reproduce fig4 --budget=full --seeds=1`.\n" in part
-    assert "Left out because they diverged: fig4: relu, 3." in part
+    assert "Left out because they diverged: fig4: relu, seed 3." in part
     assert "(figures/fig4_full.png)" in part
     assert EXPERIMENTS["fig4"].summary(full.frame) in part
     assert "| elu | 1 |" in part

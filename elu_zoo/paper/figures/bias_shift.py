@@ -260,8 +260,8 @@ EXPERIMENT = Experiment(
     paper_epochs=300,
     schedule_of="figure 2",
     note=(
-        "The runs are those of figure 2, trained again: errors differ by 0.01 points at most "
-        "(on another kind of processor by more). They are measured in the hidden layers "
+        "The runs are those of figure 2, trained again, perhaps on another kind of processor, "
+        "with slightly different errors. They are measured in the hidden layers "
         f"after the first on {_IMAGES:,} training images. delta^2 is the expectation over "
         "labels from the network's own softmax; the gradient is of the true labels. Units of "
         "trained networks have singular Fisher matrices, so that a damping is added to the "

@@ -34,11 +34,12 @@ _IMAGES = 1000  # recording their activations takes 3 to 4 % of a run's time
 _FLAT_FROM = 25  # epoch: "All lines stay flat after epoch 25."
 _FLAT = 0.1  # largest change after epoch 25, as a fraction
 _LOSS_AT_CHANCE = math.log(10)
-# By what a change after this epoch is divided, a function of the loss in this epoch.
+# By what a change after this epoch is divided, a function of the value in this epoch.
 _WHOLES = {
     "by-fall": ("the change from chance until epoch 25", lambda loss: _LOSS_AT_CHANCE - loss),
     "by-loss": ("the loss in epoch 25", lambda loss: loss),
 }
+_WHOLE_MEDIAN = {"by-value": ("the median in epoch 25", abs)}
 _EARLY = 5  # epoch
 _ENDS = {
     "train_loss": "training loss",
@@ -46,7 +47,8 @@ _ENDS = {
     "test_error_percent": "test error %",
 }
 _FITTED = 0.1, 0.01, 0.001  # training losses in nats, early and late in training
-_MEDIANS_UNTIL = 50, 100, 300  # ends of the windows, in epochs
+# Shares of a run's epochs. Within each, the epochs with medians are equally spaced.
+_WINDOWS = {"first sixth": (0, 1 / 6), "next third": (1 / 6, 1 / 2), "last half": (1 / 2, 1)}
 
 
 def trials(plan: Plan) -> list[Trial]:
@@ -113,13 +115,13 @@ def _claims() -> list[Claim]:
             "a figure",
             tuple(
                 ClaimTest(
-                    f"mnist-activations-closer-to-zero-than-{other}-until-{end}",
-                    f"size of the median activation, mean over the stored epochs until {end}, "
+                    f"mnist-activations-closer-to-zero-than-{other}-{window.replace(' ', '-')}",
+                    f"size of the median activation, mean over the {window} of the epochs, "
                     f"ELU - {palette.label(other)}",
-                    difference(_mean_size("elu", end), _mean_size(other, end)),
+                    difference(_mean_size("elu", *ends), _mean_size(other, *ends)),
                 )
                 for other in PAPER[1:]
-                for end in _MEDIANS_UNTIL
+                for window, ends in _WINDOWS.items()
             ),
         ),
         Claim(
@@ -137,16 +139,17 @@ def _claims() -> list[Claim]:
                 for other in PAPER[1:]
             ),
         ),
-        _flat("training"),
-        _flat("validation"),
+        _flat("training", "train_loss", "training loss"),
+        _flat("validation", "validation_loss", "validation loss"),
+        _flat("median", "median_activation", "median activation", _WHOLE_MEDIAN),
     ]
 
 
-def _flat(split: str) -> Claim:
-    """Returns the claim about a split's losses, from those in epoch 25 and at the end."""
+def _flat(name: str, column: str, title: str, wholes: dict = _WHOLES) -> Claim:
+    """Returns the claim about a panel's lines, from values in epoch 25 and at the end."""
 
     def read(activation: str, whole: Callable[[float], float]) -> Read:
-        arm, column = Arm(activation), f"{split.removesuffix('ing')}_loss"
+        arm = Arm(activation)
 
         def read_changes(frame: pd.DataFrame) -> Values:
             flat = _loss_at(_FLAT_FROM, activation, column)(frame)
@@ -157,19 +160,19 @@ def _flat(split: str) -> Claim:
         return read_changes
 
     return Claim(
-        f"mnist-{split}-flat-after-25",
+        f"mnist-{name}-flat-after-25",
         "4.1.1, figure 2",
-        f"All lines stay flat after epoch 25 [{split} loss].",
+        f"All lines stay flat after epoch 25 [{title}].",
         "a figure",
         tuple(
             ClaimTest(
-                f"mnist-{split}-flat-after-25-{activation}-{name}",
-                f"change of {palette.label(activation)}'s {split} loss after epoch 25, divided by "
+                f"mnist-{name}-flat-after-25-{activation}-{by}",
+                f"change of {palette.label(activation)}'s {title} after epoch 25, divided by "
                 f"{measure}",
                 mean_value(read(activation, whole)),
                 _FLAT,
             )
-            for name, (measure, whole) in _WHOLES.items()
+            for by, (measure, whole) in wholes.items()
             for activation in PAPER
         ),
     )
@@ -235,10 +238,11 @@ def _sizes(frame: pd.DataFrame, activation: str) -> pd.DataFrame:
     return trained.pivot(index="seed", columns="epoch", values="median_activation").abs()
 
 
-def _mean_size(activation: str, end: int) -> Read:
+def _mean_size(activation: str, start: float, end: float) -> Read:
     def read(frame: pd.DataFrame) -> Values:
         sizes = _sizes(frame, activation)
-        return sizes.loc[:, sizes.columns <= end].mean(axis=1).to_dict()
+        share = sizes.columns / sizes.columns.max()
+        return sizes.loc[:, (share > start) & (share <= end)].mean(axis=1).to_dict()
 
     return read
 
@@ -294,8 +298,7 @@ EXPERIMENT = Experiment(
         f"of. Here pixels are divided by 255, and activations are of the first {_IMAGES:,} "
         "training images. The paper's figure has ELU, ReLU and leaky ReLU; shifted ReLU and PReLU "
         "are ours. Ribbons are one standard deviation over runs. Closeness to zero is that of the "
-        "paper's median of the units' means, in which signs cancel: the length of the vector of "
-        "mean activations, in the section on the theory, is smaller with ELU early in training, "
-        "and not shown to be later."
+        "paper's median of the units' means, in which signs cancel. The tests of `theory` have "
+        "the length of the vector of mean activations too. `All lines` may be those of b alone."
     ),
 )

@@ -93,6 +93,7 @@ EXPERIMENT = Experiment(
     columns=fig4.COLUMNS,
     reads=("fig4",),
     claims=tuple(_claims()),
+    classes=100,
     paper_epochs=fig4.PAPER_EPOCHS,
     note=(
         "The paper does not say where the normalisation is. Here each activation has normalised "
