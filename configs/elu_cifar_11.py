@@ -2,7 +2,7 @@
 
 Commands:  elu-zoo-train --config=elu_cifar_11:activation=elu,seed=0
            elu-zoo-train --config=elu_cifar_11:schedule=quick,activation=elu,seed=0
-Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
+Arguments: dataset (cifar100, cifar10), activation, batch_norm, seed,
            schedule, epochs, validation, smoke; dropout_placement, padding, init_scale
 Paper:     165,000 iterations; learning rate 0.01 to 35,000, then 0.005 to 85,000,
            0.0005 to 135,000, 0.00005; momentum 0.9, L2 decay 0.0005, dropout

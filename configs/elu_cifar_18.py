@@ -1,7 +1,7 @@
 """CIFAR with the paper's large network of "18" layers: section 4.3, table 1.
 
 Command:   elu-zoo-train --config=elu_cifar_18:dataset=cifar10,activation=elu,seed=0
-Arguments: dataset (cifar100, cifar10, cifar100_coarse), activation, batch_norm, seed,
+Arguments: dataset (cifar100, cifar10), activation, batch_norm, seed,
            padding (caffe, same), schedule, epochs, smoke
 Paper:     as in elu_cifar_11.py, but learning rate 0.01 to iteration 35,000, then
            0.001; at the end, 50,000 iterations with dropout after every layer and

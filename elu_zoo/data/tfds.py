@@ -9,11 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors
 from elu_zoo.data import shapes
 from elu_zoo.data.cache import Arrays
-from elu_zoo.data.dataset import SPLITS
+from elu_zoo.data.dataset import SPLIT_NAMES
 
 
 @dataclasses.dataclass(frozen=True)
@@ -21,8 +22,7 @@ class Source:
     """A data set on this machine that has not been read yet.
 
     `read` returns `<split>_images` uint8 `(n, height, width, channels)`, `<split>_labels`
-    int64 `(n,)`, `class_names` and perhaps the `terms` of use. Labels of
-    cifar100_coarse have `<split>_usual_labels` beside them.
+    int64 `(n,)`, `class_names` and perhaps the `terms` of use.
     """
 
     version: str  # a part of the name of a cache entry
@@ -36,15 +36,14 @@ def find(
     data_dir: str | Path | None,
     major: int | None = None,
     shape: shapes.Shape | None = None,
-    label: str = "",
 ) -> Source:
     """Finds a data set with one image and one label per example.
 
     Args:
-        name, data_dir, major: see `find_folder`.
+        name, data_dir: see `find_folder`.
+        major: major version of a data set of the zoo; None for another data set.
         shape: `(height, width, channels)` to which the images are adapted; None keeps
             the shape of the images.
-        label: the feature that holds the class; "" for the only one, or "label".
     """
     folder = find_folder(name, major, data_dir)
     command = _command(name, folder.parents[1 + name.count("/")])
@@ -54,7 +53,7 @@ def find(
         import tensorflow_datasets as tfds
 
         try:
-            return _read(tfds.builder_from_directory(folder), shape, label)
+            return _read(tfds.builder_from_directory(folder), shape, of_zoo=major is not None)
         except (errors.EluZooError, MemoryError):
             raise
         # TFDS raises errors of many types for damaged records and metadata, such as
@@ -99,7 +98,7 @@ def _command(name: str, root: Path) -> str:
     return f"`tfds build {name} --data_dir={shlex.quote(str(root))}`"
 
 
-def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
+def _read(builder: Any, shape: shapes.Shape | None, of_zoo: bool) -> Arrays:
     """Returns the arrays of all splits, see `Source.read`."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
@@ -107,8 +106,8 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
     info, features = builder.info, builder.info.features
     image = _feature(info, "image", tfds.features.Image)
     # The zoo's sets are PNG without transparency, for which all decoders agree.
-    decoders = None if label else {image: tfds.decode.SkipDecoding()}
-    label = label or _feature(info, "label", tfds.features.ClassLabel)
+    decoders = None if of_zoo else {image: tfds.decode.SkipDecoding()}
+    label = _feature(info, "label", tfds.features.ClassLabel)
     height, width, channels = features[image].shape
     target = shape or (height, width, 1 if channels == 1 else 3)
     if None in target:
@@ -120,27 +119,29 @@ def _read(builder: Any, shape: shapes.Shape | None, label: str) -> Arrays:
         raise errors.DataError(
             f"{info.full_name} has no split 'train'. It has {', '.join(info.splits)}."
         )
-    counts = {split: info.splits[split].num_examples for split in SPLITS if split in info.splits}
+    named = {name: [x for x in names if x in info.splits] for name, names in SPLIT_NAMES.items()}
+    used = {name: found[0] for name, found in named.items() if found}
+    if unread := {*info.splits} - {*used.values()}:
+        logging.warning("%s: splits not read: %s.", info.full_name, errors.listed(sorted(unread)))
+    counts = {name: info.splits[split].num_examples for name, split in used.items()}
     shapes.check_memory(sum(counts.values()), target)
 
     @tf.autograph.experimental.do_not_convert  # AutoGraph would change the messages of errors.
     def select(example):
         pixels = example[image] if decoders is None else _decode(example[image], target)
-        selected = {"images": pixels, "labels": example[label]}
-        is_coarse = not decoders and label != "label"  # cifar100_coarse
-        return selected | ({"usual_labels": example["label"]} if is_coarse else {})
+        return {"images": pixels, "labels": example[label]}
 
     names, terms = features[label].names, _terms(info)
     arrays = {"class_names": np.array(names), "terms": np.array(terms)}
-    for split, count in counts.items():
-        if not count:
+    for name, split in used.items():
+        if not counts[name]:
             raise errors.DataError(f"The split {split!r} of {info.full_name} has no examples.")
         config = {"read_config": tfds.ReadConfig(try_autocache=False), "decoders": decoders}
         dataset = builder.as_dataset(split=split, shuffle_files=False, **config)
         dataset = dataset.map(select, num_parallel_calls=os.cpu_count() or 1, deterministic=True)
         batches = list(tfds.as_numpy(dataset.batch(1000)))
         for array in dataset.element_spec:
-            arrays[f"{split}_{array}"] = np.concatenate([batch[array] for batch in batches])
+            arrays[f"{name}_{array}"] = np.concatenate([batch[array] for batch in batches])
     return arrays
 
 
@@ -165,8 +166,9 @@ def _feature(info: Any, name: str, kind: type) -> str:
     chosen = name if name in found else found[0] if len(found) == 1 else None
     if chosen is None or (name == "image" and info.features[chosen].np_dtype != np.uint8):
         raise errors.DataError(
-            f"{info.full_name} does not have one 8-bit image and one label per example. Its "
-            f"features are: {', '.join(info.features)}."
+            f"{info.full_name} does not have one 8-bit image and one ClassLabel per example, or "
+            f"several with one named {name}. Its features are: {', '.join(info.features)}. Write "
+            "its images and labels to an .npz file."
         )
     return chosen
 

@@ -86,8 +86,7 @@ def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
     On TensorFlow, the traced function is equal for every strategy and does not use XLA.
     Evaluations during and after training are therefore bit-identical.
     """
-    backend = keras.backend.backend()
-    if backend == "tensorflow":
+    if keras.backend.backend() == "tensorflow":
         import tensorflow as tf
 
         shape = [None, *model.input_shape[1:]]
@@ -97,9 +96,7 @@ def inference(model: keras.Model) -> Callable[[np.ndarray], Any]:
             return model(images, training=False)
 
         return call
-    if backend == "jax":
-        import jax
+    import jax
 
-        # By default, accelerators multiply with less precision than float32.
-        return jax.default_matmul_precision("float32")(model.predict_on_batch)
-    return model.predict_on_batch
+    # By default, accelerators multiply with less precision than float32.
+    return jax.default_matmul_precision("float32")(model.predict_on_batch)

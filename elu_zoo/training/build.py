@@ -15,8 +15,9 @@ from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
+from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.cost import all_layers
-from elu_zoo.training import finetuning
+from elu_zoo.training import finetuning, hardware
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
@@ -76,14 +77,13 @@ def build(
     length = Length(len(split), train.batch_size, train.epochs)
     check_run(config, length.total, placement.replicas, options[-1])
     _check_arguments(config, data, length.total, placement, options)
+    _advise(config, data, length.total, resolved.parent)
     preprocessing = _preprocessing(config, data, split, resolved.parent, workdir)
     objective = Objective(train.loss, preprocessing, train.label_smoothing)
     network = registry.entry(config.model.name)
     # The loss of an autoencoder needs raw images.
     preprocessed_once = preprocessing["kind"] in _PREPROCESSED_ONCE and not network.is_autoencoder
     if preprocessed_once:
-        from elu_zoo.layers.preprocessing import preprocess
-
         split = Split(preprocess(split.images, preprocessing), split.labels)
     augmenter = augmentation.create(config.data, preprocessing, data.image_shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
@@ -230,3 +230,25 @@ def _check_arguments(
     finetuning.freeze(model, config)
     optimizer.create(config, model, iterations)
     placement.choose_compilation(model, placement.replicas, *options)
+
+
+def _advise(config: ConfigDict, data: ImageData, steps: int, parent: Pretrained | None) -> None:
+    """Logs what is allowed, but slow, or may give poor or wrong errors."""
+    if config.train.precision != "float32" and not hardware.has_bfloat16():
+        logging.warning("No bfloat16 here: --config.train.precision=float32 is faster.")
+    if not load.is_own(config.data.name, config.data.get("folder", "")):
+        return
+    if config.data.augmentation != "none":
+        logging.info(
+            "Training images are mirrored at random. If a mirror changes classes, set "
+            "--config.data.augmentation=none."
+        )
+    if steps < 50:  # in which no network of the zoo learns much
+        logging.warning("Only %d iterations: set more epochs or a smaller batch size.", steps)
+    moved = parent and parent.dataset == data.name and data.note
+    if moved and tuple(parent.arguments["input_shape"]) != data.image_shape:
+        logging.warning(
+            "%s was trained on some of the test images, which another size divides anew. Put the "
+            "images into train/, val/ and test/.",
+            parent.name,
+        )

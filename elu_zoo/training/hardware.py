@@ -20,6 +20,13 @@ def processor() -> str:
     return match[1].strip() if match else platform.processor() or platform.machine()
 
 
+def has_bfloat16() -> bool:
+    """Returns whether an accelerator, or the processor, has instructions for bfloat16."""
+    path = Path("/proc/cpuinfo")
+    flags = path.read_text() if path.exists() else "bf16"  # unknown
+    return "bf16" in flags or bool(accelerators())
+
+
 def accelerators() -> list[str]:
     """Returns the names of the accelerators on which a run can train."""
     if keras.backend.backend() == "jax":

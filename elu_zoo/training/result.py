@@ -39,9 +39,7 @@ def find_finished(workdir: Path, config: dict[str, Any]) -> manifest.Entry | Non
             f"The weight file {path} of the finished run is missing, and there is no "
             f"checkpoint. Restore the file, or delete {workdir} to train again."
         )
-    logging.warning(
-        "The weight file %s is missing. The file will be written from the last checkpoint.", path
-    )
+    logging.warning("%s is missing, and will be written from the last checkpoint.", path)
     return None
 
 

@@ -77,7 +77,7 @@ def fit_temperature(logits: np.ndarray, labels: np.ndarray) -> float:
 def has_held_out(entry: manifest.Entry) -> bool:
     """Returns whether a run has validation images on which it and its parent were not trained."""
     parent = manifest.published().get(entry.get("parent", ""), entry)
-    of_data = [parent] * (parent["dataset"] == entry["dataset"].removesuffix("_coarse"))
+    of_data = [parent] * (parent["dataset"] == entry["dataset"])
     of_mnist = (entry["dataset"], parent["dataset"]) == ("mnist_5k", "mnist")
     fields = (each["config"].get("data", {}) for each in (entry, *of_data))
     trained = of_mnist or any(each.get("train_on_validation", False) for each in fields)

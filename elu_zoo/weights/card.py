@@ -154,7 +154,7 @@ def _conditions(entry: Entry, rows: Sequence[results.Row]) -> dict[str, str | No
         "is_one_seed": len(results.find_runs(entry, rows)) < 2,
         "is_classifier": bool(entry["classes"]),
         "is_cifar10": dataset == "cifar10",
-        "is_cifar100": dataset in ("cifar100", "cifar100_coarse"),
+        "is_cifar100": dataset == "cifar100",
         "shows_people": dataset == "cifar100",
         "is_mnist": dataset in ("mnist", "mnist_5k"),
     }

@@ -90,7 +90,7 @@ def test_a_finished_run_refuses_changed_images(cli, photos):
     shutil.rmtree(photos)  # a finished run does not need its images
     again = cli(*TRAIN, "--data=photos", *SHORT)
     assert (again.code, again.out) == (0, first.out)
-    assert "cannot be compared with those of the finished run: " in again.err
+    assert "are not compared with those of the run: " in again.err
 
 
 @pytest.mark.slow

@@ -43,7 +43,7 @@ def examples():
 @pytest.fixture
 def small(monkeypatch):
     """Adds a catalogue entry for the data set "small", which `prepare` writes."""
-    find = partial(tfds.find, "small", major=3, label="label")
+    find = partial(tfds.find, "small", major=3)
     entry = catalog.Entry(find, (6, 2, 4), (3, 2, 1), 3, "small", "terms")
     monkeypatch.setitem(catalog.ENTRIES, "small", entry)
 

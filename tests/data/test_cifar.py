@@ -1,6 +1,5 @@
 """CIFAR data sets have their labels and splits; slow tests read the real images."""
 
-import collections
 import dataclasses
 import hashlib
 import os
@@ -10,12 +9,11 @@ import pytest
 import tensorflow_datasets as tensorflow_data
 from image_files import write_tfds
 
-from elu_zoo import errors
-from elu_zoo.data import catalog, load, statistics, tfds
+from elu_zoo.data import catalog, load, statistics
 from elu_zoo.layers import preprocess
 from elu_zoo.layers import statistics_file as stored
 
-NAMES = ["cifar10", "cifar100", "cifar100_coarse"]
+NAMES = ["cifar10", "cifar100"]
 
 
 def parts(data):
@@ -33,51 +31,34 @@ def label_of(*splits):
 
 @pytest.fixture
 def prepared(tmp_path, monkeypatch, examples):
-    """A folder with a small cifar100. Fine labels 0, 1, 2 are coarse labels 0, 0, 1."""
-    labels = {"label": 3, "coarse_label": 2}
+    """A folder with a small cifar100, whose examples have a second label."""
     features = {"image": tensorflow_data.features.Image(shape=(3, 2, 1), encoding_format="png")}
-    for name, num_classes in labels.items():
-        features[name] = tensorflow_data.features.ClassLabel(num_classes=num_classes)
+    for name in "label", "coarse_label":
+        features[name] = tensorflow_data.features.ClassLabel(num_classes=3)
     splits = {
         split: [
-            {"image": image, "label": label, "coarse_label": label // 2}
+            {"image": image, "label": label, "coarse_label": 0}
             for image, label in zip(*arrays, strict=True)
         ]
         for split, arrays in examples.items()
     }
     write_tfds(tmp_path / "cifar100/3.0.2", splits, features)
-    for name, num_classes in (("cifar100", 3), ("cifar100_coarse", 2)):
-        small = {"sizes": (6, 2, 4), "image_shape": (3, 2, 1), "num_classes": num_classes}
-        entry = dataclasses.replace(catalog.ENTRIES[name], **small)
-        monkeypatch.setitem(catalog.ENTRIES, name, entry)
+    small = {"sizes": (6, 2, 4), "image_shape": (3, 2, 1), "num_classes": 3}
+    entry = dataclasses.replace(catalog.ENTRIES["cifar100"], **small)
+    monkeypatch.setitem(catalog.ENTRIES, "cifar100", entry)
     return tmp_path
 
 
-def test_fine_and_coarse_labels_have_the_same_splits(prepared, examples, home):
-    fine, coarse = (load.load(n, prepared) for n in ("cifar100", "cifar100_coarse"))
-    assert (fine.name, coarse.name) == ("cifar100", "cifar100_coarse")
-    assert fine.fingerprint == coarse.fingerprint == "cifar100"
-    assert (fine.num_classes, coarse.num_classes) == (3, 2)
-    assert fine.class_names == ("0", "1", "2") and coarse.class_names == ("0", "1")
-    assert [len(part) for part in parts(coarse)] == [6, 2, 4]
-    written = {
+def test_a_prepared_data_set_keeps_its_labels(prepared, examples):
+    data = load.load("cifar100", prepared)
+    assert data.name == data.fingerprint == "cifar100"
+    assert data.class_names == ("0", "1", "2")
+    assert [len(part) for part in parts(data)] == [6, 2, 4]
+    assert label_of(*parts(data)) == {
         image.tobytes(): label
         for images, labels in examples.values()
         for image, label in zip(images, labels, strict=True)
     }
-    assert label_of(*parts(fine)) == written
-    assert label_of(*parts(coarse)) == {k: v // 2 for k, v in written.items()}
-    for fine_part, coarse_part in zip(parts(fine), parts(coarse), strict=True):
-        assert keys(fine_part) == keys(coarse_part)  # the same images in the same order
-    assert len(list((home / "data").glob("*.npz"))) == 2
-    cached = load.load("cifar100_coarse", prepared)
-    np.testing.assert_array_equal(cached.train.labels, coarse.train.labels)
-
-
-def test_a_missing_label_feature_is_refused(prepared):
-    source = tfds.find("cifar100", prepared, 3, label="colour")
-    with pytest.raises(errors.DataError, match="Cannot read the data set .*'colour'"):
-        source.read()
 
 
 @pytest.fixture(scope="module")
@@ -120,30 +101,6 @@ def test_real_cifar_has_fixed_splits(cifar, name, classes, expected):
     ]
     assert actual == digests.split()
     assert [data.class_names[index] for index in (0, 1, -1)] == names.split()
-
-
-@pytest.mark.slow
-@pytest.mark.nightly
-@pytest.mark.data("cifar10", "cifar100")
-def test_real_coarse_labels_group_the_fine_labels(cifar):
-    fine, coarse = cifar("cifar100"), cifar("cifar100_coarse")
-    splits = (
-        ((fine.train, fine.validation), (coarse.train, coarse.validation)),
-        ((fine.test,), (coarse.test,)),
-    )
-    pairs = set()
-    for fine_parts, coarse_parts in splits:
-        assert sorted(keys(*fine_parts)) == sorted(keys(*coarse_parts))
-        fine_of, coarse_of = label_of(*fine_parts), label_of(*coarse_parts)
-        # Images that occur twice are left out, because their labels may differ.
-        count = collections.Counter(keys(*fine_parts))
-        unique = [image for image in count if count[image] == 1]
-        pairs |= {(fine_of[image], coarse_of[image]) for image in unique}
-    assert len(pairs) == 100  # Each fine class belongs to one coarse class.
-    counts = np.bincount([c for _, c in pairs])
-    assert counts.tolist() == [5] * 20
-    names = {(fine.class_names[f], coarse.class_names[c]) for f, c in pairs}
-    assert {("maple_tree", "trees"), ("shark", "fish"), ("girl", "people")} <= names
 
 
 @pytest.mark.slow

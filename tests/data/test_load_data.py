@@ -43,6 +43,13 @@ def test_splits_of_a_folder_are_kept(tmp_path):
     assert [len(data.train), len(data.validation)] == [8, 2]
 
 
+def test_dark_images_are_reported(tmp_path, caplog):
+    images = np.stack([noise(16, 16, seed) // 17 for seed in range(40)])  # 12 of 16 bits
+    np.savez(tmp_path / "dark.npz", x=images, y=np.arange(40) % 2)
+    load.load(tmp_path / "dark.npz")
+    assert "the brightest pixel is 15 of 255" in caplog.text
+
+
 def test_class_names_of_a_folder_are_not_cached(tmp_path):
     folder = fill(tmp_path / "a", classes({"n01": 20, "n02": 20}))
     before = load.load(str(folder), None, SHAPE)

@@ -44,6 +44,17 @@ def test_a_data_set_name_with_a_builder_config_is_loaded(tmp_path):
     assert load.load(name, tmp_path).image_shape == (28, 28, 1)
 
 
+def test_splits_have_other_names_and_a_warning_lists_the_rest(tmp_path, caplog):
+    splits = {name: examples(6, 9 * i) for i, name in enumerate(("train", "val", "test", "extra"))}
+    write_tfds(tmp_path / "t/1.0.0", splits, features())
+    data = load.load("t", tmp_path)
+    assert len(data.train) == 6 and data.note == ""
+    assert {image for _, image in rows(data.validation)} == {
+        each["image"].tobytes() for each in splits["val"]
+    }
+    assert "splits not read: extra" in caplog.text
+
+
 def test_images_of_any_format_are_decoded_as_in_predictions(tmp_path):
     bitmap, pixels = io.BytesIO(), noise(16, 16, 7)
     Image.fromarray(pixels).save(bitmap, "BMP")
@@ -84,7 +95,7 @@ def test_images_of_several_sizes_need_a_shape(tmp_path):
         (
             {"train": [{"image": x["image"]} for x in examples(4)]},
             {"image": features()["image"]},
-            "does not have one 8-bit image and one label .* features are: image",
+            "does not have one 8-bit image and one ClassLabel .* features are: image",
         ),
         (
             {"train": [{**x, "image": x["image"].astype("uint16")} for x in examples(4)]},

@@ -1,6 +1,5 @@
 """Evaluations, which compute in float32 even if the training does not."""
 
-import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -113,11 +112,3 @@ def test_images_of_the_wrong_shape_are_refused(shape):
     evaluator = Evaluator(build("mnist_autoencoder"), None)
     with pytest.raises(errors.UsageError, match=r"\(6, 5, 1\)"):
         outputs_of(evaluator, np.zeros((2, *shape), "uint8"))
-
-
-def test_a_backend_other_than_tensorflow_gives_the_same_outputs(monkeypatch, split):
-    model = build("mnist_mlp_5x256")
-    expected = outputs_of(Evaluator(model, None), split.images)
-    monkeypatch.setattr(keras.backend, "backend", lambda: "other")
-    outputs = outputs_of(Evaluator(model, None), split.images)
-    np.testing.assert_allclose(outputs, expected, 1e-5, 1e-6)

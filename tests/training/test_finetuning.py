@@ -1,5 +1,6 @@
 """Fine-tuning: runs that start from trained weights."""
 
+import dataclasses
 import logging
 import shutil
 import signal
@@ -129,6 +130,22 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
     run = build.build(resolved, build.load_data(resolved, None), placement, ("off", None, 1))
     reduced = [x.name for x in run.model.layers if x.compute_dtype == "bfloat16"]
     assert {"dense1", "dense2", "dense3"} <= {*reduced} and "classifier" not in reduced
+
+
+def test_what_may_mislead_is_logged(npz, parent, caplog, monkeypatch):
+    monkeypatch.setattr(build.hardware, "has_bfloat16", lambda: False)
+    caplog.set_level(logging.INFO)
+    resolved = resolve(make_config(parent, npz))
+    data, began = build.load_data(resolved, None), resolved.parent
+    config = finetune.get_config("weights=none")
+    config.data.name = npz
+    for dataset, words in ("mnist", []), ("shades", ["some of the test images"]):
+        caplog.clear()
+        shape = {"arguments": {"input_shape": [20, 20, 1]}, "dataset": dataset}
+        build._advise(config, data, 49, dataclasses.replace(began, **shape))
+        for word in "precision=float32", "augmentation=none", "Only 49 iterations", *words:
+            assert word in caplog.text
+        assert len(caplog.records) == 3 + len(words)
 
 
 def test_a_part_of_a_name_is_a_whole_word():

@@ -132,7 +132,5 @@ def open_outputs(
     records = Records(folder, (state.metrics_length, state.metrics_sha256))
     display = Display(run.length.total, state.step)
     with contextlib.closing(records), contextlib.closing(display), writer:
-        if not state.step:
-            records.write_config(state.identity.config)
         hook = on_row if chief else None
         yield Outputs(run, folder, writer, records, observers, hook, display, Timer())

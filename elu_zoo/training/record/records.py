@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-from tensorboard.plugins.hparams.summary_v2 import hparams_pb
 from tensorboard.summary.writer.record_writer import RecordWriter
 from tqdm.auto import tqdm
 
@@ -45,18 +44,6 @@ class Records:
         if self._board:
             self._digest.update(_append(self._metrics, row))
             self._plot(row | plotted)
-
-    def write_config(self, config: dict[str, Any]) -> None:
-        """Writes a config as the hyperparameters of TensorBoard."""
-        if self._board:
-            names = "data", "model", "train"
-            fields = [(f"{name}.{key}", x) for name in names for key, x in config[name].items()]
-            values = {
-                k: x if isinstance(x, int | float | str) else json.dumps(x) for k, x in fields
-            }
-            summary = hparams_pb(values | {"seed": config["seed"]})
-            event = Event(wall_time=time.time(), summary=summary)
-            self._board.write(event.SerializeToString())
 
     def write_timing(self, row: dict[str, float]) -> None:
         """Appends a row of times and rates to timing.jsonl and TensorBoard."""

@@ -60,9 +60,7 @@ def compare(
         )
         changed.append(f"code: {began.code} -> {now.code}")
     for name in sorted(differing & {"versions", "replicas", "accumulate"}):
-        text = (
-            "The %s of the run were %s and are now %s. Results may differ, at least in last bits."
-        )
+        text = "The %s of the run were %s and are now %s: results may differ, perhaps in last bits."
         logging.warning(text, name, old[name], new[name])
     return changed
 
@@ -74,14 +72,9 @@ def _check_changes(changed: list[str], allowed: bool, workdir: Path) -> None:
         own = not any(repr(name) in change for name in load.names())
         if own and change.startswith(("data.name:", "data.folder:")):
             continue  # `compare` compares the images, which may have moved
-        if change.startswith("train.keep_best:"):
+        if change.startswith(("data.", "train.batch_size:", "seed:", "train.keep_best:")):
             raise errors.UsageError(
-                f"A run cannot be resumed with {change}, because its checkpoints have "
-                "the weights of one field only. Pass another --workdir."
-            )
-        if change.startswith(("data.", "train.batch_size:", "seed:")):
-            raise errors.UsageError(
-                f"Cannot resume with {change}, which changes the batches. Pass another --workdir."
+                f"A run cannot be resumed with {change}. Pass another --workdir."
             )
     if changed and not allowed:
         raise errors.UsageError(
@@ -116,9 +109,7 @@ def check_finished(
             now = dataclasses.replace(now, images=load_data().fingerprint)
         except (errors.DataError, errors.UsageError) as error:
             # The weights are complete, even if the user has deleted the images.
-            logging.warning(
-                "The images cannot be compared with those of the finished run: %s", error
-            )
+            logging.warning("The images are not compared with those of the run: %s", error)
     compare(began, now, workdir)
     check_observed(workdir, observers)
     logging.info("%s is finished.", workdir)
@@ -128,10 +119,8 @@ def check_observed(workdir: Path, observers: Sequence["Observer"]) -> None:
     """Checks that a run has the records of observers; raises `DataError`."""
     missing = [each.name for each in observers if not (workdir / each.name).exists()]
     if missing:
-        raise errors.DataError(
-            f"The run in {workdir} did not record {', '.join(missing)}. "
-            "Delete the folder to train again."
-        )
+        names = ", ".join(missing)
+        raise errors.DataError(f"{workdir} lacks {names}. Delete the folder to train again.")
 
 
 def check_unlocked(workdir: Path, chief: bool) -> None:

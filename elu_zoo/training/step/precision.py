@@ -23,9 +23,8 @@ def check_precision(name: str) -> None:
     policy = keras.config.dtype_policy().name
     if policy != "float32":
         raise errors.UsageError(
-            f"Keras' dtype policy is {policy}, but must be float32, because "
-            f"train.precision ({name}) sets the precision of a run. Call "
-            'keras.config.set_dtype_policy("float32") before training.'
+            f"Keras' dtype policy is {policy}, but train.precision ({name}) sets the precision of "
+            'a run. Call keras.config.set_dtype_policy("float32") before training.'
         )
 
 

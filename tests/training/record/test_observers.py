@@ -220,7 +220,7 @@ def test_a_run_on_several_machines_cannot_be_observed():
 def test_a_finished_run_without_the_records_is_refused(observed, unobserved):
     assert train(get_config(), observed[0], OBSERVERS)["tag"] == observed[1]["tag"]
     (unobserved[0] / "test.jsonl").touch()
-    with pytest.raises(errors.DataError, match="record losses.float32, activations, snapshots"):
+    with pytest.raises(errors.DataError, match="lacks losses.float32, activations, snapshots"):
         train(get_config(OFTEN), unobserved[0], OBSERVERS)
 
 
