@@ -70,7 +70,8 @@ def get_model(
               `preprocessing=False` if theirs is `gcn` or has statistics.
             - width: factor on the number of units of every hidden layer.
             - seed: equal seeds give bit-equal initial weights for every activation,
-              with or without batch normalisation (but `maxout` has more kernels with its own).
+              with or without batch normalisation (but `maxout` has more kernels with its own);
+              `keras.utils.set_random_seed` changes nothing. Defaults to `0`.
             - kernel_decay (not of `maxout`, `fmp` and the MNIST networks): d of the penalty
               d / 2 * |kernel|^2, whose gradient is d * kernel. Biases have no penalty.
 

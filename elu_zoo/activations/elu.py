@@ -95,7 +95,8 @@ def elu_xla(x: Any, alpha: float = 1.0) -> Any:
 
     In float32 and with alpha = 1 the error is at most 1 unit in the last place. For
     x <= 0 the derivative is computed from the output, as `f(x) + alpha`, so that a tape
-    keeps only the output. Derivatives of every order are defined.
+    keeps only the output. Derivatives of every order are defined, except in a branch of
+    `tf.cond` under a tape outside of the function; use `elu` there.
 
     XLA compiles a program for each new shape, in about 0.04 s for the function and as
     long for its derivative. Another `alpha` is an input of the same programs. As the
@@ -167,7 +168,8 @@ class ELU(keras.layers.Layer):
         alpha: `f(x)` tends to -alpha for x to -infinity; must be finite and > 0. Defaults to `1.0`.
         jit_compile: whether the layer computes `elu_xla` on TensorFlow, eagerly and in
             graphs with `training=True`. Other graphs, and thus exports, have stock
-            operations, whose values differ by up to alpha * 1.2e-7. Defaults to `False`.
+            operations, whose values differ by up to alpha * 1.2e-7. A subclass with its own
+            `call` is not compiled. Defaults to `False`.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input shape: any. Output shape: the shape of the input.

@@ -8,14 +8,14 @@ import jax.numpy as jnp
 
 
 @functools.partial(jax.custom_jvp, nondiff_argnums=(1,))
-def elu(x: jax.Array, alpha: float) -> jax.Array:
+def _elu(x: jax.Array, alpha: float) -> jax.Array:
     """Returns the ELU of `x` in the dtype of `x`; half precision in float32."""
     wide = _widen(x)
     negative = alpha * jnp.expm1(jnp.minimum(wide, 0.0))
     return jnp.where(wide > 0, wide, negative).astype(x.dtype)
 
 
-@elu.defjvp
+@_elu.defjvp
 def _derivative(alpha: float, primals: Any, tangents: Any) -> Any:
     # The slope is a function of the input, so that the reverse pass can compute it from
     # the input in its own dtype, instead of keeping float32 values.
@@ -24,7 +24,11 @@ def _derivative(alpha: float, primals: Any, tangents: Any) -> Any:
     # The exponential of a positive input would be unused, but could be infinite.
     slope = alpha * jnp.exp(jnp.where(wide > 0, 0.0, wide))
     slope = jnp.where(wide > 0, 1.0, slope)
-    return elu(x, alpha), (slope * _widen(tangent)).astype(x.dtype)
+    return _elu(x, alpha), (slope * _widen(tangent)).astype(x.dtype)
+
+
+# Without a compiled call, each operation is dispatched alone, 25 times as slow on a small tensor.
+elu = functools.partial(jax.jit, static_argnums=1, inline=True)(_elu)
 
 
 def _widen(x: jax.Array) -> jax.Array:

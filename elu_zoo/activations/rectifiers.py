@@ -190,12 +190,11 @@ class RReLU(keras.layers.Layer):
         self.supports_masking = True
 
     def call(self, inputs: Any, training: bool = False) -> Any:
-        if not training:
-            mean = (self.lower + self.upper) / 2
-            return keras.ops.leaky_relu(inputs, negative_slope=mean)
         inputs = keras.ops.cast(inputs, self.compute_dtype)
-        shape, dtype = keras.ops.shape(inputs), inputs.dtype
-        slope = keras.random.uniform(shape, self.lower, self.upper, dtype, self.seed_generator)
+        slope = (self.lower + self.upper) / 2
+        if training:
+            shape, dtype = keras.ops.shape(inputs), inputs.dtype
+            slope = keras.random.uniform(shape, self.lower, self.upper, dtype, self.seed_generator)
         return keras.ops.where(inputs > 0, inputs, slope * inputs)
 
     def compute_output_shape(self, input_shape: Any) -> Any:

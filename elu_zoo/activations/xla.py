@@ -48,6 +48,8 @@ def elu_compiled(x: tf.Tensor, alpha: float = 1.0) -> tf.Tensor:
             "This TensorFlow was built without XLA, which elu_xla needs. Use "
             "elu_zoo.elu, and --compile=off for training."
         )
+    if isinstance(x, tf.RaggedTensor):  # XLA has no ragged operations
+        return x.with_flat_values(elu_compiled(x.flat_values, alpha))
     if x.dtype in _HALF:
         return tf.cast(elu_compiled(tf.cast(x, tf.float32), alpha), x.dtype)
     if tf.executing_eagerly():

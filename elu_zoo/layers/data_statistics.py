@@ -100,6 +100,7 @@ class ZCAWhitening(keras.layers.Layer):
 
     def call(self, inputs: Any) -> Any:
         shape = keras.ops.shape(inputs)
+        inputs = keras.ops.cast(inputs, self.compute_dtype)
         flat = keras.ops.reshape(inputs, (shape[0], math.prod(inputs.shape[1:])))
         centred = flat - captured(self._mean)
         whitened = keras.ops.matmul(centred, captured(self._matrix))

@@ -41,6 +41,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
         self.built = True
 
     def call(self, inputs: Any) -> Any:
+        inputs = keras.ops.cast(inputs, self.compute_dtype)
         pooled = self.compute_output_shape(inputs.shape)[1:3]
         sides = list(zip(inputs.shape[1:3], pooled, strict=True))
         # Cells beyond the last window of a map of unknown size are not pooled.
@@ -60,7 +61,9 @@ class CeilMaxPooling2D(keras.layers.Layer):
         )
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:
-        shape, least = tuple(input_shape), self.pool_size - self.strides + 1
+        # JAX exports maps of unknown size with symbols as sizes.
+        shape = tuple(n if isinstance(n, int) else None for n in input_shape)
+        least = self.pool_size - self.strides + 1
         known = [n for n in shape[1:3] if n is not None]
         if len(shape) != 4 or min(known, default=least) < least:
             raise errors.UsageError(

@@ -61,6 +61,7 @@ class Pretrained:
         for key, new in requested.items():
             if key not in self.arguments or key in ("num_classes", "seed"):
                 continue
+            new = new.tolist() if hasattr(new, "tolist") else new  # of NumPy
             trained, new = self.arguments[key], list(new) if isinstance(new, tuple) else new
             new = activations.describe(new) if key == "activation" else new
             is_shape = key == "input_shape" and isinstance(new, list) and len(new) == 3

@@ -14,7 +14,7 @@ sys.modules["tensorflow"] = None  # `import tensorflow` now raises an error
 import jax, keras, numpy as np, pytest
 from elu_zoo import errors
 from elu_zoo.activations import ELU, elu, elu_xla, form
-from elu_zoo.activations.rectifiers import LeakyReLU, ShiftedReLU
+from elu_zoo.activations.rectifiers import LeakyReLU, RReLU, ShiftedReLU
 from elu_zoo.layers import Maxout
 
 assert keras.backend.backend() == "jax"
@@ -59,6 +59,7 @@ for dtype in ("float16", "bfloat16"):
 
 at_0 = np.zeros(1, np.float32)
 assert jax.grad(lambda v: LeakyReLU(0.25)(v)[0])(at_0) == 0.25
+assert jax.grad(lambda v: RReLU(0.25, 0.75)(v)[0])(at_0) == 0.5
 assert jax.grad(lambda v: ShiftedReLU()(v)[0])(at_0 - 1) == 1
 equal = np.zeros((1, 3), np.float32)
 np.testing.assert_array_equal(jax.grad(lambda v: Maxout(3)(v)[0, 0])(equal), [[1, 0, 0]])

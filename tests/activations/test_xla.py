@@ -168,3 +168,11 @@ def test_alpha_is_an_input_of_the_compiled_functions():
         counts.add(xla._elu_compiled.experimental_get_tracing_count())
         counts.add(-xla._slope_program.experimental_get_tracing_count())
     assert len(counts) == 2
+
+
+def test_ragged_tensors_keep_their_rows():
+    rows = tf.ragged.constant([[-1.0, 2.0], [], [-3.0]])
+    for alpha in 1.0, 0.5:
+        expected = elu(rows, alpha).to_list()
+        for row, values in zip(elu_xla(rows, alpha).to_list(), expected, strict=True):
+            np.testing.assert_allclose(row, values, rtol=1e-6)

@@ -44,6 +44,8 @@ def test_outputs_equal_the_reference(pool, strides, cells, pooled):
         expected = reference(maps, pool, strides)
         assert expected.shape[1] == pooled
         np.testing.assert_array_equal(layer(maps), expected)
+        whole = np.int32(9 * maps)
+        np.testing.assert_array_equal(layer(whole), reference(whole, pool, strides))
         assert layer.compute_output_shape(maps.shape) == expected.shape
         symbolic = layer(keras.Input(maps.shape[1:]))
         assert symbolic.shape == (None, *expected.shape[1:])

@@ -23,6 +23,9 @@ def expected(images, small):
 def test_outputs_equal_numpy(whitening, images, expected):
     y = ZCAWhitening(whitening)(images)
     np.testing.assert_allclose(y, expected, rtol=1e-5, atol=1e-5)
+    whole = np.uint8(99 * abs(images))
+    y = ZCAWhitening(whitening)(whole)
+    np.testing.assert_array_equal(y, ZCAWhitening(whitening)(np.float32(whole)))
     empty = ZCAWhitening(whitening)(images[:0])
     assert empty.shape == images[:0].shape
 

@@ -18,9 +18,13 @@ CENTRES = np.array([[0, 0], [4, 6], [2, 3], [0, 5]], "int32")
 MASK = (2**31 - 1, 165_000, np.array([0, 1, 49_999, 1], "int32"), (7, 5), 0.1)
 PROGRAM = """
 import sys
-import keras, numpy as np
+import jax, keras, numpy as np
+from elu_zoo.layers import CeilMaxPooling2D
 from test_layers_on_jax import CENTRES, Cutout, IMAGES, MASK, kept_values
 assert keras.backend.backend() == "jax"
+sizes = jax.export.symbolic_shape("n, height, width, 2")  # as in an export
+maps = jax.ShapeDtypeStruct(sizes, np.float32)
+assert len(jax.eval_shape(CeilMaxPooling2D(3, 2), maps).shape) == 4
 np.savez(sys.argv[1], mask=kept_values(*MASK), cut_out=Cutout(3)(IMAGES, CENTRES))
 """
 
