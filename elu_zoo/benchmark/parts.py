@@ -195,4 +195,5 @@ def check(names: Sequence[str], batch_size: int | None, backend: str) -> None:
             f"Received: {batch_size}. Set an even size or remove replicas from --parts."
         )
     if "serving" in names:
-        errors.check_packages("The part serving", ["tensorflow_serving"], "serving")
+        part = "The part serving of --parts"
+        errors.check_packages(part, ["tensorflow_serving"], "serving")

@@ -13,9 +13,9 @@ from absl import logging
 
 from elu_zoo import files
 
-# Version of the decoders of a user's images. The name of an entry contains it, so that
+# Version of the readers of a user's images. The name of an entry contains it, so that
 # arrays of another version are not read.
-_DECODER = "decoder2"
+_DECODER = "decoder3"
 
 Arrays = dict[str, np.ndarray]
 

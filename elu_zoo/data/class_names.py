@@ -79,7 +79,8 @@ def matched(data: ImageData, owner: str, classes: Sequence[str], count: int) -> 
             f"{len(unknown)} of the {len(present)} classes of the data set {data.name} match no or "
             f"several classes of {owner}: {errors.listed(unknown)}. {owner} has {count} classes, "
             f"{errors.listed(classes)}. {errors.did_you_mean(unknown[0], classes)}"
-            "Rename or remove them, copy class_names.txt of the training folder, or pass others."
+            "Rename or remove these classes of the data (for a folder, copy class_names.txt of the "
+            "training), or pass other weights."
         )
     labels = np.array([known.index(x) if x in known else -1 for x in names], np.int32)
     parts = {name: part.relabelled(labels) for name, part in parts.items()}

@@ -70,8 +70,7 @@ class ImageData:
         class_names: the name of each label.
         note: a warning for readers of results on this data set; may be empty.
         terms: the terms of use of the images.
-        fingerprint: identifies the images, also in names of statistics files. Data
-            sets that differ only in their labels have the same fingerprint.
+        fingerprint: identifies the images, also in names of statistics files.
         is_named: False if the source has only numbers for its classes.
     """
 

@@ -131,8 +131,8 @@ def _load_user_data(name: str, data_dir: str | Path | None, image_shape: Shape |
         source = tfds.find(name, data_dir, shape=image_shape)
         key = f"tfds-{identifier}-{source.version}"
         arrays = cache.load(key, source.files, source.read, image_shape or ())
-    if 1 < (brightest := arrays["train_images"].max(initial=0)) < 64:
-        advice = "rescale 16-bit files, of which only the upper 8 bits are read"
+    if (brightest := arrays["train_images"].max(initial=0)) < 64:
+        advice = "rescale the pixels; of 16-bit files only the upper 8 bits are read"
         logging.warning("%s: the brightest pixel is %d of 255: %s.", name, brightest, advice)
     terms = arrays.get("terms", f"{path.name}: the terms of its images.")
     return splits.split(identifier, arrays, str(terms))

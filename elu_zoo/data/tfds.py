@@ -115,12 +115,12 @@ def _read(builder: Any, shape: shapes.Shape | None, of_zoo: bool) -> Arrays:
             f"The images of {info.full_name} differ in shape: {target}. Set image_shape to "
             "(height, width, channels) to resize the images. Received: None."
         )
-    if "train" not in info.splits:
+    named = {name: [x for x in names if x in info.splits] for name, names in SPLIT_NAMES.items()}
+    used = {name: found[0] for name, found in named.items() if found}
+    if "train" not in used:
         raise errors.DataError(
             f"{info.full_name} has no split 'train'. It has {', '.join(info.splits)}."
         )
-    named = {name: [x for x in names if x in info.splits] for name, names in SPLIT_NAMES.items()}
-    used = {name: found[0] for name, found in named.items() if found}
     if unread := {*info.splits} - {*used.values()}:
         logging.warning("%s: splits not read: %s.", info.full_name, errors.listed(sorted(unread)))
     counts = {name: info.splits[split].num_examples for name, split in used.items()}

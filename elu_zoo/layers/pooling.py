@@ -1,5 +1,6 @@
 """Max pooling with Caffe's output size, and spatial pyramid pooling."""
 
+import numbers
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,7 +63,7 @@ class CeilMaxPooling2D(keras.layers.Layer):
 
     def compute_output_shape(self, input_shape: Any) -> tuple[Any, ...]:
         # JAX exports maps of unknown size with symbols as sizes.
-        shape = tuple(n if isinstance(n, int) else None for n in input_shape)
+        shape = tuple(int(n) if isinstance(n, numbers.Integral) else None for n in input_shape)
         least = self.pool_size - self.strides + 1
         known = [n for n in shape[1:3] if n is not None]
         if len(shape) != 4 or min(known, default=least) < least:

@@ -51,26 +51,28 @@ def _judge(name: str, claim: Claim, view: View | None) -> Judged:
     view = view and view.judged
     effects = claims.judge(claim, view.frame if view and view.rows else None)
     failures = _failures(name, claim, view, effects) if view else []
-    outcomes = [effect.outcome for _, effect in effects]
-    verdict = claims.verdict(outcomes + failures, schedule_share(name, view))
+    outcomes = [*(effect.outcome for _, effect in effects), *failures]
+    verdict = claims.verdict(outcomes, schedule_share(name, view))
     return Judged(claim, name, view, effects, failures, verdict)
 
 
 def _failures(name: str, claim: Claim, view: View, effects: Effects) -> list[str]:
     """Returns how runs of the claim's tests failed, whose other runs alone decide no claim."""
-    failed = {"diverged": {run.arm for run in view.diverged}}
+    frame, failed = view.frame, {"diverged": {run.arm for run in view.diverged}}
+    good = {*frame.groupby([*grouping.ARM], observed=True).groups} if view.diverged else set()
     if classes := EXPERIMENTS[name].classes:
-        errors = grouping.ends(view.frame, [ERROR])[ERROR].dropna()
-        failed["at chance"] = {
-            Arm(activation, batch_norm, variant)
-            for (batch_norm, variant, activation, _), error in errors.items()
-            if not results.beats_chance(error, classes)
-        }
+        errors = grouping.ends(frame, [ERROR])[ERROR].dropna()
+        learned = errors.map(lambda error: results.beats_chance(error, classes)).astype(bool)
+        good = {key[:3] for key in errors[learned].index}
+        failed["at chance"] = {Arm(x, *rest) for *rest, x, _ in errors[~learned].index}
     incomplete = any(effect.outcome == "not measured" for _, effect in effects)
     return [
         reason
         for reason, arms in failed.items()
-        if any(incomplete or _uses(claim, view.frame, effects, arm) for arm in arms)
+        if any(
+            _uses(claim, frame, effects, arm) if (*arm[1:], arm.activation) in good else incomplete
+            for arm in arms
+        )
     ]
 
 

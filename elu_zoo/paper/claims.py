@@ -119,10 +119,11 @@ def equals(read: Read, mean: float, deviation: float, runs: int) -> Find:
         if not values:
             return Effect()
         own = float(np.std(values, ddof=1)) if len(values) > 1 else 0.0
+        freedom = len(values) - 1 if own > deviation else runs - 1
         error = max(own, deviation) * math.sqrt(1 / len(values) + 1 / runs)
         effect = float(np.mean(values)) - mean
-        half = float(stats.t.ppf(0.975, runs - 1)) * error
-        p = 2 * float(stats.t.sf(abs(effect) / error, runs - 1))
+        half = float(stats.t.ppf(0.975, freedom)) * error
+        p = 2 * float(stats.t.sf(abs(effect) / error, freedom))
         outcome = "inconclusive"
         if abs(effect) + half < test.limit:
             outcome = "supports"

@@ -36,9 +36,8 @@ beside the paper's. The verdicts are:
 - *contradicted*: all measured tests contradict the claim, in runs of the paper's length.
 - *different*: our numbers differ from the paper's, in runs of the paper's length. Where the
   paper leaves its recipe open, ours may be another.
-- *mixed*: measured tests or single layers disagree, or only some tests find a difference, or
-  measured tests support the claim and others have no runs, or runs of the tests diverged or
-  stayed at chance.
+- *mixed*: measured tests or single layers disagree, or only some find a difference, or measured
+  tests support it and others have no runs, or runs of the tests diverged or stayed at chance.
 - *undecided*: no test finds a difference.
 - *not tested*: there are no runs, too few, or only shorter ones that contradict the claim, or
   no measure could decide it. Runs with other optimizers or learning rates do not count.
@@ -49,16 +48,16 @@ are decided by their 95 % bootstrap interval, theorems by the rounding errors of
 about a whole training by the stored epoch that supports them least (p times the number of epochs if
 it contradicts), and the paper's own tests, p < 0.001, by Wilcoxon's exact one-sided p of at least
 ten pairs. A number of the paper is supported if ours is equivalent: if the 95 % interval of our
-mean minus the paper's, by the larger deviation and the number of the paper's runs, is within a
-stated limit. Else it *differs* if that interval excludes 0, even if our error is lower. These two
-kinds of test are *inconclusive* if they decide nothing. Our choices of a damping, a
-share of the covariances, a limit of a loss, and in figures 2 and 7 of a window of epochs and an
-average over units have tests at three values; those of an early epoch (5), of the limits of
+mean minus the paper's, by the larger deviation (of one run, the paper's) and the number of the
+paper's runs, is within a stated limit. Else it *differs* if that interval excludes 0, even if our
+error is lower. These two kinds of test are *inconclusive* if they decide nothing. Our choices of a
+damping, a share of the covariances, a limit of a loss, and in figures 2 and 7 of a window of epochs
+and an average over units have tests at three values; those of an early epoch (5), of the limits of
 flatness and of equality with the paper's numbers, and of the theory's phases and medians at one.
 Differences that are *equal* in all pairs decide nothing, nor do *too few pairs*. A test has
-*diverged* if runs that diverged left it no pair, or if of two activations some runs diverged and
-others did not. [All measured tests](claim_tests.csv) have their p
-and intervals, without correction.
+*diverged* if runs that diverged left it no pair, or if only in some pairs one of two activations
+diverged alone. [All measured tests](claim_tests.csv) have their p and intervals, without
+correction.
 """
 
 

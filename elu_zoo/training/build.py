@@ -245,7 +245,8 @@ def _advise(config: ConfigDict, data: ImageData, steps: int, parent: Pretrained 
         )
     if steps < 50:  # in which no network of the zoo learns much
         logging.warning("Only %d iterations: set more epochs or a smaller batch size.", steps)
-    moved = parent and parent.dataset == data.name and data.note
+    # A hash of the resized pixels chose the test images.
+    moved = parent and parent.dataset == data.name and " for test" in data.note
     if moved and tuple(parent.arguments["input_shape"]) != data.image_shape:
         logging.warning(
             "%s was trained on some of the test images, which another size divides anew. Put the "

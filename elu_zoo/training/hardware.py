@@ -21,7 +21,7 @@ def processor() -> str:
 
 
 def has_bfloat16() -> bool:
-    """Returns whether an accelerator, or the processor, has instructions for bfloat16."""
+    """Returns whether the processor has instructions for bfloat16, or is not the device."""
     path = Path("/proc/cpuinfo")
     flags = path.read_text() if path.exists() else "bf16"  # unknown
     return "bf16" in flags or bool(accelerators())

@@ -57,6 +57,8 @@ for dtype in ("float16", "bfloat16"):
     np.testing.assert_allclose(
         np.asarray(slope, np.float64), exact, rtol=1.01 * 2 * unit, atol=1e-7)
 
+from elu_zoo.activations import jax_elu
+assert jax_elu.elu.lower(x, 1.0)  # compiled, also outside of jit
 at_0 = np.zeros(1, np.float32)
 assert jax.grad(lambda v: LeakyReLU(0.25)(v)[0])(at_0) == 0.25
 assert jax.grad(lambda v: RReLU(0.25, 0.75)(v)[0])(at_0) == 0.5

@@ -44,7 +44,7 @@ def examples():
 def small(monkeypatch):
     """Adds a catalogue entry for the data set "small", which `prepare` writes."""
     find = partial(tfds.find, "small", major=3)
-    entry = catalog.Entry(find, (6, 2, 4), (3, 2, 1), 3, "small", "terms")
+    entry = catalog.Entry(find, (6, 2, 4), (3, 2, 1), 3, "terms")
     monkeypatch.setitem(catalog.ENTRIES, "small", entry)
 
 

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from image_files import classes, fill, noise, png, rows, uniform
+from PIL import Image
 
 from elu_zoo import errors
 from elu_zoo.data import catalog, dataset, load
@@ -43,11 +44,14 @@ def test_splits_of_a_folder_are_kept(tmp_path):
     assert [len(data.train), len(data.validation)] == [8, 2]
 
 
-def test_dark_images_are_reported(tmp_path, caplog):
-    images = np.stack([noise(16, 16, seed) // 17 for seed in range(40)])  # 12 of 16 bits
-    np.savez(tmp_path / "dark.npz", x=images, y=np.arange(40) % 2)
-    load.load(tmp_path / "dark.npz")
-    assert "the brightest pixel is 15 of 255" in caplog.text
+def test_dark_16_bit_files_are_reported(tmp_path, caplog):
+    for i in range(40):
+        path = tmp_path / "dark" / "xy"[i % 2] / f"{i}.png"
+        path.parent.mkdir(parents=True, exist_ok=True)
+        pixels = noise(16, 16, i, 1)[..., 0].astype(np.uint16) * 8  # up to 2040 of 65535
+        Image.fromarray(pixels).save(path)
+    load.load(str(tmp_path / "dark"), image_shape=SHAPE)
+    assert "the brightest pixel is 7 of 255" in caplog.text
 
 
 def test_class_names_of_a_folder_are_not_cached(tmp_path):

@@ -37,7 +37,7 @@ def data():
     """A data set without a file of statistics."""
     train, validation, test = pictures(60), pictures(20, 1), pictures(30, 2)
     splits = [dataset.Split(i, np.zeros(len(i), "int32")) for i in (train, validation, test)]
-    return dataset.ImageData("tiny_coarse", *splits, ("0",), "", "", fingerprint="tiny")
+    return dataset.ImageData("tiny", *splits, ("0",), "", "", fingerprint="tiny")
 
 
 @pytest.mark.parametrize("batch", [5_000, 7])

@@ -51,6 +51,15 @@ def test_the_longest_budget_with_five_seeds_is_shown(tmp_path, seeds, budget):
     assert seen("fig7", tmp_path) == (budget, [seeds[budget], 0])
 
 
+def test_seeds_without_a_pair_do_not_count(tmp_path):
+    put("fig7", tmp_path, {"short": 5, "full": 5})
+    stored = views.points("fig7", tmp_path)
+    unpaired = {"budget": "full", "activation": "relu", "seed": "4"}
+    kept = [r for r in stored.rows if unpaired != {k: r[k] for k in unpaired}]
+    results.write(tmp_path / "figures" / "fig7.csv", list(kept[0]), kept)
+    assert seen("fig7", tmp_path) == ("short", [5, 0])
+
+
 @pytest.mark.parametrize(
     ("seeds", "longer"),
     [

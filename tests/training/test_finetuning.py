@@ -139,9 +139,9 @@ def test_what_may_mislead_is_logged(npz, parent, caplog, monkeypatch):
     data, began = build.load_data(resolved, None), resolved.parent
     config = finetune.get_config("weights=none")
     config.data.name = npz
-    for dataset, words in ("mnist", []), ("shades", ["some of the test images"]):
+    for dataset, side, words in ("mnist", 20, []), ("shades", 28, []), ("shades", 20, ["some of"]):
         caplog.clear()
-        shape = {"arguments": {"input_shape": [20, 20, 1]}, "dataset": dataset}
+        shape = {"arguments": {"input_shape": [side, side, 1]}, "dataset": dataset}
         build._advise(config, data, 49, dataclasses.replace(began, **shape))
         for word in "precision=float32", "augmentation=none", "Only 49 iterations", *words:
             assert word in caplog.text

@@ -160,7 +160,7 @@ def _difference(column: str, first: Arm, second: Arm) -> Find:
         # One error of 10^9 among others would hide the difference by its variance.
         some = 0 < len(alone_a | alone_b) < effect.n
         failed = some or (not effect.n and diverged_a)
-        return effect._replace(outcome="diverged") if failed else effect
+        return Effect(outcome="diverged") if failed else effect
 
     return find
 

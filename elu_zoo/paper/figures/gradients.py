@@ -72,7 +72,7 @@ _CLAIM = Claim(
     "vanishing-gradient",
     "abstract, 3",
     "Like ReLUs, LReLUs and PReLUs, ELUs alleviate the vanishing gradient problem via the "
-    "identity for positive values.",
+    "identity for positive values [against sigmoid; tanh, without an identity, does not vanish].",
     "an argument",
     tuple(
         ClaimTest(
