@@ -51,7 +51,7 @@ def _own_activation(model: str) -> str:
 
 
 def _error(model: str, data: str, activation: str, rows: Rows) -> str:
-    """Returns the mean error, as text, of the runs of a complete published schedule."""
+    """Returns the mean error, as text, of the last run of each seed of a whole schedule."""
     selected = [
         row
         for row in rows
@@ -65,7 +65,7 @@ def _error(model: str, data: str, activation: str, rows: Rows) -> str:
     ]
     if not selected:
         return ""
-    values = [float(row["test_error_percent"]) for row in selected]
+    values = [*{row["seed"]: float(row["test_error_percent"]) for row in selected}.values()]
     runs = "1 run" if len(values) == 1 else f"{len(values)} runs"
     epochs = selected[0]["epochs"]
     return f"{results.spread(values)} ({runs} of {epochs} epochs)"

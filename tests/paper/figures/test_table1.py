@@ -44,7 +44,7 @@ def test_rows_have_the_papers_errors_and_our_sizes(sizes):
 
 def run(**changes):
     base = {"model": "dsn", "dataset": "cifar10", "activation": "elu"}
-    base |= {"batch_norm": "False", "schedule": "paper", "schedule_share": "1.0"}
+    base |= {"batch_norm": "False", "seed": "0", "schedule": "paper", "schedule_share": "1.0"}
     base["config"] = "table1_baselines-dsn-cifar10"
     return base | {"epochs": "140", "test_error_percent": "10.0"} | changes
 
@@ -54,8 +54,8 @@ def run(**changes):
     [
         ([], "", ""),
         ([run()], f"10.00 {ONE}", ""),
-        ([run(), run(test_error_percent="11.0")],
-         "10.50 ± 0.71 (2 runs of 140 epochs)", ""),
+        ([run(), run(test_error_percent="9.0"), run(seed="1", test_error_percent="10.0")],
+         "9.50 ± 0.71 (2 runs of 140 epochs)", ""),
         ([run(), run(schedule="quick", test_error_percent="1")], f"10.00 {ONE}", ""),
         ([run(), run(activation="relu", test_error_percent="12")],
          f"10.00 {ONE}", f"12.00 {ONE}"),
