@@ -22,7 +22,7 @@ from elu_zoo.data import cache, load
 
 ROOT = Path(__file__).resolve().parent.parent
 WHEELS = "keras", "namex", "optree", "ml_collections"
-PART_BYTES = 30_000_000  # of a data set
+PART_BYTES = 40_000_000  # of a data set
 SIDE = 100  # images along a side of a mosaic
 
 

@@ -2,8 +2,8 @@
 
 python tools/gpu_queue.py pack KIT [--queue=tools/gpu_queue.txt] [--max_mb=60]
     On this machine: writes the folder KIT with the queue's remaining lines, the data sets that they
-    need, wheels that the other machine lacks, and stopped runs. Copy each part of KIT/data and
-    KIT/runs in a call of its own, the rest with `run`.
+    need, wheels that the other machine lacks, and stopped runs. Copy parts of KIT/data and KIT/runs
+    in calls of their own, a part 0, by which `run` knows the data, last, and the rest with `run`.
 python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8 [--again]
     On the other machine, in a copy of the checkout: trains runs until the time is up, several at
     once, and writes ended and then stopped runs as files below 16 MB, as many as a call brings
@@ -123,8 +123,7 @@ def run(
     for folder in sorted(stopped, key=lambda folder: gpu_files.newest(folder).name, reverse=True):
         gpu_files.add(folder, output)
     left = [*later.iterdir(), *runs.glob(f"*/{gpu_files.UNSENT}")]
-    print(f"{len(left)} files or stopped runs for the next call")
-    print(f"{len(waiting)} runs not started")
+    print(f"{len(left)} files or stopped runs for the next call, {len(waiting)} runs not started")
 
 
 def _start(job: Job, kit: Path, runs: Path, environment: dict[str, str]) -> subprocess.Popen:
@@ -148,13 +147,14 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
     variables = {f"CUDA_MPS_{name}_DIRECTORY": folder for name in ("PIPE", "LOG")}
     with_mps = {**environment, **variables}
     if control is None:
+        print("without MPS: no nvidia-cuda-mps-control")
         yield environment
         return
     subprocess.run([control, "-d"], env=with_mps)  # fails if a killed call has left one
     try:
         works = _succeeds([control], 5, with_mps, input=b"get_server_list\n")
         works = works and _succeeds(
-            [sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 40, with_mps
+            [sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 90, with_mps
         )
         print("with MPS" if works else "without MPS, which starts but does not work")
         yield with_mps if works else environment
@@ -205,8 +205,8 @@ def _seconds(job: Job, images: int, nets: dict[str, str], runs: Path) -> float:
     speeds = {path.parent.name: _speed(path) for path in runs.glob("*/timing.jsonl")}
     own = [speeds[name] for name in speeds if nets.get(name) == nets[job.name]]
     speed = statistics.median_low([*own, math.inf])
-    if math.isinf(speed):  # It may be as slow as the slowest other network.
-        speed = min([*speeds.values(), math.inf])
+    if math.isinf(speed):  # no run of this network has a speed yet
+        speed = statistics.median_low([*speeds.values(), math.inf])
     rows = gpu_files.rows(runs / job.name / "timing.jsonl")
     done = rows[-1]["step"] / rows[0]["iterations"] if rows else 0
     return START_SECONDS + images * (1 - done) / speed

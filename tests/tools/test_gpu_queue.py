@@ -80,7 +80,7 @@ def test_the_time_of_a_run_is_estimated_by_its_network_and_its_rest(tmp_path):
         text = "".join(f"{json.dumps(row)}\n" for row in rows)
         files.write_bytes(tmp_path / name / "timing.jsonl", text.encode())
     networks = {"small": "a", "new": "a", "other": "b", "large": "c"}
-    for name, seconds in (("small", 10.0), ("new", 20.0), ("large", 50.0)):
+    for name, seconds in (("small", 10.0), ("new", 20.0), ("large", 20.0)):
         found = gpu_queue._seconds(Job(name), 100, networks, tmp_path)
         assert found == gpu_queue.START_SECONDS + seconds
     nothing = gpu_queue._seconds(Job("new"), 100, networks, tmp_path / "none")
