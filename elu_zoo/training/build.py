@@ -17,7 +17,7 @@ from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
 from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.cost import all_layers
-from elu_zoo.training import finetuning, hardware
+from elu_zoo.training import finetuning
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
@@ -234,6 +234,8 @@ def _check_arguments(
 
 def _advise(config: ConfigDict, data: ImageData, steps: int, parent: Pretrained | None) -> None:
     """Logs what is allowed, but slow, or may give poor or wrong errors."""
+    from elu_zoo.training import hardware
+
     if config.train.precision != "float32" and not hardware.has_bfloat16():
         logging.warning("No bfloat16 here: --config.train.precision=float32 is faster.")
     if not load.is_own(config.data.name, config.data.get("folder", "")):

@@ -133,8 +133,8 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
 
 
 def test_what_may_mislead_is_logged(npz, parent, caplog, monkeypatch):
-    monkeypatch.setattr(build.hardware, "has_bfloat16", lambda: False)
-    caplog.set_level(logging.INFO)
+    monkeypatch.setattr("elu_zoo.training.hardware.has_bfloat16", lambda: False)
+    caplog.set_level(logging.INFO, "absl")
     resolved = resolve(make_config(parent, npz))
     data, began = build.load_data(resolved, None), resolved.parent
     config = finetune.get_config("weights=none")
