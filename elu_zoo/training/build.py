@@ -9,15 +9,14 @@ import keras
 from absl import logging
 from ml_collections import ConfigDict
 
-from elu_zoo import errors, registry, zoo
+from elu_zoo import errors, layers, registry, zoo
 from elu_zoo.data import load
 from elu_zoo.data.dataset import ImageData, Split
 from elu_zoo.evaluation.evaluator import Evaluator
 from elu_zoo.evaluation.loss import Objective
 from elu_zoo.layers.dropout import is_keyed, seed_of
-from elu_zoo.layers.preprocessing import preprocess
 from elu_zoo.models.cost import all_layers
-from elu_zoo.training import finetuning
+from elu_zoo.training import finetuning, hardware
 from elu_zoo.training.backends import Placement
 from elu_zoo.training.config import ResolvedConfig
 from elu_zoo.training.config_checks import check_run
@@ -84,7 +83,7 @@ def build(
     # The loss of an autoencoder needs raw images.
     preprocessed_once = preprocessing["kind"] in _PREPROCESSED_ONCE and not network.is_autoencoder
     if preprocessed_once:
-        split = Split(preprocess(split.images, preprocessing), split.labels)
+        split = Split(layers.preprocess(split.images, preprocessing), split.labels)
     augmenter = augmentation.create(config.data, preprocessing, data.image_shape, train.epochs)
     # The augmentation of encoded images includes the preprocessing.
     inside = None if preprocessed_once or (encoded and augmenter) else preprocessing
@@ -234,8 +233,6 @@ def _check_arguments(
 
 def _advise(config: ConfigDict, data: ImageData, steps: int, parent: Pretrained | None) -> None:
     """Logs what is allowed, but slow, or may give poor or wrong errors."""
-    from elu_zoo.training import hardware
-
     if config.train.precision != "float32" and not hardware.has_bfloat16():
         logging.warning("No bfloat16 here: --config.train.precision=float32 is faster.")
     if not load.is_own(config.data.name, config.data.get("folder", "")):
