@@ -38,6 +38,7 @@ def photos(tmp_path):
 def test_a_folder_is_trained_on_evaluated_predicted_and_exported(cli, photos, tmp_path):
     result = cli(*TRAIN, "--data=photos/", *SHORT)
     assert result.code == 0, result.err
+    assert "iterations: set more epochs" in result.err
     entry = json.loads((tmp_path / "run/outcome.json").read_text())
     assert (entry["dataset"], entry["classes"]) == ("photos", ["day", "night"])
     assert entry["config"]["name"] == "finetune-mnist_mlp_8x128-mnist@photos"

@@ -133,12 +133,12 @@ def test_frozen_layers_keep_the_precision_of_the_config(parent, npz):
 
 
 def test_what_may_mislead_is_logged(npz, parent, caplog, monkeypatch):
-    monkeypatch.setattr("elu_zoo.training.hardware.has_bfloat16", lambda: False)
     caplog.set_level(logging.INFO, "absl")
     resolved = resolve(make_config(parent, npz))
     data, began = build.load_data(resolved, None), resolved.parent
     config = finetune.get_config("weights=none")
     config.data.name = npz
+    monkeypatch.setattr(Path, "read_text", lambda path: "flags : fma avx2")  # of /proc/cpuinfo
     for dataset, side, words in ("mnist", 20, []), ("shades", 28, []), ("shades", 20, ["some of"]):
         caplog.clear()
         shape = {"arguments": {"input_shape": [side, side, 1]}, "dataset": dataset}
