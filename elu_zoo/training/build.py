@@ -234,7 +234,7 @@ def _check_arguments(
 def _advise(config: ConfigDict, data: ImageData, steps: int, parent: Pretrained | None) -> None:
     """Logs what is allowed, but slow, or may give poor or wrong errors."""
     if config.train.precision != "float32" and not hardware.has_bfloat16():
-        logging.warning("No bfloat16 here: --config.train.precision=float32 is faster.")
+        logging.warning("The CPU lacks bfloat16: --config.train.precision=float32 is faster.")
     if not load.is_own(config.data.name, config.data.get("folder", "")):
         return
     if config.data.augmentation != "none":
