@@ -85,10 +85,10 @@ def check(path: Path) -> None:
 
 
 def update(path: Path, found: Sequence[Row]) -> None:
-    """Writes rows to a CSV file, in which they replace all rows of their parts."""
-    parts = {row.part for row in found}
+    """Writes rows to a CSV file, in which they replace all rows of their cases."""
+    cases = {(row.part, row.case) for row in found}
     previous = read(path) if path.exists() else []
-    written = [*(row for row in previous if row.part not in parts), *found]
+    written = [*(row for row in previous if (row.part, row.case) not in cases), *found]
     names = [field.name for field in dataclasses.fields(Row)]
     results.write(path, names, map(dataclasses.asdict, written))
 

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Mapping, Sequence
 
+from elu_zoo import files
 from elu_zoo.compare import drawing, estimate, report, result, tables, trials, tuning
 from elu_zoo.compare.config import TUNING_SEED, ComparisonConfig, with_own_files
 from elu_zoo.compare.result import ComparisonResult, RunResult, Runs
@@ -22,10 +23,12 @@ def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     Finished runs are not repeated, and interrupted runs are resumed.
     """
     comparison = with_own_files(comparison)
-    folder = comparison.output / "runs"
+    folder, written = comparison.output / "runs", comparison.output / report.NAME
+    if written.exists() and f"`{comparison.command}`" not in files.read(written).decode():
+        say(f"{written} is of another command, and will be replaced.")
     plan = Plan("full", None, folder, comparison.data_dir, module=comparison.module)
     at_config = dict.fromkeys(comparison.activations, 1.0)
-    first = [trials.create(comparison, name, 1.0, 0) for name in at_config]
+    first = trials.paired(comparison, at_config)[: len(at_config)]
     costs = estimate.measure(first, plan, jobs, comparison.output / "step_times.json")
     say(estimate.text(costs, comparison, jobs, remaining(comparison, plan)))
 
@@ -44,7 +47,7 @@ def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     drawing.draw(found, comparison.output)
     report.write(found, comparison.output)
     say(report.conclusions(found))
-    say(f"{comparison.output / report.NAME}")
+    say(f"{written}")
 
 
 def tune(comparison: ComparisonConfig, train: Train) -> dict[Trial, RunResult]:

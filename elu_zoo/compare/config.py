@@ -25,7 +25,7 @@ class ComparisonConfig:
         command: the command line of the comparison.
         train_command: command line that trains a run of the config.
         activations: different names; the first is the reference.
-        seeds: number of runs of each activation at one rate, with seeds from 0.
+        seeds: number of runs of each activation at one rate, from the config's seed on.
         tune: largest number of learning rates to try with each activation; 1: no tuning.
         output: folder of tables, figures, report and runs.
         data_dir: see `load.load`.
@@ -67,6 +67,8 @@ def check(comparison: ComparisonConfig) -> ComparisonConfig:
     config = comparison.config
     with config.unlocked():
         fields.complete(config)
+    if config.seed + comparison.seeds > TUNING_SEED:
+        raise errors.UsageError(f"Set a lower seed or --seeds: tuning has seeds >= {TUNING_SEED}.")
     parameters = {k: v for k, v in config.model.activation.items() if k != "name" and v is not None}
     if parameters:
         raise errors.UsageError(

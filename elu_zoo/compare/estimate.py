@@ -17,6 +17,7 @@ from pathlib import Path
 
 import keras
 import numpy as np
+from absl import logging
 
 from elu_zoo import errors, files, user_module
 from elu_zoo.compare.config import ComparisonConfig
@@ -55,7 +56,7 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
     key = [f"{jobs} jobs", *machine, *(str(trial.folder(plan)) for trial in trials)]
     if path.exists() and (stored := files.read_json(path))["runs"] == key:
         return [Cost(**cost) for cost in stored["costs"]]
-    context = multiprocessing.get_context("spawn")
+    context, begin = multiprocessing.get_context("spawn"), time.time()
     with (
         runner.threads(jobs),
         concurrent.futures.ProcessPoolExecutor(
@@ -63,7 +64,7 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
         ) as pool,
     ):
         try:
-            tasks = [pool.submit(_measure, trials, plan, time.time()) for _ in range(jobs)]
+            tasks = [pool.submit(_measure, trials, plan, begin) for _ in range(jobs)]
             measured = np.mean([task.result() for task in tasks], axis=0).tolist()
         except concurrent.futures.process.BrokenProcessPool:
             raise errors.ResourceError(
@@ -74,6 +75,8 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
         except BaseException:  # the other processes could take minutes
             runner.stop_children()
             raise
+    for line in worker.warnings(plan.workdir, begin):
+        logging.warning("%s", line)
     costs = [Cost(each.activation, *row) for each, row in zip(trials, measured, strict=True)]
     files.write_json(path, {"runs": key, "costs": [dataclasses.asdict(cost) for cost in costs]})
     return costs

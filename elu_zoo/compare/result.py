@@ -31,7 +31,7 @@ class RunResult:
             images were measured, `validation_...`.
         diverged: why the run did not train: it diverged or, of paired runs, stayed at
             chance; "" if it trained.
-        made: backend, hardware and versions.
+        made: backend, hardware, commit and versions.
         of_images: the error of each image, for a paired run that trained.
     """
 
@@ -89,13 +89,13 @@ def measure(trial: Trial, workdir: Path, plan: Plan) -> list[RunResult]:
         )
     split = "test" if trial.base.data.measure_test else "validation"
     error = entry["metrics"][f"{split}_{measured}"]
+    versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
+    made = f"{entry['backend']} on {entry['hardware']} (commit {entry['commit']}, {versions})"
     # The choice of a rate needs the error of a tuning run, even if it is chance.
     classes = len(entry["classes"])
     if not is_tuning(trial) and not results.beats_chance(error, classes):
         reason = f"The error is that of guessing among {classes} classes: {error:.4g} %."
-        return [RunResult(diverged=reason)]
-    versions = ", ".join(f"{name} {version}" for name, version in entry["versions"].items())
-    made = f"{entry['backend']} on {entry['hardware']} ({versions})"
+        return [RunResult(diverged=reason, made=made)]
     values = error, results.train_loss(workdir, entry), tuple(curves.epochs(workdir)), "", made
     if is_tuning(trial):
         return [RunResult(*values)]

@@ -79,19 +79,12 @@ def write(result: ComparisonResult, output: Path) -> None:
     """Writes a row for each run: paired runs to compare.csv, others to tuning.csv."""
     rows: dict[bool, list] = {True: [], False: []}  # of tuning runs, of paired runs
     for trial, measured in result.runs.items():
-        row = {
-            "activation": trial.activation,
-            "factor": f"{trial.factor:g}",
-            "seed": trial.seed,
-            "error": "" if measured.diverged else f"{measured.error:.6g}",
-            "diverged": measured.diverged,
-        }
-        if is_tuning(trial):
-            row["chosen"] = trial.factor == result.choices[trial.activation].factor
-        else:
-            diverged = measured.diverged
-            row["train_loss"] = "" if diverged else f"{measured.train_loss:.6g}"
-            row["command"] = trial.command
+        values = {"error": measured.error, "train_loss": measured.train_loss}
+        row = {name: "" if measured.diverged else f"{x:.6g}" for name, x in values.items()}
+        row |= {"activation": trial.activation, "factor": f"{trial.factor:g}", "seed": trial.seed}
+        row["chosen"] = trial.factor == result.choices[trial.activation].factor
+        row |= {"diverged": measured.diverged, "command": trial.command}
         rows[is_tuning(trial)].append(row)
-    results.write(output / "compare.csv", _RUN, rows[False])
-    results.write(output / "tuning.csv", _TRIAL, rows[True])
+    for name, columns, of_tuning in ("compare", _RUN, False), ("tuning", _TRIAL, True):
+        table = [{column: row[column] for column in columns} for row in rows[of_tuning]]
+        results.write(output / f"{name}.csv", columns, table)

@@ -45,9 +45,10 @@ def create(comparison: ComparisonConfig, activation: str, factor: float, seed: i
 
 def paired(comparison: ComparisonConfig, factors: Mapping[str, float]) -> list[Trial]:
     """Returns the specs of paired runs, pair by pair, at a factor for each activation."""
+    first = comparison.config.seed
     return [
         create(comparison, name, factor, seed)
-        for seed in range(comparison.seeds)
+        for seed in range(first, first + comparison.seeds)
         for name, factor in factors.items()
     ]
 

@@ -6,7 +6,6 @@ import multiprocessing
 import os
 import re
 import signal
-import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
@@ -132,9 +131,6 @@ def _forward_signals() -> Iterator[list[int]]:
         received.append(number)
         stop_children()
 
-    if threading.current_thread() is not threading.main_thread():
-        yield received
-        return
     previous = {s: signal.signal(s, stop) for s in (signal.SIGTERM, signal.SIGINT)}
     try:
         yield received

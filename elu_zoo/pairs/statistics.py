@@ -1,8 +1,4 @@
-"""Statistics of paired runs: Student's interval, Wilcoxon's test, Holm's correction.
-
-Two runs with the same seed are a pair, because their initial weights and the order of
-their training data are equal.
-"""
+"""Statistics of paired runs: Student's interval, Wilcoxon's test, Holm's correction."""
 
 import dataclasses
 import math
@@ -21,14 +17,12 @@ class SignedRankTest:
     """Wilcoxon's signed-rank test of the claim that the first values are smaller.
 
     Attributes:
-        n: number of pairs.
         w: sum of the ranks of the pairs in which the first value is larger.
         p: exact one-sided p of the claim, the fraction of all 2**n choices of signs
             whose `w` is at most as large.
         opposite: exact one-sided p that the first values are larger.
     """
 
-    n: int
     w: float
     p: float
     opposite: float
@@ -96,7 +90,7 @@ def signed_rank_test(first: Sequence[float], second: Sequence[float]) -> SignedR
     ranks, signs = stats.rankdata(abs(steps)), np.sign(steps)
     w = float(ranks[signs > 0].sum())
     less, greater = _tails(ranks[signs != 0], w)
-    return SignedRankTest(n=len(steps), w=w, p=less, opposite=greater)
+    return SignedRankTest(w=w, p=less, opposite=greater)
 
 
 def _tails(ranks: np.ndarray, w: float) -> tuple[float, float]:

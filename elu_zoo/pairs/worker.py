@@ -3,6 +3,7 @@
 import contextlib
 import multiprocessing.connection
 import os
+import re
 import signal
 import threading
 import time
@@ -53,6 +54,13 @@ def start(workdir: Path) -> None:
     for stream in (1, 2):
         os.dup2(descriptor, stream)
     quiet.follow()
+
+
+def warnings(workdir: Path, begin: float) -> list[str]:
+    """Returns the different warnings in output of workers since a time in Unix seconds."""
+    logs = [x for x in sorted((workdir / "logs").iterdir()) if x.stat().st_mtime >= begin]
+    text = "\n".join(log.read_text(errors="replace") for log in logs)
+    return list(dict.fromkeys(re.findall("^warning: (.*)", text, re.MULTILINE)))
 
 
 def perform(trial, plan, measure):

@@ -24,17 +24,16 @@ def test_rows_have_quartiles_and_ratios(step_rows):
     assert (step_rows[0].form, step_rows[0].ratio, step_rows[0].ratio_low) == ("ours", 1, 1)
 
 
-def test_update_replaces_all_rows_of_a_part(step_rows, tmp_path):
+def test_update_replaces_all_rows_of_a_case(step_rows, tmp_path):
     path = tmp_path / "rows.csv"
     step_rows = [dataclasses.replace(row, machine='a, "b"; c') for row in step_rows]
     report.update(path, step_rows)
-    more = report.timed("op", "a unit", SECONDS, "ours")
-    report.update(path, more)
+    report.update(path, report.timed("op", "a unit", SECONDS, "ours"))
     report.check(path)
-    assert report.read(path) == [*step_rows, *more]
-    new_rows = report.timed("step", "another net", SECONDS, "other")
-    report.update(path, new_rows)
-    assert report.read(path) == [*more, *new_rows]
+    others = report.timed("step", "another net", SECONDS, "other")
+    report.update(path, others)
+    report.update(path, new_rows := report.timed("op", "a unit", SECONDS, "other"))
+    assert report.read(path) == [*step_rows, *others, *new_rows]
 
 
 @pytest.mark.parametrize(

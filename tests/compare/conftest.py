@@ -33,17 +33,13 @@ def measured(error: float) -> RunResult:
     if math.isnan(error):
         return RunResult(diverged="The loss is inf.")
     rows = [{"epoch": n, "train_loss": 1 / n, "validation_error_percent": error} for n in (1, 2)]
-    return RunResult(
-        error, 0.5, tuple(rows), "", "AB"[error > 6], of_images=error + 10 * np.arange(-4.5, 5)
-    )
+    images = error + 10 * np.arange(-4.5, 5)
+    return RunResult(error, 0.5, tuple(rows), "", "AB"[error > 6], images)
 
 
 @pytest.fixture
 def compare(monkeypatch, quick_figures):
     """A function of a comparison and the error of a spec; returns trained specs and messages."""
-
-    def costs(trials, plan, jobs, path):
-        return [estimate.Cost(trial.activation, 1, 10, 1.5) for trial in trials]
 
     def run(comparison, error):
         world = types.SimpleNamespace(trained=[], messages=[])
@@ -54,7 +50,8 @@ def compare(monkeypatch, quick_figures):
                 found = measured(error(trial))
                 yield trial, found.diverged or [found]
 
-        monkeypatch.setattr(estimate, "measure", costs)
+        costs = [estimate.Cost(name, 1, 10, 1.5) for name in comparison.activations]
+        monkeypatch.setattr(estimate, "measure", lambda *_: costs)
         monkeypatch.setattr(runner, "run", train)
         module.compare(comparison, 2, world.messages.append)
         return world

@@ -48,6 +48,13 @@ def test_tuning_reads_validation_images_only(of_run):
     assert all(0 < share < 1 for share in run.train.phase_boundaries)
 
 
+def test_paired_seeds_start_at_that_of_the_config(comparison):
+    comparison.config.seed = TUNING_SEED - 4
+    assert trials.paired(comparison, {"elu": 1.0})[-1].seed == TUNING_SEED
+    with pytest.raises(errors.UsageError, match="lower seed"):
+        check(comparison)
+
+
 def test_a_run_has_the_warm_up_of_its_config_or_ours(of_run):
     config = elu_cifar_18.get_config()
     assert of_run(config, "elu", 1.0, TUNING_SEED).train.warmup == 0.02

@@ -1,8 +1,6 @@
 """The runner executes runs in worker processes, and restarts crashed workers."""
 
 import os
-import signal
-import threading
 import types
 
 import pytest
@@ -95,14 +93,13 @@ def test_after_an_error_other_runs_are_saved_and_idle_workers_end(stand_in, tmp_
     assert not any(map(is_alive, processes(tmp_path)))
 
 
-def test_runs_work_outside_of_the_main_thread(stand_in):
-    # Python cannot install signal handlers in other threads.
-    before, results = signal.getsignal(signal.SIGTERM), []
-    thread = threading.Thread(target=lambda: results.append(stand_in("quick1 quick2")))
-    thread.start()
-    thread.join()
-    assert set(results[0]) == {"quick1", "quick2"}
-    assert signal.getsignal(signal.SIGTERM) is before
+def test_different_warnings_of_new_logs_are_found(tmp_path):
+    (tmp_path / "logs").mkdir()
+    for name, text in ("1", "warning: a\nstep 1\n"), ("2", "warning: a\nwarning: b"):
+        (tmp_path / "logs" / f"{name}.txt").write_text(text)
+    assert worker.warnings(tmp_path, 0) == ["a", "b"]
+    os.utime(tmp_path / "logs" / "2.txt", (5, 5))
+    assert worker.warnings(tmp_path, 6) == ["a"]
 
 
 @pytest.mark.parametrize(("cores", "gibibytes", "jobs"), [(2, 64, 2), (16, 63.9, 15), (4, 1, 1)])
