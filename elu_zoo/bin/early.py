@@ -42,7 +42,7 @@ def check_images(argv: list[str]) -> None:
     # --saved_model excludes these three flags. Without it, the first two are required.
     if any(of_weights) if values.saved_model else not all(of_weights[:2]):
         raise errors.UsageError("Set --saved_model alone, or --model and --weights.")
-    if not values.picture.lower().endswith(".png"):
+    if values.picture and not values.picture.lower().endswith(".png"):
         raise errors.UsageError(f"--picture must end in .png. Received: {values.picture!r}.")
     check_flags(argv[:1])
     if values.saved_model:

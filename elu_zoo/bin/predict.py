@@ -14,9 +14,7 @@ from elu_zoo.bin import early, flags, table
 flags.define_path("saved_model", None, "Exported model, instead of --model and --weights.")
 absl_flags.DEFINE_integer("count", 10, "Number of test images of --data.", 1)
 absl_flags.DEFINE_integer("top", 3, "Number of classes per image.", 1)
-flags.define_path(
-    "picture", "reconstructions.png", "PNG of reconstructions; with --json only if set."
-)
+flags.define_path("picture", None, "PNG to write, of images and their reconstructions.")
 absl_flags.DEFINE_bool("json", False, "Print one JSON object per image.")
 absl_flags.DEFINE_bool("digit", False, "Put digits into MNIST's form.")
 flags.define_model()
@@ -40,13 +38,13 @@ def main(argv: list[str]) -> int | None:
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
     rows, pixels = images.predict(model, values.top)
-    if model.is_autoencoder and (values["picture"].present or not values.json):
-        note = predictor.picture(values.picture, images.images, pixels)
-        print(note, file=sys.stderr if values.json else sys.stdout)
     if values.json:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
+    if values.picture:
+        note = predictor.picture(values.picture, images.images, pixels)
+        print(note, file=sys.stderr if values.json else sys.stdout)
     return 1 if images.left_out else 0
 
 

@@ -17,9 +17,9 @@ def text(directory: Path) -> str:
     """
     lines = ["model_config_list {"]
     for folder in sorted(directory.iterdir()):
-        paths = versions.versions(folder).values()
         if versions.is_name(folder.name) and any(
-            (version / versions.SAVED_MODEL).is_file() for version in paths
+            (version / versions.SAVED_MODEL).is_file()
+            for version in versions.versions(folder).values()
         ):
             lines += [
                 "  config {",

@@ -73,6 +73,8 @@ class Target:
                     locks.enter_context(files.locked(temporary))
                 yield path, temporary
                 locks.enter_context(files.locked(folder))
+                if self.version is None and path.exists():
+                    raise errors.ResourceError(f"Another export wrote {path} first. Run again.")
                 versions.new_version(folder, int(path.name))
                 replacement = self._describe_replacement(path)
         if replacement:

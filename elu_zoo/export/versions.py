@@ -100,7 +100,8 @@ def find_version(directory: Path) -> Path:
         return directory
     models = [directory]
     if not versions(directory):
-        models = [path for path in sorted(directory.iterdir()) if versions(path)]
+        models = [path for path in sorted(directory.iterdir()) if is_name(path.name)]
+        models = [path for path in models if versions(path)]
     if len(models) > 1:
         names = ", ".join(path.name for path in models)
         raise errors.UsageError(

@@ -105,8 +105,8 @@ class RestApi:
                 allowed = ", ".join(sorted(self._allowed_hosts))
                 raise StatusError(
                     grpc.StatusCode.PERMISSION_DENIED,
-                    f"The Host header must be one of {allowed}, got {shorten(host)}. To accept "
-                    "other hosts, start elu-zoo-serve with --host=<address>.",
+                    f"The Host header must be one of {allowed}, got {shorten(host)}. Let a proxy "
+                    "send localhost, or start elu-zoo-serve with --host=<address>.",
                 )
             return await handler(request)
         except StatusError as error:

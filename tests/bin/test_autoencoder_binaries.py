@@ -66,7 +66,7 @@ def test_weights_and_saved_model_agree(cli, weights, tmp_path):
         assert np.abs(pixels - pairs).max() <= 1
 
 
-def test_json_alone_writes_no_picture(cli, exported, tmp_path):
+def test_no_picture_is_written_by_default(cli, exported, tmp_path):
     result = cli("predict", exported, "--data=mnist_5k", "--count=2", "--json")
     assert len(rows(result)) == 2 and list(tmp_path.iterdir()) == []
 
@@ -74,13 +74,13 @@ def test_json_alone_writes_no_picture(cli, exported, tmp_path):
 def test_the_table_has_errors_but_no_codes(cli, exported, tmp_path):
     image = load.load("mnist_5k").test.images[0]
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
-    result = cli("predict", exported, "digit.png")
+    result = cli("predict", exported, "digit.png", "--picture=pair.png")
     assert result.code == 0, result.err
-    note, *table = result.out.splitlines()
+    *table, note = result.out.splitlines()
     assert "squared_error" in table[1] and "true" not in table[1]
     assert "digit.png" in table[3] and "code" not in result.out
-    assert note == "1 of 1 images, each above its reconstruction: reconstructions.png"
-    picture = tf.io.decode_png((tmp_path / "reconstructions.png").read_bytes())
+    assert note == "1 of 1 images, each above its reconstruction: pair.png"
+    picture = tf.io.decode_png((tmp_path / "pair.png").read_bytes())
     assert picture.shape == (226, 112, 1)
 
 

@@ -62,6 +62,21 @@ def test_tensorflow_serving_reads_the_list(folder):
     assert found == expected
 
 
+def test_folders_that_are_no_models_are_not_read(folder, monkeypatch):
+    read = models_config.versions.versions
+
+    def refuse(path):  # as lost+found of a volume does, which root alone reads
+        if path.name == "lost+found":
+            raise PermissionError
+        return read(path)
+
+    (folder / "12").rename(folder / "lost+found")
+    monkeypatch.setattr(models_config.versions, "versions", refuse)
+    assert models_config.text(folder) == EXPECTED
+    with pytest.raises(errors.UsageError, match="several models: a, b-1.x,"):
+        models_config.versions.find_version(folder)
+
+
 def test_an_export_at_the_same_time_is_listed(folder, monkeypatch):
     write = models_config.files.write_bytes
 

@@ -51,7 +51,6 @@ BAD_BODIES = {
     "signature a number": lambda x: {"signature_name": 1, "instances": x},
     "unknown signature": lambda x: {"signature_name": "nope", "instances": x},
     "bad base64": lambda x: {"signature_name": "serve_bytes", "instances": [{"b64": "%"}]},
-    "over the largest batch": lambda x: {"instances": x[:1] * 65},
     "not an image": image_file(b"hello"),
     "half an image": image_file(png_files.png(np.eye(20)[..., None])[:60]),
     "12 kB of 1.4e8 pixels": image_file(png_files.blank(12_000)),
