@@ -93,7 +93,7 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.freeze = tuple(frozen.split("+")) if frozen else ()
     config.train.epochs = 2 if config.smoke else args["epochs"]
     config.train.keep_best = args["keep_best"]
-    config.train.precision = "float32"  # On CPUs without bfloat16, it takes ten times as long.
+    config.train.precision = "float32"  # bfloat16 is ten times slower on most CPUs.
     # With momentum m, steps become 1 / (1 - m) times as long.
     longest = max(config.train.learning_rates) / (1 - config.train.momentum)
     rate = args["learning_rate"] or min(0.01, longest * (1 - _MOMENTUM))

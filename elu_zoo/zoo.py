@@ -48,7 +48,7 @@ def get_model(
         features: the name of a layer whose output the model returns instead of logits, or a list
             of names, for a dict of outputs; not with `include_top=False`, `classifier_activation`.
         classifier_activation: an activation on the logits: `"softmax"` for
-            probabilities, `"sigmoid"` for an autoencoder's reconstructions.
+            probabilities, `"sigmoid"` for reconstructions (of `mse=True`: None).
         model_name: the name of the Keras model; None for `name`. Models that are
             joined in one model need different names.
         allow_unverified: whether to load a `.keras` file, which has no entry. It states
@@ -56,9 +56,10 @@ def get_model(
             layers are compared with the network, and no code in it runs.
         **builder_arguments: the arguments below, and further arguments of the network,
             see its module, for instance `help("elu_zoo.models.nin")`. With weights, arguments that
-            are not passed are those of the weights. A different `num_classes` keeps the body and
+            are not passed are those of the weights, except those of training, such as `dropout`,
+            which have the defaults of the network. A different `num_classes` keeps the body and
             leaves the classifier at its initial weights. Other differences raise an error, except
-            of arguments of training, such as `dropout`, and of a size that the preprocessing fits.
+            of arguments of training and of a size that the preprocessing fits.
 
             - activation: a name, a mapping `{"name": ..., "alpha": ...}`, a Layer class, a
               registered function or a factory; see `elu_zoo.activations.make`.

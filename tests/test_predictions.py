@@ -60,7 +60,7 @@ def test_decode_takes_the_classes_of_the_weights(published, made, tmp_path, monk
     assert best == ("b", 1.0)  # without an overflow
     made_weights.publish(monkeypatch, tmp_path, made["elu"])  # weights of one data set
     (row, _) = elu_zoo.decode_predictions(LOGITS, MODEL, top=99)
-    assert row[0][0] == "digit 1" and len(row) == 10
+    assert row[0] == ("digit 1", pytest.approx(PROBABILITIES[0, 1])) and len(row) == 10
 
 
 @pytest.mark.parametrize(

@@ -268,6 +268,10 @@ def _build(
             f"The layer class {entry.__name__} needs arguments: {', '.join(required)}. Give them "
             f"defaults, or pass `lambda: {entry.__name__}(...)` as the activation."
         )
+    if not any(p.kind is p.VAR_KEYWORD or p.name == "name" for p in parameters.values()):
+        raise errors.UsageError(
+            f"The layer class {entry.__name__} needs an argument name, or **kwargs, for Keras."
+        )
     if "seed" in parameters:
         arguments = {**arguments, "seed": seed}
     return entry(**arguments, name=name)

@@ -93,20 +93,22 @@ def _linked(x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable) -> 
 def _linked_eagerly(x: tf.Tensor, alpha: float) -> tf.Tensor:
     """Returns the ELU of `x`; a tape keeps the result, but neither `x` nor the rest."""
     y = _elu_compiled(_unrecorded(x), _factor(alpha, x.dtype))
-    inputs, outputs = [x], list[tf.Tensor]()
+    # Lists, which are emptied: in a cycle, tensors would live until the garbage collection.
+    first, outputs = list[Any](), list[tf.Tensor]()
 
     @tf.custom_gradient
     def link(x: tf.Tensor) -> Any:
         def gradient(dy: tf.Tensor) -> tf.Tensor:
             # Unlike `y`, an output of `link` has derivatives. Forward mode needs the
             # gradient before the first output exists.
-            local = outputs[0] if outputs else link(inputs[0])
+            local = outputs[0] if outputs else first[0](first[1])
             return _times_slope_compiled(dy, local, alpha)
 
         return y, gradient
 
+    first += [link, x]
     outputs.append(link(x))
-    inputs.clear()
+    first.clear()
     return outputs[0]
 
 

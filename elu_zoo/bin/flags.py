@@ -139,7 +139,7 @@ def _run(main: Callable, *settings: Callable | bool) -> None:
     except Exception as error:  # of TensorFlow or JAX
         if not re.search("resource_?exhausted", f"{type(error).__name__} {error}", re.IGNORECASE):
             raise
-        _fail(f"Memory is full; use smaller batches (in training --accumulate). {error}"[:500], 1)
+        _fail(f"Memory is full; use smaller batches (TensorFlow: --accumulate). {error}"[:500], 1)
 
 
 def _run_parsed(

@@ -4,9 +4,9 @@ from typing import Any
 
 import keras
 
-from elu_zoo import errors
-
+_NORM = 55.0
 _SMALLEST = 1e-8
+_SIZE, _ALPHA, _BETA = 3, 5e-5, 0.75
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -14,24 +14,18 @@ class GlobalContrastNormalization(keras.layers.Layer):
     """Subtracts the mean of each image and scales it to one norm (paper, section 4.2).
 
     The mean over all values of an image is subtracted, and the difference is scaled to the
-    Euclidean norm `norm`. An image of equal values becomes zero. The paper cites the preprocessing
-    of Goodfellow et al. (2013); this layer computes what their code in pylearn2 computes.
+    Euclidean norm 55: the root mean square of 32 x 32 x 3 values is then 0.99. An image of equal
+    values becomes zero. The paper cites the preprocessing of Goodfellow et al. (2013); this layer
+    computes what their code in pylearn2 computes.
 
     Args:
-        norm: Euclidean norm of every output image. With a norm of 55 the root mean
-            square of 32 x 32 x 3 values is 0.99.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
-
-    Raises:
-        UsageError: `norm` is not finite and > 0.
     """
 
-    def __init__(self, norm: float = 55.0, **kwargs: Any) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        errors.check_number("norm", norm, errors.POSITIVE)
-        self.norm = norm
         self.built = True
 
     def call(self, inputs: Any) -> Any:
@@ -45,16 +39,13 @@ class GlobalContrastNormalization(keras.layers.Layer):
             x = x - keras.ops.mean(x, axis=axes, keepdims=True)
         squares = keras.ops.sum(keras.ops.square(x), axis=axes, keepdims=True)
         # The gradient of a root of 0 would be NaN.
-        divisor = keras.ops.sqrt(keras.ops.maximum(squares, 1e-30)) / self.norm
+        divisor = keras.ops.sqrt(keras.ops.maximum(squares, 1e-30)) / _NORM
         one = keras.ops.ones_like(divisor)
         x = x / keras.ops.where(divisor < _SMALLEST, one, divisor)
         return keras.ops.cast(x, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        return {**super().get_config(), "norm": self.norm}
 
 
 @keras.saving.register_keras_serializable("elu_zoo")
@@ -64,54 +55,37 @@ class WithinChannelNormalization(keras.layers.Layer):
     Formula:
 
     ```
-    y = x * (1 + alpha / size**2 * sum(x**2))**-beta
+    y = x * (1 + 5e-5 / 9 * sum(x**2))**-0.75
     ```
 
-    The sum is over size x size neighbours in the same channel, with zeros outside of the map. At
-    borders the divisor is size**2 too. This is the `rnorm` layer of cuda-convnet (Krizhevsky, 2012)
-    and the LRN layer of Caffe with `WITHIN_CHANNEL`, whereas `tf.nn.local_response_normalization`
-    sums over channels. The computation is in float32 for every dtype, because squares of raw pixels
-    can exceed the range of float16.
+    The sum is over 3 x 3 neighbours in the same channel, with zeros outside of the map. This is
+    the `rnorm` layer of cuda-convnet (Krizhevsky, 2012) and the LRN layer of Caffe with
+    `WITHIN_CHANNEL`, whereas `tf.nn.local_response_normalization` sums over channels. The
+    computation is in float32 for every dtype, because squares of raw pixels can exceed the range
+    of float16.
 
     Args:
-        size: number of rows and columns of the window, an odd integer >= 1.
-        alpha: factor of the mean square; must be finite and > 0.
-        beta: exponent; must be finite and > 0.
         **kwargs: base layer keyword arguments, such as `name` and `dtype`.
 
     Input and output shape: `(batch, height, width, channels)`.
-
-    Raises:
-        UsageError: an argument is out of range.
     """
 
-    def __init__(
-        self, size: int = 3, alpha: float = 5e-5, beta: float = 0.75, **kwargs: Any
-    ) -> None:
+    def __init__(self, **kwargs: Any) -> None:
         super().__init__(**kwargs)
-        if type(size) is not int or size < 1 or size % 2 == 0:
-            raise errors.UsageError(f"size must be an odd integer >= 1. Received: size={size!r}.")
-        self.size = size
         self.input_spec = keras.layers.InputSpec(ndim=4)
-        self.alpha = errors.positive_float32("alpha", alpha)
-        self.beta = errors.positive_float32("beta", beta)
         self.built = True
 
     def call(self, inputs: Any) -> Any:
         x = keras.ops.cast(inputs, "float32")
-        around = (self.size // 2,) * 2
+        around = (_SIZE // 2,) * 2
         # "same" pooling would divide by the number of cells inside of the map.
         squares = keras.ops.pad(keras.ops.square(x), ((0, 0), around, around, (0, 0)))
         means = keras.ops.average_pool(
-            squares, self.size, strides=1, padding="valid", data_format="channels_last"
+            squares, _SIZE, strides=1, padding="valid", data_format="channels_last"
         )
         # On a CPU this is several times faster than a power.
-        y = x * keras.ops.exp(-self.beta * keras.ops.log(1 + self.alpha * means))
+        y = x * keras.ops.exp(-_BETA * keras.ops.log(1 + _ALPHA * means))
         return keras.ops.cast(y, self.compute_dtype)
 
     def compute_output_shape(self, input_shape: Any) -> Any:
         return input_shape
-
-    def get_config(self) -> dict[str, Any]:
-        own = {"size": self.size, "alpha": self.alpha, "beta": self.beta}
-        return {**super().get_config(), **own}

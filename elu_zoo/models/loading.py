@@ -42,8 +42,7 @@ def build_unpublished(
     try:
         shapes = hdf5.shapes(_abstract(registered, arguments, weights))
         hdf5.read(weights.path, shapes, weights.entry["sha256"])  # It can be forged and huge.
-        return build(registered, arguments)
-    except errors.EluZooError:
+    except (errors.EluZooError, MemoryError):
         raise
     # Keras raises errors of many types for arguments that builders do not expect.
     except Exception as error:
@@ -56,6 +55,7 @@ def build_unpublished(
             f"{registered.name} cannot be built from the entry {weights.name}: {reason}. The "
             "entry is damaged, or was written by a newer version of elu_zoo."
         ) from error
+    return build(registered, arguments)
 
 
 def _abstract(

@@ -121,9 +121,8 @@ class Server:
             family, *_, address = socket.getaddrinfo(
                 host, rest_port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
             )[0]
-            listening = socket.create_server(
-                address, family=family, backlog=_BACKLOG, dualstack_ipv6=host == "::"
-            )
+            kind = {"family": family, "backlog": _BACKLOG, "dualstack_ipv6": host == "::"}
+            listening = socket.create_server(address, **kind)
         except (OSError, RuntimeError) as error:
             raise errors.ResourceError(
                 f"Cannot listen on {bracketed}, ports {rest_port} (REST) and {port} (gRPC): "

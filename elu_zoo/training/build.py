@@ -135,11 +135,6 @@ def _splits(config: ConfigDict, data: ImageData) -> tuple[Split, Split | None]:
     split, validation = data.train, data.validation
     if config.data.train_on_validation:
         split, validation = split.joined(validation), None
-    if config.train.keep_best and not len(validation or ()):
-        raise errors.DataError(
-            f"train.keep_best needs validation images, which {data.name} lacks. Add "
-            "some, or set train.keep_best to False."
-        )
     count = config.data.train_examples or len(split)
     if count > len(split) and not config.smoke:
         raise errors.DataError(

@@ -168,7 +168,7 @@ def loop(run: Run, state: TrainState, outputs: Outputs, stop: Stop) -> None:
         run.best.restore()
     elif run.parent and run.validation is not None and not run.data.train.is_encoded:
         logging.info(
-            "The weights of the last iteration are kept. --config.train.keep_best=True keeps "
+            "The weights of the last iteration are kept. --config=finetune:keep_best=True keeps "
             "those with the lowest validation loss."
         )
 

@@ -85,15 +85,17 @@ def in_iterations(boundaries: Sequence[int | float], end: int) -> list[int]:
 def use_shares(config: ConfigDict, usual: ConfigDict | None = None) -> None:
     """Replaces boundaries in iterations by shares of the run, which fit any length.
 
-    Those that `config` shares with `usual` become shares of its run. Boundaries stay if the
-    number of images is unknown, or if they are after the end.
+    With `usual`, these are shares of its run, and boundaries that differ from its own stay. All
+    stay if the number of images is unknown, and those after the end.
     """
     train = config.train
     if config.data.name not in load.names():
         return
     with config.unlocked():
         for key in [key for key in ("boundaries", "phase_boundaries") if key in train]:
-            of = usual if usual and usual.train.get(key) == train[key] else config
+            of = usual or config
+            if of.train.get(key) != train[key]:
+                continue
             on_validation = get(of, "data.train_on_validation")
             images = load.training_images(config.data.name, on_validation)
             examples = get(of, "data.train_examples") or images

@@ -107,7 +107,7 @@ def read(path: Path, expected: Shapes, sha256: str | None) -> Arrays:
             found = _datasets(file, path)
             _check_shapes({k: [x.shape for x in v] for k, v in found.items()}, expected, path)
             arrays = {k: [x[...].astype(np.float32) for x in v] for k, v in found.items()}
-    except errors.EluZooError:
+    except (errors.EluZooError, MemoryError):
         raise
     # h5py raises many types of errors for a damaged file.
     except Exception as error:

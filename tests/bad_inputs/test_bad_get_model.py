@@ -37,6 +37,7 @@ def halves(x):
         ({"model": "elu_cifar_18", "padding": "valid"}, "32 x 32 .*too small"),
         ({"model": "nin", "input_shape": (32, 32, None), "preprocessing": False}, "channels"),
         ({"width": 10**400}, "finite"),
+        ({"seed": -1}, "seed must be an integer >= 0"),
         *(
             ({"activation": {"name": "elu", "alpha": value}}, "finite")
             for value in (-0.5, 1e39, 1e-46, 10**400, True)  # 1e39 is infinite in float32

@@ -39,7 +39,7 @@ def test_with_data_converts_boundaries_to_fractions_of_the_run(name, key):
     small.train.batch_size = own.train.batch_size = 20
     own.train[key] = (own.train.epochs * 625,)
     assert with_data(small, "x", cifar).train[key] == photos.train[key]
-    assert with_data(own, "x", cifar).train[key] == (0.25,)
+    assert with_data(own, "x", cifar).train[key] == (own.train.epochs * 625,)
 
 
 @pytest.mark.parametrize("entry", ["name", "data", "train"])

@@ -207,7 +207,7 @@ LAYERS = (
     layer("tanh"),
     layer(*KERAS),
     pyramid(1, 3, 2),
-    after_dense(WithinChannelNormalization, 5, 0.5, 0.25),
+    after_dense(WithinChannelNormalization),
     after_dense(Maxout),
     after_dense(Highway, inputs=3),
     after_dense(CeilMaxPooling2D, 4, 2),

@@ -8,6 +8,7 @@ import pytest
 import tensorflow as tf
 
 from elu_zoo import errors
+from elu_zoo.activations.rectifiers import RReLU
 from elu_zoo.layers import (
     AffineRecolor,
     CeilMaxPooling2D,
@@ -16,7 +17,6 @@ from elu_zoo.layers import (
     Dropout,
     FeatureMapDropout,
     FractionalMaxPooling2D,
-    GlobalContrastNormalization,
     Highway,
     Maxout,
     PadCropFlip,
@@ -32,11 +32,10 @@ ARGUMENTS = {
     Dropout: {"rate": 0.25, "seed": 3, "scaled": False},
     FeatureMapDropout: {"rate": 0.25, "seed": 3},
     FractionalMaxPooling2D: {"size": (6, 9), "regions": "random", "seed": 5},
-    GlobalContrastNormalization: {"norm": 7.0},
     Maxout: {"pieces": 3},
+    RReLU: {"lower": 0.2, "upper": 0.3, "seed": 5},
     PadCropFlip: {"padding": 3, "size": (4, 3), "value": 2.0},
     SpatialPyramidPooling: {"levels": (1, 3)},
-    WithinChannelNormalization: {"size": 5, "alpha": 0.5, "beta": 0.25},
 }
 
 
@@ -61,14 +60,10 @@ def test_the_config_keeps_the_arguments(layer):
         (FeatureMapDropout, (1,), r"\[0, 1\)"),
         (FractionalMaxPooling2D, ((0, 3),), "size must"),
         (FractionalMaxPooling2D, ((3, 3), "disjoint"), "pseudorandom, random"),
-        (GlobalContrastNormalization, (0,), "norm must"),
         (Maxout, (0,), "pieces must"),
         (SpatialPyramidPooling, ((),), "1, 2, 4"),
         (SpatialPyramidPooling, ((1, 2.0),), "1, 2, 4"),
         (SpatialPyramidPooling, (3,), "1, 2, 4"),
-        (WithinChannelNormalization, (2,), "odd"),
-        (WithinChannelNormalization, (3, 0), "alpha must"),
-        (WithinChannelNormalization, (3, 1, "1"), "beta must"),
     ],
 )
 def test_wrong_arguments_are_refused(layer, arguments, words):

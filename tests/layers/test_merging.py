@@ -6,7 +6,7 @@ import pytest
 import tensorflow as tf
 from distinct_values import noise
 
-from elu_zoo.layers import DeepSupervision, Highway, Maxout
+from elu_zoo.layers import DeepSupervision, Dropout, FeatureMapDropout, Highway, Maxout
 
 
 def gated(transformed, gate, carried):
@@ -89,8 +89,9 @@ def test_the_heads_of_a_model_can_be_deactivated():
     np.testing.assert_array_equal(model(scores), np.zeros((2, 1, 10)))
 
 
-def test_highway_and_maxout_keep_the_mask():
+def test_layers_keep_the_mask():
     x = keras.layers.Masking()(np.array([[[1, 2], [3, 5], [0, 0]]], "float32"))
-    for y in (Highway()([x] * 3), Maxout()(x)):
+    dropouts = Dropout(0.5, 0)(x), FeatureMapDropout(0.5, 0)(x)
+    for y in (Highway()([x] * 3), Maxout()(x), *dropouts):
         mean = keras.layers.GlobalAveragePooling1D()(y)
         np.testing.assert_allclose(mean, np.asarray(y)[:, :2].mean(1), 1e-6)

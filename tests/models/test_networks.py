@@ -2,6 +2,7 @@
 
 import functools
 import math
+import re
 
 import numpy as np
 import pytest
@@ -115,6 +116,13 @@ def test_weights_do_not_depend_on_the_image_size_of_a_network_for_any_size(name)
     assert registry.entry(name).any_size == same, "any_size of register_model"
     for value, expected in pairs if same else ():
         np.testing.assert_array_equal(np.asarray(value), np.asarray(expected))
+
+
+@those(lambda network: network.name != "fmp")  # whose dropout scales maps at inference
+def test_arguments_that_act_in_training_only_are_registered(name):
+    names = re.compile("dropout|.*decay|init_scale|.*deviations?|constrained|auxiliary_heads")
+    of_training = set(filter(names.fullmatch, registry.entry(name).parameters))
+    assert of_training == {*registry.entry(name).training_only}
 
 
 @those(lambda network: network.any_size and network.name != "fmp")

@@ -121,6 +121,7 @@ def test_section_preprocessing_and_loss_are_registered(name):
         "fmp": "rescale",
     }  # fmt: skip
     assert entry.preprocessing["kind"] == kinds.get(name, "gcn_zca")
+    assert entry.preprocessing.get("statistics", "cifar10") == "cifar10"
     assert not entry.takes("dropout_placement")
     hinge = name == "dsn"
     assert entry.loss == ("squared_hinge" if hinge else "softmax_cross_entropy")

@@ -69,7 +69,7 @@ def test_another_size_replaces_whitening_by_a_fitted_mean_and_scale(
     assert entry["preprocessing"] == statistics.fit_scale("gcn_zca", images)
     assert f"scale of {len(images)} training images" in caplog.text
     assert "Images of 12 x 10 pixels do not fit" in caplog.text
-    assert "are kept. --config.train.keep_best=True keeps" in caplog.text
+    assert "are kept. --config=finetune:keep_best=True keeps" in caplog.text
     assert entry["arguments"]["input_shape"] == [12, 10, 3]
     body, trained = (zoo.get_model(NET, weights=str(tmp_path / x)) for x in ("8", "12"))
     for layer in body.layers[:-2]:

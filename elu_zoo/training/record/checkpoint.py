@@ -77,8 +77,8 @@ class TrainState:
         if is_over or state.batch_size != length.batch_size:
             raise errors.UsageError(
                 f"The run in {workdir} has finished {state.step} iterations of {state.batch_size} "
-                f"images, but the changed config has {length.total} of {length.batch_size}. "
-                "Set train.epochs to another number, or pass another --workdir."
+                f"images, but this one has {length.total} of {length.batch_size}. Set another "
+                "train.epochs, as many devices (and --accumulate) as before, or another --workdir."
             )
         if changed:
             state.config_changes.append(f"after iteration {state.step}: {'; '.join(changed)}")

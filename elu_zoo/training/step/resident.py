@@ -29,7 +29,9 @@ class ResidentStep:
         self._augmented = learner.augmentation is not None
         self._update = Update(learner, strategy, compilation)
         self._images = tf.Variable(data.images, trainable=False)
-        self._labels = tf.Variable(data.labels, trainable=False)
+        # TensorFlow keeps int32 variables in the memory of the host, where a program compiled
+        # by XLA for a GPU cannot read them.
+        self._labels = tf.Variable(data.labels.astype("int64"), trainable=False)
         self.compile()
 
     def compile(self) -> None:
