@@ -8,11 +8,14 @@ import math
 
 import keras
 import numpy as np
+import published_weights
 import pytest
 import tensorflow as tf
 
 import elu_zoo
-from elu_zoo import errors
+from elu_zoo import errors, registry
+from elu_zoo.models import loading
+from elu_zoo.weights import hdf5, pretrained
 
 MLP, CNN = "mnist_mlp_8x128", "elu_cifar_11"
 
@@ -95,3 +98,18 @@ def test_elu_xla_is_refused_by_a_tensorflow_without_xla(monkeypatch, call):
         else:
             elu_zoo.ELU(jit_compile=True)(x)
     np.testing.assert_allclose(elu_zoo.elu(x), [math.expm1(-1), 1], rtol=1e-6)
+
+
+@pytest.mark.parametrize(("where", "error"), [("_datasets", MemoryError), ("", RuntimeError)])
+def test_full_memory_is_not_a_damaged_file(tmp_path, monkeypatch, where, error):
+    path = published_weights.write(tmp_path, *published_weights.make()[:2])
+
+    def full(*_):
+        raise error("RESOURCE_EXHAUSTED")
+
+    if where:
+        monkeypatch.setattr(hdf5, where, full)
+    weights = pretrained.find(MLP, path)
+    arguments = {**weights.arguments, "seed": 0}
+    with pytest.raises(error, match="RESOURCE_EXHAUSTED"):
+        loading.build_unpublished(registry.entry(MLP), arguments, weights, full)
