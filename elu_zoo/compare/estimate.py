@@ -6,6 +6,7 @@ what a run does: load the images, build, compile, evaluate, and train steps in t
 
 import concurrent.futures
 import dataclasses
+import gc
 import math
 import multiprocessing
 import os
@@ -90,13 +91,13 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
     data = build.load_data(resolved[0], plan.data_dir)
     encoded = resolved[0].config.data.name == load.IMAGENET
     process = time.time() - begin
-    runs, kernels, timers, once, evaluations = [], [], [], [], []
+    timers, once, evaluations, rounds, expected = [], [], [], [], list[np.ndarray]()
     for trial, each in zip(trials, resolved, strict=True):
         begin = time.perf_counter()
         try:
             devices = backends.choose_devices(encoded, "auto", None, each.config.train.batch_size)
             run = build.build(each, data, devices, ("auto", None, 1))
-            kernels.append([np.array(v) for v in run.model.weights if v.name.endswith("kernel")])
+            kernels = [np.array(v) for v in run.model.weights if v.name.endswith("kernel")]
             timers.append(chunks.timer(run))
         except (errors.EluZooError, MemoryError, OSError):
             raise
@@ -114,38 +115,37 @@ def _measure(trials: Sequence[Trial], plan: Plan, begin: float) -> list[list[flo
             run.evaluator(data.test if run.validation is None else run.validation)
             evaluations.append(time.perf_counter() - ready)
         once.append(time.perf_counter() - begin)
-        runs.append(run)
+        expected = expected or kernels
+        _check_pair(trial.activation, trials[0].activation, kernels, expected)
+        rounds.append([(timers[0](), timers[-1]()) for _ in range(_ROUNDS)])
+        count, train, validated = run.length.total, run.train, run.validation is not None
+        del run, timers[1:]  # each run holds the training images
+        gc.collect()
     # The first network also pays for what starts once, which is the process's time.
     later = statistics.median(once[1:])
     process, once[0] = process + max(0.0, once[0] - later), min(once[0], later)
-    _check_pairs(trials, kernels)
-    seconds = np.array([[timer() for timer in timers] for _ in range(_ROUNDS)])
-    ratios = np.median(seconds / seconds[:, :1], axis=0)
-    steps = np.median(seconds, axis=0)
-    count = runs[0].length.total
-    validated = runs[0].validation is not None
-    times = 1 + validated * runs[0].train.epochs // runs[0].train.evaluate_every
-    totals = once + count * steps + times * np.array(evaluations[1::2])
-    return np.stack([np.full(len(runs), process), totals, ratios], 1).tolist()
+    reference, steps = np.moveaxis(np.array(rounds), 2, 0)
+    ratios = np.median(steps / reference, axis=1)
+    ratios[0] = 1.0
+    times = 1 + validated * train.epochs // train.evaluate_every
+    totals = once + count * np.median(steps, 1) + times * np.array(evaluations[1::2])
+    return np.stack([np.full(len(trials), process), totals, ratios], 1).tolist()
 
 
-def _check_pairs(trials: Sequence[Trial], kernels: Sequence[list[np.ndarray]]) -> None:
-    """Checks that the initial kernels of the networks are equal."""
-    expected, *others = kernels
-    for trial, own in zip(trials[1:], others, strict=True):
-        if [k.shape for k in own] != [k.shape for k in expected]:
-            raise errors.UsageError(
-                f"The networks with {trial.activation} and {trials[0].activation} have "
-                "kernels of different shapes, so that their runs would not be pairs. "
-                "Remove one of the two activations."
-            )
-        if not all(map(np.array_equal, own, expected)):
-            raise errors.UsageError(
-                f"The initial kernels with {trial.activation} differ from those with "
-                f"{trials[0].activation} and the same seed, so that runs would not be pairs. Give "
-                "each layer of the network an initializer with its own seed: "
-                "kernel_initializer=HeUniform(layer_seed(seed, name)), from elu_zoo.initializers."
-            )
+def _check_pair(name: str, reference: str, own: list[np.ndarray], others: list) -> None:
+    """Checks that the initial kernels with two activations are equal."""
+    if [k.shape for k in own] != [k.shape for k in others]:
+        raise errors.UsageError(
+            f"The networks with {name} and {reference} have kernels of different shapes, so that "
+            "their runs would not be pairs. Remove one of the two activations."
+        )
+    if not all(map(np.array_equal, own, others)):
+        raise errors.UsageError(
+            f"The initial kernels with {name} differ from those with {reference} and the same "
+            "seed, so that runs would not be pairs. Give each layer of the network an initializer "
+            "with its own seed: kernel_initializer=HeUniform(layer_seed(seed, name)), from "
+            "elu_zoo.initializers."
+        )
 
 
 def seconds(costs: Sequence[Cost], jobs: int, stages: Sequence[int]) -> float:
