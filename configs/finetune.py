@@ -16,13 +16,13 @@ Every layer except the classifier starts from the weights. Images get the shape 
 preprocessing of the weights; at another size, the mean and scale of the training images
 replace what fits one size. Crops are mirrored at random: if a mirror changes classes, as
 of arrows, set --config.data.augmentation=none. The rest is the network's own config,
-except for half of the dropout of elu_cifar_11 and the networks of Table 1, float32,
-Nesterov's momentum, and a learning rate that rises for 15 % of the run and falls to zero.
-Table 1's networks also have batches of 100, crops after padding by 4 pixels, one learning
-rate, and the decay of their CIFAR-100 recipe. `validation=False` trains on the
-validation images too. The learning rate is .01 for most networks, .001 for the MLPs and
-alexnet_cifar, .0001 for the autoencoder, so that steps are at most as long as in the
-network's own config. Errors at other learning rates and sizes: results/tuning.md.
+except for half of the dropout of elu_cifar_11 and the networks of Table 1, float32 in
+place of bfloat16_conv, Nesterov's momentum, and a learning rate that rises for 15 % of
+the run and falls to zero. Table 1's networks also have batches of 100, crops after
+padding by 4 pixels, one learning rate, and the decay of their CIFAR-100 recipe.
+`validation=False` trains on the validation images too. The learning rate is .01, for the
+MLPs and alexnet_cifar .001, for the autoencoder .0001, so that steps are at most as long
+as in the network's own config. Errors at other rates and sizes: results/tuning.md.
 """
 
 import re
@@ -93,7 +93,8 @@ def get_config(arg: str = "") -> ConfigDict:
     config.train.freeze = tuple(frozen.split("+")) if frozen else ()
     config.train.epochs = 2 if config.smoke else args["epochs"]
     config.train.keep_best = args["keep_best"]
-    config.train.precision = "float32"  # bfloat16 is ten times slower on most CPUs.
+    if config.train.precision == "bfloat16_conv":  # ten times slower on most CPUs
+        config.train.precision = "float32"
     # With momentum m, steps become 1 / (1 - m) times as long.
     longest = max(config.train.learning_rates) / (1 - config.train.momentum)
     rate = args["learning_rate"] or min(0.01, longest * (1 - _MOMENTUM))

@@ -93,7 +93,7 @@ def _linked(x: tf.Tensor, y: tf.Tensor, alpha: float, times_slope: Callable) -> 
 def _linked_eagerly(x: tf.Tensor, alpha: float) -> tf.Tensor:
     """Returns the ELU of `x`; a tape keeps the result, but neither `x` nor the rest."""
     y = _elu_compiled(_unrecorded(x), _factor(alpha, x.dtype))
-    # Lists, which are emptied: in a cycle, tensors would live until the garbage collection.
+    # `first` is emptied: in a cycle, tensors would live until the garbage collection.
     first, outputs = list[Any](), list[tf.Tensor]()
 
     @tf.custom_gradient

@@ -18,7 +18,7 @@ absl_flags.DEFINE_list("models", None, "By default two dense and one convolution
 _SIZE = "Images per step; by default 64, for convolutional nets 100."
 absl_flags.DEFINE_integer("batch_size", None, _SIZE, 1)
 absl_flags.DEFINE_integer("rounds", None, "Rounds of each part; by default for a fixed time.", 1)
-flags.define_path("csv", None, "CSV file for the results; only rows of measured parts change.")
+flags.define_path("csv", None, "CSV file for the results; only rows of measured cases change.")
 
 
 def main(_: list[str]) -> None:

@@ -38,7 +38,8 @@ def main(_: list[str]) -> None:
     if not config.get("model", {}).get("weights"):  # `check` refuses weights
         resolve(config)  # refuses a config without needed fields
     if values.budget == "smoke":
-        config = configs.with_data(configs.smoke(values["config"]), values.data)
+        usual = configs.usual(values["config"], "smoke=True")
+        config = configs.with_data(configs.smoke(values["config"]), values.data, usual)
         seeds, tune, name = 2, 3, "{}-smoke"
     elif values.budget == "short":
         config, name = trials.shortened(config), "{}-short"

@@ -142,7 +142,8 @@ def default_workdir(config: ConfigDict) -> Path:
 def with_data(config: ConfigDict, data: str | None, usual: ConfigDict | None = None) -> ConfigDict:
     """Changes `config` to train on `data` unless it is None, and returns `config`.
 
-    The name becomes `<config>@<data>`, boundaries in iterations become shares of the run `usual`.
+    The name becomes `<config>@<data>`. Boundaries in iterations, with `usual` those that it
+    has too, become shares of its run.
     """
     from elu_zoo.data import load
     from elu_zoo.training import schedules

@@ -29,8 +29,9 @@ def compare(comparison: ComparisonConfig, jobs: int, say: Say) -> None:
     plan = Plan("full", None, folder, comparison.data_dir, module=comparison.module)
     at_config = dict.fromkeys(comparison.activations, 1.0)
     first = trials.paired(comparison, at_config)[: len(at_config)]
+    left = remaining(comparison, plan)
     costs = estimate.measure(first, plan, jobs, comparison.output / "step_times.json")
-    say(estimate.text(costs, comparison, jobs, remaining(comparison, plan)))
+    say(estimate.text(costs, comparison, jobs, left))
 
     def train(specs: Sequence[Trial], stage: str) -> dict[Trial, RunResult]:
         return _train(specs, plan, jobs, lambda line: say(f"{stage}, {line}"))

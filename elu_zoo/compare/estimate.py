@@ -30,7 +30,7 @@ from elu_zoo.pairs.statistics import LEAST_PAIRS
 from elu_zoo.training import backends, build, chunks
 from elu_zoo.training.config import resolve
 
-_ROUNDS = 5  # each times every activation once
+_ROUNDS = 5  # each times the reference and an activation once
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +70,7 @@ def measure(trials: Sequence[Trial], plan: Plan, jobs: int, path: Path) -> list[
         except concurrent.futures.process.BrokenProcessPool:
             raise errors.ResourceError(
                 "The process that measures step times crashed, perhaps for lack of "
-                f"memory. Its output is in {plan.workdir / 'logs'}. Set a lower --jobs, or "
-                "compare fewer activations."
+                f"memory. Its output is in {plan.workdir / 'logs'}. Set a lower --jobs."
             ) from None
         except BaseException:  # the other processes could take minutes
             runner.stop_children()

@@ -123,7 +123,7 @@ class Server:
             )[0]
             kind = {"family": family, "backlog": _BACKLOG, "dualstack_ipv6": host == "::"}
             listening = socket.create_server(address, **kind)
-        except (OSError, RuntimeError) as error:
+        except (OSError, RuntimeError, ValueError) as error:
             raise errors.ResourceError(
                 f"Cannot listen on {bracketed}, ports {rest_port} (REST) and {port} (gRPC): "
                 f"{str(error).partition(';')[0]}. Set another --host, --rest_api_port or --port."

@@ -152,6 +152,8 @@ def member(path: Path, name: str) -> bytes:
                 raise ValueError(f"{name} is compressed")
             return archive.read(name)
     # zipfile raises errors of many types for damaged files.
+    except MemoryError:
+        raise
     except Exception as error:
         reason = errors.printable(str(error), 300)
         raise errors.CorruptError(f"{path} is not a file of keras.Model.save: {reason}.") from None

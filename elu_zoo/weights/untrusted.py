@@ -18,6 +18,8 @@ def read(path: Path, limit: int, what: str) -> bytes:
 def check_hash(content: bytes | Path, sha256: str, name: object) -> None:
     """Raises `CorruptError` unless the SHA-256 of a file begins with `sha256`."""
     if not (actual := files.sha256(content)).startswith(sha256):
+        if isinstance(name, Path) and name.is_symlink():
+            name = name.resolve()  # huggingface_hub would link the same file again
         raise errors.CorruptError(
             f"{name} is damaged or another file: its SHA-256 is {actual}, expected {sha256}. "
             "Delete it; then run the command of its training again, install elu-zoo again, or load "

@@ -137,7 +137,7 @@ def test_what_may_mislead_is_logged(npz, parent, caplog, monkeypatch):
     resolved = resolve(make_config(parent, npz))
     data, began = build.load_data(resolved, None), resolved.parent
     config = finetune.get_config("weights=none")
-    config.data.name = npz
+    config.data.name, config.train.precision = npz, "bfloat16_conv"
     monkeypatch.setattr(Path, "read_text", lambda path: "flags : fma avx2")  # of /proc/cpuinfo
     for dataset, side, words in ("mnist", 20, []), ("shades", 28, []), ("shades", 20, ["some of"]):
         caplog.clear()

@@ -77,8 +77,8 @@ class TrainState:
         if is_over or state.batch_size != length.batch_size:
             raise errors.UsageError(
                 f"The run in {workdir} has finished {state.step} iterations of {state.batch_size} "
-                f"images, but this one has {length.total} of {length.batch_size}. Set another "
-                "train.epochs, as many devices (and --accumulate) as before, or another --workdir."
+                f"images, but this one has {length.total} of {length.batch_size}. Set "
+                "another train.epochs, the devices and --accumulate of before, or a new --workdir."
             )
         if changed:
             state.config_changes.append(f"after iteration {state.step}: {'; '.join(changed)}")
