@@ -77,8 +77,7 @@ def entry(name="net", trained=True, **changes):
 
 
 HELD_OUT = {"name": "net-validation", "trained": False}
-OTHER_STEPS = {"name": "net-validation", "data": {"train_on_validation": False}, "model": {}}
-OTHER_STEPS["data"]["measure_test"] = False
+OTHER_STEPS = {"name": "net-validation", "data": {"measure_test": False}, "model": {}}
 OTHER_STEPS["train"] = {"boundaries": (9,), "evaluate_every": 3, "checkpoint_every": 4}
 OTHER_RECIPE = {"name": "net-validation", "data": {}, "model": {}, "train": {"sgd_decay": 0.5}}
 

@@ -23,7 +23,6 @@ def repository(hub, run, run_parts):
     entry, content, _ = run_parts
     hub.files[entry["tag"] + manifest.SUFFIX] = content
     hub.files[f"{entry['tag']}.json"] = (run.parent / f"{entry['tag']}.json").read_bytes()
-    hub.files["README.md"] = b"card"
     return hub
 
 
@@ -41,6 +40,9 @@ def test_without_a_network_the_last_download_is_used(repository, home, run_parts
     assert pretrained.find(MODEL, "hf:owner/repo").path == path
     with pytest.raises(errors.ResourceError, match="hf:owner/other was not read"):
         pretrained.find(MODEL, "hf:owner/other")
+    path.resolve().write_bytes(b"damaged")  # a link to it would be made again
+    with pytest.raises(errors.CorruptError, match=f"{path.resolve()} is damaged"):
+        elu_zoo.get_model(MODEL, weights="hf:owner/repo")
 
 
 def test_a_missing_repository_is_refused(repository, home):
