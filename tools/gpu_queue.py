@@ -1,24 +1,21 @@
 """Trains a queue of runs on a lent machine with a GPU, JAX and no TensorFlow.
 
-python tools/gpu_queue.py pack KIT [--queue=tools/gpu_queue.txt] [--max_mb=60]
-    On this machine: writes the folder KIT with the queue's remaining lines, the data sets that they
-    need, wheels that the other machine lacks, and stopped runs. Copy parts of KIT/data and KIT/runs
-    in calls of their own, a part 0, by which `run` knows the data, last, and the rest with `run`.
+python tools/gpu_queue.py pack KIT [--queue=tools/gpu_queue.txt] [--max_mb=66]
+    On this machine: writes the folder KIT with the queue's remaining lines, their data, missing
+    wheels, and stopped runs. Copy parts of KIT/data and KIT/runs in calls of their own, part 0
+    last, and the rest with `run`.
 python tools/gpu_queue.py run KIT OUTPUT --minutes=9 --jobs=8 [--again]
-    On the other machine, in a copy of the checkout: trains runs until the time is up, several at
-    once, and writes ended and then stopped runs as files below 16 MB, as many as a call brings
-    back. The next call writes the rest; --minutes=0 does nothing else, and --again writes all ended
-    runs again, after a call whose files were lost.
+    On the other machine, in a copy of the checkout: trains runs until the time is up, and writes
+    ended and then stopped runs as files that a call brings back. The next call writes the rest;
+    --minutes=0 does nothing else, and --again writes all ended runs again, if files were lost.
 python tools/gpu_queue.py with KIT COMMAND...
     On the other machine: runs a command, such as tools/gpu_probe.py, as runs are run.
 python tools/gpu_queue.py collect OUTPUT
-    On this machine: adds rows of finished runs to configs/results/, and keeps the
-    folders of runs in --runs.
+    On this machine: adds rows of finished runs to configs/results/, and keeps folders in --runs.
 
 A line of tools/gpu_queue.txt is an elu-zoo-train command, or `<experiment> <budget>
 <activation>[_bn] <seed> [<variant>]` for a run of elu-zoo-reproduce, whose curves are measured too.
-`pack` leaves out lines whose rows are stored. A run with a validation error but no test error has a
-row in trials.csv, any other run in results.csv, but a diverged one in trials.csv.
+A run without a test error and a diverged one have a row in trials.csv, any other in results.csv.
 """
 
 import argparse
@@ -139,10 +136,7 @@ def _start(job: Job, kit: Path, runs: Path, environment: dict[str, str]) -> subp
 
 @contextlib.contextmanager
 def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
-    """Starts NVIDIA's Multi-Process Service, if this machine has it, for a block.
-
-    Eight processes train 1.75 times as fast with it as with time slices (one H100).
-    """
+    """Starts NVIDIA's Multi-Process Service for a block: 1.75 times as fast (one H100)."""
     control, folder = shutil.which("nvidia-cuda-mps-control"), "/tmp/mps"
     variables = {f"CUDA_MPS_{name}_DIRECTORY": folder for name in ("PIPE", "LOG")}
     with_mps = {**environment, **variables}
@@ -153,9 +147,8 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
     subprocess.run([control, "-d"], env=with_mps)  # fails if a killed call has left one
     try:
         works = _succeeds([control], 5, with_mps, input=b"get_server_list\n")
-        works = works and _succeeds(
-            [sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"], 90, with_mps
-        )
+        start = [sys.executable, "-c", "import jax; jax.numpy.ones(1) + 1"]
+        works = works and _succeeds(start, 90, with_mps)
         print("with MPS" if works else "without MPS, which starts but does not work")
         yield with_mps if works else environment
     finally:  # which waits for clients that were killed
@@ -163,10 +156,9 @@ def mps(environment: dict[str, str]) -> Iterator[dict[str, str]]:
 
 
 def _succeeds(command: list[str], timeout: float, environment: dict[str, str], **options) -> bool:
-    try:
+    with contextlib.suppress(subprocess.TimeoutExpired):
         return not subprocess.run(command, timeout=timeout, env=environment, **options).returncode
-    except subprocess.TimeoutExpired:
-        return False
+    return False
 
 
 def _prepare(kit: Path, runs: Path) -> dict[str, str]:
@@ -252,10 +244,16 @@ def collect(output: Path, runs: Path, results: Path, *queues: Path) -> None:
     """Keeps the folders of runs, and adds the rows of finished runs, once each."""
     jobs = {job.name: job for queue in queues for job in read_queue(queue)}
     gpu_files.extract(output, runs)
+    failed = [f.name for f in runs.iterdir() if gpu_files.has_ended(f) and f.name not in jobs]
     for name, job in jobs.items():
         if gpu_files.has_ended(runs / name) and not job.is_stored(results):
-            _add(job, runs / name, results)
-            print(f"added {job.line}")
+            try:
+                _add(job, runs / name, results)
+                print(f"added {job.line}")
+            except (SystemExit, ValueError, OSError, KeyError) as error:
+                failed.append(f"{name}: {error}")
+    if failed:
+        raise SystemExit(f"Damaged, or without a line of the queues: {'; '.join(failed)}")
 
 
 def _add(job: Job, workdir: Path, results: Path) -> None:
@@ -308,7 +306,7 @@ def main() -> None:
     for name in "pack", "run", "with", "job":
         verb[name].add_argument("kit", type=Path)
     verb["pack"].add_argument("--queue", type=Path, default=QUEUE)
-    verb["pack"].add_argument("--max_mb", type=float, default=60)
+    verb["pack"].add_argument("--max_mb", type=float, default=66)
     for name in "run", "collect":
         verb[name].add_argument("output", type=Path)
     verb["run"].add_argument("--minutes", type=float, required=True)

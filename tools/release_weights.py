@@ -148,6 +148,8 @@ def measure(tag: str, twin: manifest.Entry | None) -> None:
 
 
 def main(argv: list[str]) -> None:
+    if not _GOLDEN.is_file():
+        raise errors.NotFoundError(f"{_GOLDEN} is missing: run `git sparse-checkout disable`.")
     runs = {Path(name): result.find(Path(name)) for name in argv[1:] if Path(name).is_dir()}
     for path, entry in runs.items():
         check_run(path, entry)
