@@ -38,13 +38,13 @@ def main(argv: list[str]) -> int | None:
     for sentence in images.complaints(model):
         print("warning:", errors.printable(sentence), file=sys.stderr)
     rows, pixels = images.predict(model, values.top)
+    if values.picture:
+        note = predictor.picture(values.picture, images.images, pixels)
+        print(note, file=sys.stderr if values.json else sys.stdout)
     if values.json:
         print("\n".join(json.dumps(row) for row in rows))
     else:
         table.show([predictor.text(row) for row in rows])
-    if values.picture:
-        note = predictor.picture(values.picture, images.images, pixels)
-        print(note, file=sys.stderr if values.json else sys.stdout)
     return 1 if images.left_out else 0
 
 

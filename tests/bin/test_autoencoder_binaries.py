@@ -76,7 +76,7 @@ def test_the_table_has_errors_but_no_codes(cli, exported, tmp_path):
     (tmp_path / "digit.png").write_bytes(tf.io.encode_png(image).numpy())
     result = cli("predict", exported, "digit.png", "--picture=pair.png")
     assert result.code == 0, result.err
-    *table, note = result.out.splitlines()
+    note, *table = result.out.splitlines()
     assert "squared_error" in table[1] and "true" not in table[1]
     assert "digit.png" in table[3] and "code" not in result.out
     assert note == "1 of 1 images, each above its reconstruction: pair.png"
